@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from gaussopt.plotting.figures import save_figure
     from gaussopt.reporting.animation.animate import animate
     from gaussopt.simulation.batch import simulate_batch
+    from gaussopt.simulation.concatenation import concatenate
     from gaussopt.simulation.simulate import simulate
     from gaussopt.solving.answer import Answer
     from gaussopt.solving.defaults import formulate
@@ -76,6 +77,7 @@ _HOME = {
     "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates",
     "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
     "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
+    "concatenate": "simulation.concatenation",
     "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.defaults",
     "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
     "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
@@ -96,9 +98,9 @@ __all__ = [
     "GaussoptError", "IllPosed", "LCPSolutions", "LeastSquares", "LinearSystem", "MachineFailure", "MatrixClass",
     "MissingBackend", "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData",
     "StepSolver", "System", "Trajectory", "UnknownName", "Unverified", "animate", "certify", "certify_contact",
-    "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "contact_points", "enumerate_lcp",
-    "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "register", "save_dataset",
-    "save_figure", "scan", "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
+    "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate", "contact_points",
+    "enumerate_lcp", "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "register",
+    "save_dataset", "save_figure", "scan", "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
 ]  # fmt: skip
 
 

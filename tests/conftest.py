@@ -19,6 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+from browsers import FLAGS, chromium
 from hypothesis import settings
 
 import gaussopt as go
@@ -76,6 +77,20 @@ def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> 
         ended.write_text(str(code), encoding="utf-8")
     assert ended.read_text(encoding="utf-8") == "0"
     return out
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, or a system's like it."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as p:
+        path = chromium(p.chromium.executable_path)
+        if not path:
+            reason = "No browser: install chromium, or point GAUSSOPT_BROWSER to one."
+            pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+        found = p.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield found
+        found.close()
 
 
 @pytest.fixture(autouse=True)

@@ -194,7 +194,7 @@ def test_a_wrong_import_is_noticed(planted: str, tmp_path: Path) -> None:
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     """Import-linter on the gaussopt of a folder."""
     command = shutil.which("lint-imports", path=str(Path(sys.executable).parent))
-    assert command is not None, "import-linter is not installed: pip install -r requirements.lock"
+    assert command is not None, "import-linter is not installed: pip install -r requirements-test.lock"
     return subprocess.run([command, "--no-cache"], cwd=folder, capture_output=True, text=True, check=False)
 
 

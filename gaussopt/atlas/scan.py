@@ -23,13 +23,15 @@ from gaussopt.atlas.contact_study import CLASSES, MEANINGS, study
 from gaussopt.atlas.grid_states import chosen_axes, closed_sliding, state, states, values_at
 from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.atlas.view import draw, slip_label
+from gaussopt.core.display import About, picture, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find
-from gaussopt.plotting.figures import one_or_all
+from gaussopt.plotting.figures import one_or_all, pyplot_figure, svg_of
+from gaussopt.plotting.svg import data_uri
 from gaussopt.storage import netcdf
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
 """Variables with one or two axes of contacts behind those of the grid."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Atlas:
     """What was found on a grid of states.
@@ -83,6 +86,26 @@ class Atlas:
     settings: Mapping[str, Any]
     seconds: float
     entry: Problem | None = field(default=None, repr=False)
+
+    def _about(self) -> About:
+        axes = [f"{a.name} ({len(a.values)} values)" for a in self.axes]
+        loads = [] if self.loads is None else [f"{len(self.loads)} loads"]
+        over = ", ".join([*axes, f"{len(self.slips)} combinations of slip signs", *loads])
+        counts = {name: self._counts(name) for name in ("lcp", "qp")}
+        words = {name: ", ".join(f"{label} {n}" for label, n in of.items()) for name, of in counts.items()}
+        rows = [(name, label, n) for name in CLASSES for label, n in self._counts(name).items()]
+        more = f"over {over}", f"contact laws: {words['lcp']}; printed QP: {words['qp']}"
+        return About(f"{self.problem}, {self.points} points", more, rows, ("map", "class", "points"))
+
+    def _picture(self) -> str:
+        axes = draw(self, "qp")
+        return picture(data_uri(svg_of(axes[0].figure)), f"The printed QP beside the contact laws: {self.problem}.")
+
+    def _counts(self, name: str) -> dict[str, int]:
+        """Points by class, of the classes that occur."""
+        classes = CLASSES[name]
+        counts = np.bincount(self.codes(name).ravel(), minlength=len(classes))
+        return {label: int(count) for label, count in zip(classes, counts, strict=True) if count}
 
     @property
     def points(self) -> int:
@@ -148,9 +171,7 @@ class Atlas:
     def summary(self) -> dict[str, Any]:
         """How many points fall into each class."""
         found: dict[str, Any] = {"points": self.points}
-        for name, classes in CLASSES.items():
-            counts = np.bincount(self.codes(name).ravel(), minlength=len(classes))
-            found[name] = {label: int(count) for label, count in zip(classes, counts, strict=True) if count}
+        found |= {name: self._counts(name) for name in CLASSES}
         values = {name: np.asarray(self.data[name].values) for name in MEANINGS}
         difference = values["force_difference"][values["qp"] > 0]
         difference = difference[np.isfinite(difference)]
@@ -184,7 +205,7 @@ class Atlas:
 
         Raises UnknownName for another variable, BadInput where `ax` holds another number of axes.
         """
-        return one_or_all(draw(self, name, ax))
+        return one_or_all(draw(self, name, pyplot_figure if ax is None else ax))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything as NetCDF, whole or not at all.

@@ -15,6 +15,7 @@ from gaussopt.atlas.contact_study import CLASSES, MEANINGS
 from gaussopt.core.errors import UnknownName
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.parameter_grid import Axis
+from gaussopt.plotting.figures import plain_figure
 from gaussopt.plotting.heatmaps import Panel, Scale, class_map, value_map
 
 MAX_PANELS = 9
@@ -53,7 +54,7 @@ class Mapped(Protocol):
 
 
 @dataclass(frozen=True)
-class View:
+class AtlasView:
     """Dimensions that are drawn up and across, values and labels of x and y, and the panels that the others make."""
 
     drawn: tuple[str, ...]
@@ -100,7 +101,7 @@ def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vecto
     return found
 
 
-def view_of(atlas: Mapped) -> View:
+def view_of(atlas: Mapped) -> AtlasView:
     """Choose the longest axes across and up; what is left makes the panels."""
     dims = dimensions(atlas)
     long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
@@ -121,7 +122,7 @@ def view_of(atlas: Mapped) -> View:
     left = len(panels) - MAX_PANELS
     more = f" {left} more panels are in the NetCDF file only." if left > 0 else ""
     drawn = tuple(d for d in (y, x) if d)
-    return View(drawn, (dims[x][1], rows, dims[x][0], ylabel), tuple(panels[:MAX_PANELS]), more)
+    return AtlasView(drawn, (dims[x][1], rows, dims[x][0], ylabel), tuple(panels[:MAX_PANELS]), more)
 
 
 def signs_in_print(row: Any) -> str:
@@ -135,10 +136,10 @@ def _slips(atlas: Mapped, index: int) -> str:
     return f"slip {', '.join(f'{contact} {sign}' for contact, sign in signs)}"
 
 
-def draw(atlas: Mapped, name: str, ax: Any = None, shown: bool = True) -> list[Any]:
+def draw(atlas: Mapped, name: str, onto: Any = plain_figure) -> list[Any]:
     """Draw a variable of an atlas that has one value a point; returns the axes of the maps.
 
-    Raises UnknownName for another variable, BadInput where `ax` holds another number of axes.
+    Raises UnknownName for another variable, BadInput where `onto` holds another number of axes.
     """
     known = [x for x in MEANINGS if "contact" not in atlas.data[x].dims]
     if name not in known:
@@ -146,13 +147,13 @@ def draw(atlas: Mapped, name: str, ax: Any = None, shown: bool = True) -> list[A
     view = view_of(atlas)
     panels = view.of(atlas, name)
     if name in CLASSES:
-        axes = class_map(panels, *view.axes, CLASSES[name], ax=ax, shown=shown)
+        axes = class_map(panels, *view.axes, CLASSES[name], onto=onto)
     else:
         if name.endswith("difference"):  # a zero has no place on a logarithmic scale
             panels = [replace(p, values=np.maximum(p.values, SMALLEST)) for p in panels]
         line = 1.0 if name == "contraction" else None
-        axes = value_map(panels, *view.axes, _scale(panels, name), contour=line, ax=ax, shown=shown)
-    if ax is None:
+        axes = value_map(panels, *view.axes, _scale(panels, name), contour=line, onto=onto)
+    if callable(onto):
         axes[0].figure.suptitle(MEANINGS[name][0], fontsize=10)
     return axes
 

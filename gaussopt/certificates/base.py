@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificates.acceptance import accepts
+from gaussopt.core.display import About, error_words, shown
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
@@ -19,6 +20,7 @@ ROUGH = 1e3
 """How many tolerances forces that hold coordinates without mass may be off beside themselves."""
 
 
+@shown
 @fast_frozen
 @dataclass(frozen=True, slots=True)
 class Certificate:
@@ -81,6 +83,11 @@ class Certificate:
     force_share: float = 0.0
     independence: float = math.nan
     closeness: Vector | None = None
+
+    def _about(self) -> About:
+        unique = "forces unique" if self.forces_unique else "forces not unique"
+        words = error_words(self.error_bound, self.relative_error)
+        return About(f"the step is {self.verdict}, {unique}", (words,), list(self.to_mapping().items()))
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""

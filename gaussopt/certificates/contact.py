@@ -25,7 +25,7 @@ from gaussopt.linalg.dense import mass_scale, norm
 from gaussopt.linalg.saddle_point import Posedness, posedness
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ContactCertificate(Certificate):
     """Proved errors of a candidate (a, lam, lam_N, lam_T); see `Certificate` for the fields shared with it.
 

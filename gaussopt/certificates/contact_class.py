@@ -10,11 +10,13 @@ import numpy as np
 from gaussopt.contact.laws import Uniqueness
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion, weights
+from gaussopt.core.display import About, counted, shown
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp import MatrixClass, classify_matrix
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class ContactClass:
     """The class of a contact step.
@@ -41,6 +43,11 @@ class ContactClass:
     weights: Vector | None
     verdict: Uniqueness
     printed_is_lcp: bool | None
+
+    def _about(self) -> About:
+        painleve = "; friction takes away the P-property" if self.painleve else ""
+        title = f"{counted(len(self.bias), 'contact')}, {self.verdict.status} ({self.verdict.reason}){painleve}"
+        return About(title, (self.matrix.sentence,), list(self.to_mapping().items()))
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""

@@ -23,6 +23,10 @@ Set = Annotated[
 ProblemName = Annotated[
     str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
 ]
+ProblemOfMotion = Annotated[
+    str | None,
+    typer.Argument(metavar="[PROBLEM]", help="From `gaussopt list problems`, or a file.py; not needed with --from."),
+]
 SolverOption = Annotated[
     list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
 ]
@@ -30,15 +34,26 @@ OfMotion = Annotated[
     str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")
 ]
 SolverName = Annotated[str | None, typer.Option("--solver", help="One that fits, if not given.")]
-StepperName = Annotated[str, typer.Option("--stepper")]
+StepperName = Annotated[str | None, typer.Option("--stepper", help="rk4 if not given.")]
 TimeStep = Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")]
 End = Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")]
-Stabilisation = Annotated[str, typer.Option("--stabilisation", help="none, baumgarte or projection.")]
-Impact = Annotated[str, typer.Option("--impact", help="Impact law: newton, poisson or none.")]
+Stabilisation = Annotated[
+    str | None, typer.Option("--stabilisation", help="baumgarte, projection, or none if not given.")
+]
+Impact = Annotated[str | None, typer.Option("--impact", help="Impact law: poisson, none, or newton if not given.")]
 Accumulation = Annotated[
-    str, typer.Option("--accumulation", help="stop where impacts accumulate, or close the contact.")
+    str | None,
+    typer.Option("--accumulation", help="stop where impacts accumulate, as if not given, or close the contact."),
 ]
 Tolerance = Annotated[float, typer.Option("--tolerance")]
+RelativeTolerance = Annotated[float | None, typer.Option("--rtol", help="Of an adaptive stepper; 1e-9 if not given.")]
+AbsoluteTolerance = Annotated[float | None, typer.Option("--atol", help="Of an adaptive stepper; 1e-9 if not given.")]
+Engine = Annotated[
+    str | None, typer.Option("--engine", help="interpreted, compiled (generated code), or auto if not given.")
+]
+RecordEvery = Annotated[
+    int | None, typer.Option("--record-every", help="Steps between two recorded states; 1 if not given.")
+]
 """Options that several commands have."""
 
 QUICK = 5.0

@@ -14,47 +14,59 @@ from gaussopt.core.status import Status
 
 if TYPE_CHECKING:
     from gaussopt.integration.trajectory import Trajectory
+    from gaussopt.modelling.problem import Problem
 
 
 def run_command(
     context: typer.Context,
-    problem: common.ProblemName,
+    problem: common.ProblemOfMotion = None,
     formulation: common.OfMotion = None,
     solver: common.SolverName = None,
     solver_option: common.SolverOption = None,
-    stepper: common.StepperName = "rk4",
+    stepper: common.StepperName = None,
     dt: common.TimeStep = None,
-    rtol: Annotated[float, typer.Option("--rtol")] = 1e-9,
-    atol: Annotated[float, typer.Option("--atol")] = 1e-9,
+    rtol: common.RelativeTolerance = None,
+    atol: common.AbsoluteTolerance = None,
     t_end: common.End = None,
-    stabilisation: common.Stabilisation = "none",
-    tolerance: Annotated[float, typer.Option("--tolerance", help="Of the certificate; inf only records.")] = 1e-7,
-    impact: common.Impact = "newton",
-    accumulation: common.Accumulation = "stop",
-    engine: Annotated[str, typer.Option("--engine", help="interpreted, compiled (generated code), or auto.")] = "auto",
-    record_every: Annotated[int, typer.Option("--record-every", help="Steps between two recorded states.")] = 1,
+    stabilisation: common.Stabilisation = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="Of the certificate, 1e-7 if not given; inf only records.")
+    ] = None,
+    impact: common.Impact = None,
+    accumulation: common.Accumulation = None,
+    engine: common.Engine = None,
+    record_every: common.RecordEvery = None,
     set_: common.Set = None,
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE.nc", help="Go on with a motion that --save wrote; what is saved is both."),
+    ] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
     json_: common.Json = False,
 ) -> None:
     """Simulate a problem, certifying the acceleration of every step."""
     from gaussopt.core.files import check_target
-    from gaussopt.modelling.problem import problem as find
+    from gaussopt.integration.trajectory import Trajectory
+    from gaussopt.simulation.concatenation import concatenate
     from gaussopt.simulation.simulate import simulate
 
     settings = common.settings_of(set_)
-    options = common.pairs_of(solver_option, "--solver-option")
+    options = common.pairs_of(solver_option, "--solver-option") if solver_option else None
     if save is not None:
         check_target(save)
         if save.suffix != ".nc":
             raise BadInput(f"Cannot write {save}: motions are NetCDF; name a file that ends in .nc.")
-    with common.progress_bar(problem, json_) as progress:
+    start = None if from_ is None else Trajectory.load(from_)
+    entry = _entry(problem, settings, start)
+    with common.progress_bar(entry.name, json_) as progress:
         trajectory = simulate(
-            find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
+            entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
             tolerance=tolerance, stabilise=stabilisation, impact=impact, accumulation=accumulation,
             solver_options=options, progress=progress, engine=engine, record_every=record_every,
-            step_folder="." if save is None else save.parent, keep_interrupted=True,
+            step_folder="." if save is None else save.parent, keep_interrupted=True, start=start,
         )  # fmt: skip
+    if start is not None:
+        trajectory = concatenate([start, trajectory])
     lost = None if save is None else _saved(trajectory, save)
     if json_:
         unsaved = {"status": "crashed", "message": f"{lost} {trajectory.message}"} if lost else {}
@@ -64,6 +76,19 @@ def run_command(
     if lost:
         common.stop(lost)
     common.end(str(trajectory.status), trajectory.message)
+
+
+def _entry(problem: str | None, settings: dict[str, Any], start: Trajectory | None) -> Problem:
+    """The problem that is named, or that of the motion to go on with, at the parameters given."""
+    from gaussopt.modelling.problem import problem as find
+    from gaussopt.simulation.continuation import Continuation
+
+    if start is None:
+        if problem is None:
+            raise BadInput("Missing argument 'PROBLEM'; name one of `gaussopt list problems`, or a motion with --from.")
+        return find(problem, **settings)
+    own = Continuation(start).problem(problem)
+    return own.at(**settings) if settings else own
 
 
 def _saved(trajectory: Trajectory, path: Path) -> str | None:

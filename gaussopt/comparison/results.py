@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from gaussopt.comparison import tables
 from gaussopt.comparison.records import Answers, MotionRecord, Times
+from gaussopt.comparison.step_table import label_of
+from gaussopt.core.display import About, counted, listed, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_regular, write_bytes
 from gaussopt.execution.store import HEAD
@@ -28,6 +30,7 @@ FORMAT = 1
 UNFIT = "none of these formulations and solvers fit it"
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Results:
     """Results of `compare`.
@@ -48,6 +51,23 @@ class Results:
     failures: dict[str, str]
     meta: dict[str, Any] = field(default_factory=dict)
     store: Path | None = None
+
+    def _about(self) -> About:
+        given = [a for a in self.answers if not a.refused]
+        sources = dict.fromkeys(a.source.label for a in given)
+        solvers = dict.fromkeys(a.solver for a in given)
+        confirmed, answered = sum(sum(a.confirmed) for a in given), sum(len(a.status) for a in given)
+        work = {(t.source.key, t.formulation, t.solver, t.start): 1e6 * t.work for t in self.times}
+        rows = [
+            (a.source.label, label_of(a.formulation, a.solver), a.start, f"{sum(a.confirmed)} of {len(a.status)}",
+             work.get((a.source.key, a.formulation, a.solver, a.start)))
+            for a in given
+        ]  # fmt: skip
+        head = ("steps of", "pair", "start", "confirmed", "median time / µs")
+        title = f"{listed(sources)}; solvers {listed(solvers)}"
+        broken = f", {counted(len(self.failures), 'failure')}" if self.failures else ""
+        more = (f"{confirmed} of {answered} answers confirmed, {counted(len(self.motions), 'motion')}{broken}",)
+        return About(title, more, rows, head)
 
     def to_mapping(self) -> dict[str, Any]:
         """Every record and what was asked, for JSON."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +27,13 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         """Record the start, and choose the first step as SciPy does."""
         t, q, v = self.t, self.q, self.v
         self._write_down(np.array([t]), np.concatenate((q, v))[None, :])
-        self._clock = self._array([t, self._start(t, q, v, None).next_step, 0.0, 0.0, 0.0, 0.0])
-        self._bounds = self._landings(t)
+        self._bounds = self._landings(self.origin)
+        landed = float(np.searchsorted(self._bounds, t, side="right"))
+        self._clock = self._array([t, self._start(t, q, v, None).next_step, 0.0, 0.0, landed, 0.0])
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Begin where a loop stood, which holds nothing beside the state."""
+        self.begin()
 
     def _landings(self, t: float) -> Vector:
         dt, end = self.control.dt, self.control.t_end

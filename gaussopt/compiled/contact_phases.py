@@ -6,8 +6,10 @@ an event, each one certified, and does the next one itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -120,6 +122,16 @@ class PhaseMarcher:
             motion.worst[name] = max(motion.worst[name], value)
         self._most = max(FIRST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
         return self._read(instants[1 : done + 1], rows[:done])
+
+    def memory(self) -> dict[str, Any]:
+        """How long it rests; nothing where the phase is new."""
+        return {"rest": self._rest, "pause": self._pause} if self._motion.phase is self._phase else {}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Take up what `memory` gave, in the present phase."""
+        if memory:
+            self._enter(self._motion.phase)
+            self._rest, self._pause = memory["rest"], memory["pause"]
 
     def shortened(self, steps: int) -> None:
         """Take note that no more than the first steps of the latest segment were of use."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -15,6 +16,7 @@ from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.bilateral_loop import BilateralLoop
 from gaussopt.integration.loops import End
+from gaussopt.integration.restart import Mark
 from gaussopt.integration.time_grid import TimeGrid
 
 FIRST = 1000
@@ -51,16 +53,32 @@ class GeneratedFixedStepLoop(GeneratedLoop):
 
     def begin(self) -> None:
         """Record the start."""
+        self._prepare_grid()
+        self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
+
+    def _prepare_grid(self) -> None:
         assert self.control.dt is not None
         self._grid = TimeGrid(self.origin, self.control.t_end, self.control.dt, self.every)
         self._total = self._grid.steps
         self._count = self.least
-        self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Begin where a loop stood."""
+        self._prepare_grid()
+        self._known = self.t, self.q, self.v
+
+    def resume(self, mark: Mark) -> End:
+        """Go on from where a loop stood; returns status and message."""
+        try:
+            return super().resume(mark)
+        except (BadInput, Rejected):
+            self._retrace()
+            raise
 
     def advance(self) -> End | None:
-        """Take as many steps as are worth a report, all states finite and certified."""
+        """Take as many steps as are worth a report, all states finite and certified; the last one by itself."""
         begin = perf_counter()
-        count = min(self._count, self._total - self.steps)
+        count = min(self._count, max(1, self._total - self.steps - 1))
         if self._some_steps(count) < count:
             self._interpret()
         spent = perf_counter() - begin

@@ -20,6 +20,7 @@ import numpy as np
 from gaussopt.contact.contact_lcp import ContactLCP
 from gaussopt.contact.laws import ContactSolution, Uniqueness, UniquenessProof
 from gaussopt.contact.mode_solution import EXACT, complete
+from gaussopt.contact.orientation import oriented
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp.enumeration import MAX_ENUMERATED
@@ -35,6 +36,9 @@ AMPLIFIED = 4.0
 
 SUMMED = 100.0
 """Roundings of its terms by which an enumerated solution may miss the laws."""
+
+MOVED = 1e-4
+"""Motion of a row by its own force, relative to that of the free bodies, that modes are told apart by without doubt."""
 
 DEFINITE = 1e-12
 """Smallest eigenvalue of sym A^ that counts as positive."""
@@ -72,11 +76,24 @@ class ComplementarityLaws(ContactLCP):
                 return Uniqueness(Status.SOLVED, UniquenessProof.P_MATRIX, joints_unique)
             if not thorough and self._monotone():
                 return Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False)
+        elif self._oriented():
+            return Uniqueness(Status.SOLVED, UniquenessProof.ORIENTED, joints_unique)
         if (sliding and self.quick) or (thorough and self.enumerable):
             return self._by_enumeration(joints_unique)
         if sliding and self._monotone():
             return Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False)
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
+
+    def _oriented(self) -> bool:
+        """`oriented` of contacts of which some have no slip; it says nothing of normal forces with a least value."""
+        op, g, p = self.op, self.op.weights, len(self.op.rows)
+        if op.step.least.any() or (g <= MOVED * op.bare).any():
+            return False
+        partner = np.zeros(p, dtype=np.int64)
+        partner[: op.k][op.resting] = np.arange(op.k, p)
+        mu = np.concatenate((op.step.mu, np.zeros(p - op.k)))
+        B = op.response @ self.to_x[:, :p] / np.outer(g, g)
+        return oriented(B, op.k, mu, g, partner, *np.zeros((2, p, p)), *np.zeros((2, p), dtype=np.int64))
 
     def _monotone(self) -> bool:
         """`monotone` of the operator's own matrices, every contact in units of its own response."""

@@ -17,6 +17,7 @@ class UniquenessProof(StrEnum):
     JOINTS = "joints"
     POSITIVE_DEFINITE = "positive definite"
     P_MATRIX = "P-matrix"
+    ORIENTED = "oriented"
     MONOTONE = "monotone"
     ENUMERATION = "enumeration"
     UNDECIDED = "undecided"

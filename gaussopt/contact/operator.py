@@ -12,11 +12,13 @@ from gaussopt.contact.complementarity import ComplementarityLaws
 from gaussopt.contact.joints import eliminate_joints
 from gaussopt.contact.laws import ContactLaws
 from gaussopt.contact.response import ContactResponse
+from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import NotAccepted, StickInSpace
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData, Vector
 
 
+@shown
 @dataclass(frozen=True)
 class ContactOperator(ContactResponse):
     """The Delassus operator of one step with its contact laws; see `ContactResponse` for fields and matrices."""
@@ -44,6 +46,11 @@ class ContactOperator(ContactResponse):
                     )
             _latest = known
         return known
+
+    def _about(self) -> About:
+        resting = int(self.resting.sum())
+        without = f", {resting} without slip" if resting else ""
+        return About(f"{counted(self.k, 'contact')}{without}", (), [("delassus", self.delassus), ("bias", self.bias)])
 
     @cached_property
     def complementarity(self) -> ComplementarityLaws:

@@ -54,7 +54,7 @@ def stage(
         `SOLVED`, or why the stage is for the general path; and how uniqueness is known.
     """
     K, L, first, norm = space.K, space.L, space.first, space.norm
-    c, p = len(closed), len(norm) // 2
+    p = len(norm) // 2
     if not read_laws(data, n, m, k, d, closed, modes, space):
         return HELD, UNDECIDED
     read_saddle(data, n, m, K, space.rows[2 * p])
@@ -66,7 +66,7 @@ def stage(
     free = norm[2 * p]
     if not form_laws(n, len(active), space):
         return HELD, UNDECIDED
-    how = uniqueness(space.B, space.S, space.T, space.order[1], space.law[1])
+    how = uniqueness(space)
     if not solve_pairs(active, space):
         return UNSOLVED, UNDECIDED
     light = apply_forces(n, space, out)
@@ -75,4 +75,4 @@ def stage(
     numbers[7] = free + numbers[5] + light
     if not check_laws(n, free, space, out, numbers):
         return UNLAWFUL, UNDECIDED
-    return SOLVED, how if p == c else UNDECIDED
+    return SOLVED, how

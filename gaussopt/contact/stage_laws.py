@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from gaussopt.contact.orientation import oriented
 from gaussopt.contact.saddle_kernel import factorise
-from gaussopt.contact.stage_workspace import DEFINITE, MONOTONE, OPEN, P_MATRIX, StageWorkspace
+from gaussopt.contact.stage_workspace import DEFINITE, MONOTONE, OPEN, ORIENTED, P_MATRIX, UNDECIDED, StageWorkspace
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index
 
@@ -115,9 +116,13 @@ def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
     return True
 
 
-def uniqueness(B: Matrix, S: Matrix, T: Matrix, order: Index, mu: Vector) -> int:
-    """How uniqueness is known of contacts that slide, B being their scaled delassus; S is filled with sym B."""
+def uniqueness(space: StageWorkspace) -> int:
+    """How uniqueness is known, B being the scaled operator; S is filled with sym B where all contacts slide."""
+    B, S, T, order, mu, norm = space.B, space.S, space.T, space.order[1], space.law[1], space.norm
     c = len(S)
+    if len(norm) // 2 > c:
+        known = oriented(B, c, mu, norm, space.order[0], T, space.D, order, space.order[2])
+        return ORIENTED if known else UNDECIDED
     sliding = False
     for p in range(c):
         sliding = sliding or mu[p] > 0.0

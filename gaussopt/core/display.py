@@ -8,18 +8,59 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 MOST_NUMBERS = 6
 """Numbers of an array that are shown."""
 
+MOST_ENTRIES = 9
+"""Entries of a matrix that is shown; of a larger one the shape is."""
+
 MOST_NAMES = 8
 """Names that are listed."""
 
-MOST_ROWS = 12
+MOST_ROWS = 16
 """Rows of a table that are shown."""
+
+
+T = TypeVar("T")
+
+
+class About(NamedTuple):
+    """What an object says of itself: what it is about, up to two lines more, and rows of a table, (name, value)."""
+
+    title: str
+    more: tuple[str, ...] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    head: tuple[str, ...] = ()
+
+
+def shown(cls: type[T]) -> type[T]:
+    """A class whose objects show what their method `_about` says, in a terminal and in a notebook.
+
+    A picture below the table is what `_picture` returns, as HTML. An object that is not made as it should be, which a
+    debugger may show, is shown by its kind alone.
+    """
+
+    def text(self: Any) -> str:
+        try:
+            about: About = self._about()
+            return lines(type(self).__name__, about.title, *about.more)
+        except Exception:
+            return lines(type(self).__name__, "")
+
+    def html(self: Any) -> str:
+        try:
+            about: About = self._about()
+            below = self._picture() if hasattr(self, "_picture") else ""
+            return table(f"{type(self).__name__}: {about.title}", about.rows, about.head, about.more, below)
+        except Exception:
+            return table(type(self).__name__, ())
+
+    cls.__repr__, cls._repr_html_ = text, html  # type: ignore[method-assign, attr-defined]
+    return cls
 
 
 def short(value: Any, digits: int = 4) -> str:
@@ -27,12 +68,21 @@ def short(value: Any, digits: int = 4) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | int | np.number):
-        return f"{value:.{digits}g}"
+        return f"{value + 0:.{digits}g}"
+    if isinstance(value, list | tuple):
+        try:
+            value = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            return listed(value)
     if isinstance(value, np.ndarray) and value.ndim == 1:
-        numbers = ", ".join(f"{x:.{digits}g}" for x in value[:MOST_NUMBERS])
+        numbers = ", ".join(f"{x + 0:.{digits}g}" for x in value[:MOST_NUMBERS])
         return f"[{numbers}, …] ({len(value)})" if len(value) > MOST_NUMBERS else f"[{numbers}]"
+    if isinstance(value, np.ndarray) and value.ndim == 2 and 0 < value.size <= MOST_ENTRIES:
+        return f"[{'; '.join(', '.join(f'{x + 0:.{digits}g}' for x in row) for row in value)}]"
     if isinstance(value, np.ndarray):
         return " × ".join(map(str, value.shape))
+    if hasattr(value, "nnz"):
+        return f"{' × '.join(map(str, value.shape))}, sparse, {value.nnz} entries"
     return "–" if value is None else str(value)
 
 
@@ -60,20 +110,23 @@ def error_words(bound: float, relative: float) -> str:
     return f"certified: the acceleration is within {bound:.2g} of the true one (relative {relative:.2g})"
 
 
-def table(title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = (), below: str = "") -> str:
-    """A small table as HTML that takes the colours and letters of the page; `below` is HTML."""
+def table(
+    title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = (), more: Sequence[str] = (), below: str = ""
+) -> str:
+    """A small table as HTML, in the colours and letters of the page, under a title and lines; `below` is HTML."""
     cell = "text-align:left;padding:.15em .8em .15em 0;vertical-align:top"
     heads = "".join(f'<th scope="col" style="{cell}">{escape(str(x))}</th>' for x in head)
     cells = ("".join(f'<td style="{cell}">{escape(short(x))}</td>' for x in row) for row in rows[:MOST_ROWS])
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     left = len(rows) - MOST_ROWS
-    more = f"<p>{left} more rows.</p>" if left > 0 else ""
+    rest = f"<p>{counted(left, 'more row')}.</p>" if left > 0 else ""
+    said = "".join(f'<p style="margin:.2em 0">{escape(line)}</p>' for line in more if line)
     thead = f"<thead><tr>{heads}</tr></thead>" if heads else ""
     return (
         '<div style="max-width:46rem;overflow-x:auto">'
-        f'<p style="margin:.3em 0"><strong>{escape(title)}</strong></p>'
+        f'<p style="margin:.3em 0"><strong>{escape(title)}</strong></p>{said}'
         f'<table style="border-collapse:collapse;margin:0">{thead}<tbody>{body}</tbody></table>'
-        f"{more}{below}</div>"
+        f"{rest}{below}</div>"
     )
 
 

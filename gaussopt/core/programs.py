@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array, require
+from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.sparse_arrays import Pattern, check_sparse_mass, read_sparse, to_triplets
@@ -30,6 +31,7 @@ SMALLEST = 1e-290
 """Entry of an LCP's matrix, relative to the largest and to 1, by which nothing can be divided any more."""
 
 
+@shown
 @fast_frozen
 @dataclass(frozen=True)
 class QP:
@@ -48,6 +50,13 @@ class QP:
     A: Matrix
     l: Vector
     u: Vector
+
+    def _about(self) -> About:
+        equal = int(np.sum(self.l == self.u))
+        kinds = "all" if equal == self.m else str(equal or "none")
+        rows = f"{counted(self.m, 'row')}, {kinds} of them equalities" if self.m else "unconstrained"
+        entries = [(name, getattr(self, name)) for name in ("P", "q", "A", "l", "u")]
+        return About(f"{counted(self.n, 'unknown')}, {rows}", (), entries)
 
     @property
     def n(self) -> int:
@@ -139,12 +148,16 @@ class QP:
         return {"kind": "qp", **matrices, "l": bound(self.l), "u": bound(self.u)}
 
 
+@shown
 @dataclass(frozen=True)
 class LinearSystem:
     """A square system K x = b, (N, N) and (N,); of several solutions the one of least norm is wanted."""
 
     K: Matrix
     b: Vector
+
+    def _about(self) -> About:
+        return About(counted(self.n, "unknown"), (), [("K", self.K), ("b", self.b)])
 
     @property
     def n(self) -> int:
@@ -162,6 +175,7 @@ class LinearSystem:
         return is_sparse(self.K)
 
 
+@shown
 @dataclass(frozen=True)
 class LeastSquares:
     """min ||A x - b||_2; of several minimisers the one of least norm is wanted.
@@ -178,6 +192,11 @@ class LeastSquares:
     b: Vector
     rank: int
     minimum_norm: bool = False
+
+    def _about(self) -> About:
+        title = f"{counted(self.n, 'unknown')}, {counted(self.A.shape[0], 'row')}, rank {self.rank}"
+        rows = [("A", self.A), ("b", self.b), ("rank", self.rank), ("of least norm", self.minimum_norm)]
+        return About(title, (), rows)
 
     @property
     def n(self) -> int:
@@ -208,6 +227,7 @@ class LeastSquares:
         return QP(0.5 * (P + P.T), q, np.zeros((0, n)), np.zeros(0), np.zeros(0))
 
 
+@shown
 @dataclass(frozen=True)
 class LCP:
     """A linear complementarity problem: find z with 0 <= z, w = M z + q >= 0 and z . w = 0.
@@ -220,6 +240,9 @@ class LCP:
 
     M: Matrix
     q: Vector
+
+    def _about(self) -> About:
+        return About(f"{counted(self.n, 'pair')} (z, w)", (), [("M", self.M), ("q", self.q)])
 
     @property
     def n(self) -> int:

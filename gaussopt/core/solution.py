@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gaussopt.core.display import About, counted, short, shown
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
@@ -68,6 +69,7 @@ class RawSolution:
     history: tuple[float, ...] = ()
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Solution:
     """A verified answer to a program.
@@ -93,3 +95,12 @@ class Solution:
     certificate: dict[str, Any] = field(default_factory=dict)
     solutions: tuple[Vector, ...] = ()
     history: tuple[float, ...] = ()
+
+    def _about(self) -> About:
+        of = f"x = {short(self.x)}" if self.x is not None else "no point"
+        bound = self.certificate.get("error_bound")
+        proved = f"; error at most {bound:.2g}" if isinstance(bound, float) else ""
+        rows = [("status", self.status), ("claim of the solver", self.claim), ("message", self.message), ("x", self.x),
+                ("y", self.y), ("iterations", self.iterations), ("seconds", self.timing.total),
+                *self.certificate.items()]  # fmt: skip
+        return About(f"{self.status}, {of}", (f"{counted(self.iterations, 'iteration')}{proved}",), rows)

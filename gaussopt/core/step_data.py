@@ -17,6 +17,7 @@ from gaussopt.core.arrays import Matrix as Matrix
 from gaussopt.core.arrays import Vector as Vector
 from gaussopt.core.arrays import as_array as as_array
 from gaussopt.core.arrays import check_mass_matrix, given_sparse, is_absent, is_sparse, require, with_axis
+from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.sparse_arrays import Sparse, check_sparse_mass, read_sparse, to_triplets
@@ -38,6 +39,7 @@ Arithmetic = tuple[StepCertifier, Vector]
 """The generated certificate, and the flat step that it reads."""
 
 
+@shown
 @fast_frozen
 @dataclass(frozen=True, slots=True)
 class StepData:
@@ -109,6 +111,12 @@ class StepData:
         """
         require("A step", data, "M", "Q")
         return (_sparse if any(given_sparse(data.get(key)) for key in ("M", "J")) else _dense)(data)
+
+    def _about(self) -> About:
+        counts = counted(self.n, "coordinate"), counted(self.m, "equality row"), counted(self.k, "contact")
+        rows = [(f.name, x) for f in fields(self) if isinstance(x := getattr(self, f.name), np.ndarray) and x.size]
+        matrices = [(name, x) for name in ("M", "J") if is_sparse(x := getattr(self, name))]
+        return About(f"{', '.join(counts)}, t = {self.t:g} s", (), [*matrices, *rows])
 
     @property
     def n(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaussopt.core.display import About, counted, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.step_data import Matrix, StepData, Vector
@@ -31,10 +32,22 @@ class Energy:
         return self.kinetic + self.potential
 
 
+@shown
 class AbstractSystem(ABC):
     """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden."""
 
     name: str
+
+    def _about(self) -> About:
+        contacts = f"contacts {listed(self.contact_names)}" if self.contact_names else "no contacts"
+        given = self.parameters
+        return About(
+            self.name, (f"{self._extent()}{contacts}, {counted(len(given), 'parameter')}",), list(given.items())
+        )
+
+    def _extent(self) -> str:
+        """Numbers of coordinates and rows, where they are known without evaluating anything."""
+        return ""
 
     @abstractmethod
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -207,6 +208,13 @@ class CertifiedAccelerations:
         """U for a velocity v."""
         return v
 
+    def memory(self) -> dict[str, Any]:
+        """What later answers depend on beside the state; answers of solvers that remember are not part of it."""
+        return {}
+
+    def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
+        """Take up what `memory` gave at this state."""
+
 
 class QuasiVelocityAccelerations(CertifiedAccelerations):
     """The same with quasi-velocities as the state: velocity constraints hold identically."""
@@ -237,3 +245,12 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         u = self.system.quasi_velocity(t, q, v)
         self._seen = (t, q.copy(), u.copy(), self.system.velocity_from(t, q, u, v))
         return u
+
+    def memory(self) -> dict[str, Any]:
+        """The velocity found last, from which the next one is looked for."""
+        return {} if self._seen is None else {"velocity": self._seen[3]}
+
+    def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
+        """The velocity found last belongs to this state."""
+        if "velocity" in memory:
+            self._seen = t, q.copy(), u.copy(), np.array(memory["velocity"], dtype=np.float64)

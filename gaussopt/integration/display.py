@@ -14,7 +14,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.plotting import curves
 from gaussopt.plotting.curves import Curve
-from gaussopt.plotting.figures import one_or_all, svg_of
+from gaussopt.plotting.figures import one_or_all, plain_figure, pyplot_figure, svg_of
 from gaussopt.plotting.svg import data_uri
 
 LETTERS = {"q": "coordinates", "v": "velocities", "a": "accelerations", "lam": "lam", "forces": "forces"}
@@ -87,17 +87,17 @@ class ShownMotion:
         Raises UnknownName for a name that is none of these, BadInput where `ax` holds another number of axes or nothing
         was recorded.
         """
-        return one_or_all(self.draw(*names, ax=ax, shown=True))
+        return one_or_all(self.draw(*names, onto=pyplot_figure if ax is None else ax))
 
-    def draw(self, *names: str, ax: Any = None, shown: bool = False, every: int = 1) -> list[Any]:
-        """The axes of `plot`, of a figure that pyplot does not know unless it is `shown`, at every so many instants."""
+    def draw(self, *names: str, onto: Any = plain_figure, every: int = 1) -> list[Any]:
+        """The axes of `plot`, given as `onto` or of a figure that it makes, with every so many instants."""
         known = {curve.name: curve for curve in self._curves(every)}
         groups = self._groups(known)
         wanted = names or tuple(name for name in DEFAULT if groups[name])
         if not len(self.t) or not wanted:
             raise BadInput(f"There is nothing to draw: {self.message}")
         found = curves.chosen(known, groups, wanted, "this motion")
-        return curves.draw(self.t[::every], found, [(float(e["t"]), str(e["kind"])) for e in self.events], ax, shown)
+        return curves.draw(self.t[::every], found, [(float(e["t"]), str(e["kind"])) for e in self.events], onto)
 
     def _curves(self, every: int) -> Iterator[Curve]:
         """All curves that there are, at every so many instants."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +17,7 @@ from gaussopt.core.event import Event
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.restart import Mark
 from gaussopt.integration.trajectory import Recorder
 from gaussopt.solving.answer import Answer
 
@@ -88,6 +89,8 @@ class MotionLoop(ABC):
     t, q, v : the last state reached
     steps : steps of the method taken up to there; those of an adaptive one are its own, recorded or not
     events : list of MotionEvent
+    kept : where a continuation begins: before the last step, which the end may have shortened; at the end of an
+        adaptive method
     engine : "interpreted" or "compiled"
     """
 
@@ -103,6 +106,7 @@ class MotionLoop(ABC):
         self.system = motion.system
         self.events: list[MotionEvent] = []
         self.steps = 0
+        self.kept: Mark | None = None
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
 
     def integrate(self, t: float, q: Vector, v: Vector) -> End:
@@ -112,15 +116,44 @@ class MotionLoop(ABC):
         longer finite.
         """
         self.t, self.q, self.v, self.origin = t, q, v, t
-        end = self.control.t_end
         self.begin()
+        return self._go_on()
+
+    def resume(self, mark: Mark) -> End:
+        """Go on to the end from where a loop of the same settings stood, as that loop would have.
+
+        Raises what `integrate` raises.
+        """
+        self.t, self.q, self.v, self.origin, self.steps = mark.t, mark.q, mark.v, mark.origin, mark.steps
+        self.control = replace(self.control, origin=mark.origin)
+        self.recall(mark.memory)
+        return self._go_on()
+
+    def _go_on(self) -> End:
+        begin, end = self.t, self.control.t_end
         while self.t < end:
+            self.kept = self._mark()
             ended = self.advance()
             if ended is not None:
                 return ended
             if self.progress is not None:
-                self.progress((self.t - t) / (end - t))
+                self.progress((self.t - begin) / (end - begin))
+        if self.method.adaptive:
+            self.kept = self._mark()
         return Status.SOLVED, self.reached()
+
+    def _mark(self) -> Mark:
+        return Mark(
+            self.t, self.q, self.v, self.origin, self.steps, len(self.recorder), len(self.events), self.memory()
+        )
+
+    @abstractmethod
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Prepare the next step from what `memory` gave; an adaptive method begins anew and records the state."""
+
+    def memory(self) -> dict[str, Any]:
+        """What the steps that follow depend on beside instant, state and number of steps."""
+        return {}
 
     @abstractmethod
     def begin(self) -> None:

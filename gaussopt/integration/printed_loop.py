@@ -8,7 +8,9 @@ frictionless. It is here to be looked at, not to be used.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +38,17 @@ class PrintedLoop(BilateralLoop):
 
     def begin(self) -> None:
         """Close all contacts, whatever their gaps."""
+        self._close()
+        super().begin()
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Close all contacts, and begin where a loop stood."""
+        self._close()
+        super().recall({**memory, "motion": {}})
+
+    def _close(self) -> None:
         k, d = self.motion.phase.sigma.shape
         self.motion.phase = replace(AllClosed.flight(k, d), closed=tuple(range(k)))
-        super().begin()
 
     def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """Leave the state as it is."""

@@ -13,7 +13,9 @@ Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -47,16 +49,27 @@ class TimeSteppingLoop(MotionLoop):
 
     motion: ContactAccelerations
 
+    def __init__(self, *settings: Any) -> None:
+        super().__init__(*settings)
+        self._turning: Turning | None = None
+        self._idle: dict[int, int] = {}
+
     def begin(self) -> None:
         """Refuse a start inside an obstacle; the start is recorded with the forces of the first step."""
         if self.rules.impact is not newton:
             raise BadInput(
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
             )
-        self._turning: Turning | None = None
         refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
-        self._idle: dict[int, int] = {}
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
+
+    def memory(self) -> dict[str, Any]:
+        """The steps for which contacts have not pushed, and the sides of the user's events."""
+        return {"idle": list(self._idle.items()), "sides": list(self._sides)}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Begin where a loop stood."""
+        self._idle, self._sides = dict(memory["idle"]), list(memory["sides"])
 
     def advance(self) -> End | None:
         """Take one step."""

@@ -98,6 +98,7 @@ class Trajectory(ShownMotion):
         adaptive one are the accepted steps of its own, also where dt is the recording interval.
     failed_step : the step that was not accepted, if any
     failed_step_file : where it was saved
+    restart : what `simulate(..., start=...)` goes on from
     """
 
     t: Vector
@@ -127,6 +128,7 @@ class Trajectory(ShownMotion):
     forces_unique: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     events: tuple[dict[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
+    restart: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def _known(self) -> dict[str, tuple[str, ...]]:
@@ -146,7 +148,7 @@ class Trajectory(ShownMotion):
         data.attrs.update(
             events=json.dumps(list(self.events)), warnings=json.dumps(list(self.warnings)), status=str(self.status),
             message=self.message, worst=json.dumps(self.worst.to_mapping()), timing=json.dumps(dict(self.timing)),
-            meta=json.dumps(dict(self.meta)),
+            meta=json.dumps(dict(self.meta)), restart=json.dumps(dict(self.restart)),
         )  # fmt: skip
         return data
 
@@ -257,6 +259,7 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
     """What a trajectory is beside its arrays; raises where it is not that of a trajectory."""
     read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
+    restart = dict(json.loads(attrs.get("restart", "{}")))
     lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}
     worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in read["worst"].items()}
     numbers = [*worst.values(), *read["timing"].values()]
@@ -269,7 +272,8 @@ def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError("events have a time and a kind")
     return {
         "status": Status(attrs["status"]), "message": str(attrs["message"]), "timing": read["timing"],
-        "worst": WorstCertificate(**worst), "meta": read["meta"], **{key: tuple(x) for key, x in lists.items()},
+        "worst": WorstCertificate(**worst), "meta": read["meta"], "restart": restart,
+        **{key: tuple(x) for key, x in lists.items()},
     }  # fmt: skip
 
 
@@ -279,16 +283,18 @@ class Recorder:
     def __init__(self, contacts: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._blocks: list[tuple[NDArray[np.float64], ...]] = []
-        self._k = contacts
+        self._k, self._count = contacts, 0
 
     def add(self, *row: Any) -> None:
         """One instant."""
         self._rows.append(row)
+        self._count += 1
 
     def extend(self, *columns: NDArray[np.float64]) -> None:
         """Several instants."""
         self._pack()
         self._blocks.append(columns)
+        self._count += len(columns[0])
 
     def _pack(self) -> None:
         if self._rows:
@@ -296,7 +302,7 @@ class Recorder:
             self._rows.clear()
 
     def __len__(self) -> int:
-        return len(self._rows) + sum(len(block[0]) for block in self._blocks)
+        return self._count
 
     def arrays(self, n: int) -> dict[str, Any]:
         """The columns of `Trajectory`, of n coordinates."""

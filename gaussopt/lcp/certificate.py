@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.display import About, shown
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
@@ -35,6 +36,7 @@ NEGLIGIBLE = 1e-10
 """Components this far below the size of z and q need not hold on their own."""
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class LCPCertificate:
     """Proved errors of a point z of an LCP.
@@ -66,6 +68,12 @@ class LCPCertificate:
     error_bound: float
     relative_error: float
     bound_from: str
+
+    def _about(self) -> About:
+        bound = f"z is within {self.error_bound:.2g} of a solution (relative {self.relative_error:.2g})"
+        title = f"the problem is {self.verdict or 'not decided'}"
+        rows = [(name, getattr(self, name)) for name in self.__slots__ if name != "solutions"]
+        return About(title, (bound if math.isfinite(self.error_bound) else "not certified",), rows)
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether z is the solution (or one whose w is the only one) within the relative tolerance."""

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
@@ -54,6 +55,7 @@ class Face:
     rays: Matrix
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class LCPSolutions:
     """All solutions of an LCP, and what they mean for an observed quantity y = observe z + offset.
@@ -82,6 +84,11 @@ class LCPSolutions:
     representatives: tuple[Vector, ...]
     observed: tuple[Vector, ...]
     decided: bool = True
+
+    def _about(self) -> About:
+        continua = counted(len(self.faces), "continuum", "continua")
+        title = f"{self.status}, {counted(len(self.points), 'isolated solution')}, {continua}"
+        return About(title, (), [(f"z {i + 1}", z) for i, z in enumerate(self.solutions)])
 
     @property
     def count(self) -> int:

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.display import About, shown
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import EPS
 
@@ -65,6 +66,7 @@ def equilibrate(M: Matrix) -> tuple[Vector, Vector]:
     return R * power_of_two((R[..., :, None] * A * C[..., None, :]).max(axis=-1, initial=0.0)), C
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class MatrixClass:
     """Class of a square matrix, which decides about its complementarity problems.
@@ -82,6 +84,9 @@ class MatrixClass:
     positive_semidefinite: bool
     p_matrix: bool | None
     lowest: float
+
+    def _about(self) -> About:
+        return About(self.sentence.rstrip("."), (), [(name, getattr(self, name)) for name in self.__slots__])
 
     @property
     def sentence(self) -> str:

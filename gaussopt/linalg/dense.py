@@ -28,6 +28,14 @@ def lapack() -> Any:
     return found
 
 
+@cache
+def _triangular() -> Any:
+    """BLAS's solution by a triangular matrix; that of LAPACK starts threads for several columns of any length."""
+    from scipy.linalg.blas import dtrsm
+
+    return dtrsm
+
+
 def cholesky(M: Matrix) -> Matrix | None:
     """Lower factor L with M = L L^T, or None if M is not numerically positive definite."""
     L, info = lapack().dpotrf(M, lower=1)
@@ -44,16 +52,20 @@ def solve_lower(L: Matrix, B: Matrix | Vector) -> Matrix:
     """L^{-1} B."""
     if not B.size:
         return np.array(B)
-    X, _ = lapack().dtrtrs(L, B, lower=1)
-    return np.asarray(X)
+    return _solved(L, B, 0)
 
 
 def solve_lower_transposed(L: Matrix, B: Matrix | Vector) -> Matrix:
     """L^{-T} B."""
     if not B.size:
         return np.array(B)
-    X, _ = lapack().dtrtrs(L, B, lower=1, trans=1)
-    return np.asarray(X)
+    return _solved(L, B, 1)
+
+
+def _solved(L: Matrix, B: Matrix | Vector, transposed: int) -> Matrix:
+    if B.ndim == 1:
+        return np.asarray(lapack().dtrtrs(L, B, lower=1, trans=transposed)[0])
+    return np.asarray(_triangular()(1.0, L, B, lower=1, trans_a=transposed))
 
 
 def invert_lower(L: Matrix) -> Matrix:

@@ -18,6 +18,7 @@ from gaussopt.core.contacts import (
     check_coefficients,
     check_normals,
 )
+from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, one_line
 from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
@@ -186,6 +187,9 @@ class System(AbstractSystem):
             M, h, Q, J, gamma, c.J_N, c.zeta_N, c.J_T, c.zeta_T, c.v_T, coefficients.mu, t, q, v, g_N=c.g_N,
             gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T,
         )  # fmt: skip
+
+    def _extent(self) -> str:
+        return f"coordinates {listed(self._coordinates)}; " if self._coordinates else ""
 
     def of_motion(self, rows: int) -> System:
         """The same system for one motion, in which the number of equality rows never changes."""

@@ -30,11 +30,13 @@ from gaussopt.codegen.equations import equations_of
 from gaussopt.codegen.source import Unwritable
 from gaussopt.core import generated_modules
 from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, check_normals
+from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
 from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined
 from gaussopt.symbolic.contacts import Layout
+from gaussopt.symbolic.formulas import formulas_of
 from gaussopt.symbolic.model import Model
 from gaussopt.symbolic.reading import finite_parameter, read_model
 
@@ -72,6 +74,21 @@ class LagrangianSystem(AbstractSystem):
         self._smooth = n * n + 2 * n + m * n + m
         self._size = self._smooth + self._contact_cuts[-1]
         self._cuts = (n * n, n * n + n, n * n + 2 * n, n * n + 2 * n + m * n)
+
+    def _extent(self) -> str:
+        return f"coordinates {listed(self._coordinates)}; {counted(self.m, 'equality row')}, "
+
+    def _repr_latex_(self) -> str:
+        """M, h, Q, equality rows and contact rows as formulas; of a large system the form of its equations."""
+        lines = formulas_of(self.model, list(self._parameters))
+        return "$$" + r"\begin{gathered} " + r" \\[6pt] ".join(lines) + r" \end{gathered}$$"
+
+    def _picture(self) -> str:
+        """The formulas as MathML, which browsers set without a script."""
+        from latex2mathml.converter import convert
+
+        lines = formulas_of(self.model, list(self._parameters))
+        return "".join(f'<div style="overflow-x:auto;padding:.4em 0 .8em">{convert(line)}</div>' for line in lines)
 
     @property
     def source_path(self) -> Path:

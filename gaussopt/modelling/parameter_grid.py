@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaussopt.core.arrays import Vector, as_array, finite_number
+from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.modelling.parameter import Parameter
 
@@ -17,6 +18,7 @@ MAX_COUNT = 100_000
 """Most values of one axis."""
 
 
+@shown
 @dataclass(frozen=True, eq=False, init=False)
 class Axis:
     """Values of one parameter, in its unit: `Axis("mu", [0.1, 0.5, 1.0])` or, evenly spaced, `Axis("mu", 0.1, 1, 40)`.
@@ -50,6 +52,10 @@ class Axis:
         found.setflags(write=False)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", found)
+
+    def _about(self) -> About:
+        ends = f"{self.values.min():g} to {self.values.max():g}"
+        return About(f"{self.name}, {ends}, {counted(len(self.values), 'value')}", (), [("values", self.values)])
 
     @classmethod
     def parse(cls, text: str) -> Axis:

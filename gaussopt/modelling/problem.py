@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaussopt.core import registry
+from gaussopt.core.display import About, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.event import Event
 from gaussopt.core.foreign import call
@@ -38,6 +39,7 @@ class Case:
     description: str
 
 
+@shown
 @dataclass(frozen=True)
 class Problem:
     """A named problem; `at` gives it other parameter values.
@@ -196,6 +198,15 @@ class Problem:
         if q0 is None and v0 is None:
             return problem
         return replace(problem, state=(problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0))
+
+    def _about(self) -> About:
+        values = self.parameter_values
+        more = {"parameters": values, "cases": self.cases, "variants": self.variants}
+        words = "; ".join(f"{what} {listed(names)}" for what, names in more.items() if names)
+        title = self.label if self.title in ("", self.name) else f"{self.label}, “{self.title}”"
+        rows = [(p.name, values[p.name], p.unit, p.meaning) for p in self.parameters]
+        return About(title, (f"to t = {self.t_end:g} s, dt = {self.dt:g} s", words), rows,
+                     ("parameter", "value", "unit", "meaning"))  # fmt: skip
 
     @property
     def _choices(self) -> list[str]:

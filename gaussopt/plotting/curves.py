@@ -11,7 +11,7 @@ import numpy as np
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import UnknownName
 from gaussopt.plotting.colours import CURVES, GREY
-from gaussopt.plotting.figures import MOST_IN_LEGEND, columns_of_axes, styled
+from gaussopt.plotting.figures import MOST_IN_LEGEND, given_axes, plain_figure, styled
 from gaussopt.plotting.looks import STYLES
 
 WIDTH, NARROW, HEIGHT = 6.8, 5.4, 1.9
@@ -68,17 +68,20 @@ def chosen(
 
 
 def draw(
-    t: Vector, curves: Sequence[Curve], events: Sequence[tuple[float, str]], ax: Any = None, shown: bool = True
+    t: Vector, curves: Sequence[Curve], events: Sequence[tuple[float, str]], onto: Any = plain_figure
 ) -> list[Any]:
     """Draw curves over time (s) and mark events, (time, kind); returns the axes, one for each quantity and unit.
 
-    On axes that hold curves already, colours go on where they ended. Raises BadInput where `ax` holds another number
-    of axes than there are quantities and units.
+    They are those given as `onto`, below each other, or of a figure that this makes. On axes that hold curves already,
+    colours go on where they ended. Raises BadInput where other axes are given than there are quantities and units.
     """
     panels: dict[tuple[str, bool], list[Curve]] = {}
     for curve in curves:
         panels.setdefault((curve.axis, curve.log), []).append(curve)
-    axes = columns_of_axes(len(panels), ax, (WIDTH if shown else NARROW, 0.5 + HEIGHT * len(panels)), shown)
+    axes = given_axes(len(panels), onto)
+    if axes is None:
+        figure = onto((NARROW if onto is plain_figure else WIDTH, 0.5 + HEIGHT * len(panels)))
+        axes = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
     for one, ((label, log), members) in zip(axes, panels.items(), strict=True):
         _panel(one, t, members, log)
         alone = _count(one) == 1

@@ -51,19 +51,17 @@ def legend_beside(axes: Any, count: int) -> None:
                     handlelength=3.2)  # fmt: skip
 
 
-def columns_of_axes(rows: int, ax: Any, size: tuple[float, float], shown: bool) -> list[Any]:
-    """Axes below each other with one abscissa: those given, or of a new figure of so many inches.
+def given_axes(count: int, onto: Any) -> list[Any] | None:
+    """The axes that a person gives; None for a function that makes a figure.
 
-    A new figure is pyplot's, which notebooks and `matplotlib.pyplot.show` show, or one of its own where it is not
-    `shown` but written. Raises BadInput where the given axes are not as many.
+    Raises BadInput where they are not as many as the figure needs.
     """
-    if ax is not None:
-        given = list(getattr(ax, "flat", ax if isinstance(ax, list | tuple) else [ax]))
-        if len(given) != rows:
-            raise BadInput(f"The figure needs {rows} axes, one below the other, and ax holds {len(given)}.")
-        return given
-    figure = pyplot_figure(size) if shown else figure_of(size, "constrained")
-    return list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+    if callable(onto):
+        return None
+    given = list(getattr(onto, "flat", onto if isinstance(onto, list | tuple) else [onto]))
+    if len(given) != count:
+        raise BadInput(f"The figure needs {count} axes and ax holds {len(given)}.")
+    return given
 
 
 def one_or_all(axes: Sequence[Any]) -> Any:
@@ -76,6 +74,11 @@ def pyplot_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
     from matplotlib import pyplot
 
     return pyplot.figure(figsize=size, dpi=dpi, layout="constrained")
+
+
+def plain_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
+    """A figure of so many inches that is written to a file or a page."""
+    return figure_of(size, "constrained", dpi=dpi)
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:

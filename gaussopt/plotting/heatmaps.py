@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.plotting.colours import CLASSES, COLOUR_MAP, CONTOUR, RIM
-from gaussopt.plotting.figures import columns_of_axes, figure_of, pyplot_figure
+from gaussopt.plotting.figures import given_axes, plain_figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,16 @@ class Scale:
 
 def class_map(
     panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, classes: Sequence[str], *,
-    small: bool = False, ax: Any = None, shown: bool = False,
+    small: bool = False, onto: Any = plain_figure,
 ) -> list[Any]:  # fmt: skip
     """Maps of class codes; only the classes that occur are in the legend; `small` keeps letters large.
 
-    Panels go to the given axes `ax`, or to a new figure, see `figures.columns_of_axes`. Returns the axes of the panels.
+    Panels go to the axes given as `onto`, or to a figure that this makes. Returns the axes of the panels.
     """
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
-    figure, axes = _panels(panels, xlabel, ylabel, small, (ax, shown))
+    figure, axes = _panels(panels, xlabel, ylabel, small, onto)
     colours = ListedColormap(CLASSES[: len(classes)])
     norm = BoundaryNorm(np.arange(len(classes) + 1) - 0.5, len(classes))
     for panel, ax in zip(panels, axes, strict=True):
@@ -54,7 +54,7 @@ def class_map(
     letter = 1.4 if small else 1.0
     room = int(figure.get_figwidth() / (letter * (0.45 + 0.07 * max(len(classes[i]) for i in used))))
     columns = min(max(1, room), 4, len(used))
-    if ax is None:
+    if callable(onto):
         place, owner = {"loc": "outside upper center", "ncols": columns}, figure
     else:
         place, owner = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}, axes[-1]
@@ -64,15 +64,15 @@ def class_map(
 
 def value_map(
     panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, scale: Scale, *,
-    contour: float | None = None, ax: Any = None, shown: bool = False,
+    contour: float | None = None, onto: Any = plain_figure,
 ) -> list[Any]:  # fmt: skip
     """Maps of numbers on the colour map `colours.COLOUR_MAP`; white where there is none, a line at `contour`.
 
-    Panels go to the given axes `ax`, or to a new figure, as of `class_map`.
+    Panels go to the axes given as `onto`, or to a figure that this makes, as of `class_map`.
     """
     from matplotlib.colors import LogNorm, Normalize
 
-    figure, axes = _panels(panels, xlabel, ylabel, False, (ax, shown))
+    figure, axes = _panels(panels, xlabel, ylabel, False, onto)
     norm: Any = (LogNorm if scale.log else Normalize)(scale.low, scale.high)
     mesh = None
     for panel, ax in zip(panels, axes, strict=True):
@@ -87,23 +87,20 @@ def value_map(
     return axes
 
 
-def _panels(
-    panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool, where: tuple[Any, bool]
-) -> tuple[Any, list[Any]]:
+def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool, onto: Any) -> tuple[Any, list[Any]]:
     """The figure and the axes of the panels with their titles and labels."""
     columns = min(len(panels), 2 if len(panels) in (1, 2, 4) else 3)
     text = 11 if small else 9
     rows = -(-len(panels) // columns)
-    ax, shown = where
-    if ax is not None:
-        found = columns_of_axes(len(panels), ax, (0.0, 0.0), shown)
+    found = given_axes(len(panels), onto)
+    if found is not None:
         figure = found[0].figure
         for axes in found:
             axes.set_xlabel(xlabel)
             axes.set_ylabel(ylabel)
     else:
         size = (3.5, 3.3) if small else (2.1 * columns + 0.4, 1.6 * rows + 0.6)
-        figure = pyplot_figure(size, dpi=160) if shown else figure_of(size, "constrained", dpi=160)
+        figure = onto(size, dpi=160)
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes in grid.ravel()[len(panels) :]:
             axes.set_visible(False)

@@ -18,6 +18,7 @@ from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stabilisation, Stepper
 from gaussopt.core.system import AbstractSystem
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration import stabilisation
 from gaussopt.integration.accelerations import evaluated
 from gaussopt.integration.loops import ContactRules
@@ -25,6 +26,7 @@ from gaussopt.integration.stabilisation import Projection
 from gaussopt.integration.trajectory import MOST_BYTES
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.simulation.continuation import Continuation
 from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
 
@@ -33,6 +35,12 @@ START_TOLERANCE = 1e-8
 
 MOST_STEPS = 1e9
 """Steps beyond which a run is refused as a slip of the pen."""
+
+DEFAULTS: Mapping[str, Any] = {
+    "stepper": "rk4", "rtol": 1e-9, "atol": 1e-9, "tolerance": DEFAULT_TOLERANCE, "stabilise": "none",
+    "warm_start": True, "t0": 0.0, "impact": "newton", "accumulation": "stop", "engine": "auto", "record_every": 1,
+}  # fmt: skip
+"""Settings of `simulate` that are not given."""
 
 ENGINES = ("auto", "interpreted", "compiled")
 
@@ -89,6 +97,7 @@ class RunSettings:
     system : that of the start, for one motion
     first : the step at the start, which is evaluated here and nowhere else
     formulation, solver, named : names, chosen where none were given; whether one of them was given
+    continued : the motion that goes on, None where one begins
     """
 
     start: RunStart
@@ -108,6 +117,7 @@ class RunSettings:
     state: str | None
     engine: str
     record_every: int
+    continued: Continuation | None = None
 
     @classmethod
     def of(cls, problem: Any, formulation: str | None, solver: str | None, given: Mapping[str, Any]) -> RunSettings:
@@ -115,6 +125,13 @@ class RunSettings:
 
         Raises GaussoptError if the run cannot begin.
         """
+        continued = None if given["start"] is None else Continuation(given["start"])
+        if continued is not None:
+            problem = continued.problem() if problem is None else problem
+            continued.check(problem_or_system(problem))
+            given = continued.filled({**given, "formulation": formulation, "solver": solver})
+            formulation, solver = given["formulation"], given["solver"]
+        given = {name: DEFAULTS.get(name) if value is None else value for name, value in given.items()}
         check_kinds(given["stabilise"], given["progress"])
         if not isinstance(given["solver_options"], Mapping | None):
             raise BadInput(f"solver_options is {given['solver_options']!r}; give names with values.")
@@ -131,6 +148,9 @@ class RunSettings:
                 raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
         rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close")
         first = evaluated(start.system, t0, start.q, start.v)  # a plain system learns here how many contacts it has
+        if continued is not None:
+            continued.check_first(start.name, [x.name for x in rules.events], first)
+            continued.check_end(start.t_end)
         system = start.system.of_motion(first.m)
         every = stride(given["record_every"])
         _check_size(first, control.dt, start.t_end - t0, every)
@@ -143,7 +163,7 @@ class RunSettings:
         names = ("impact", "solver_options", "tolerance", "warm_start", "state", "engine")
         return cls(
             start, system, first, method, control, stabiliser, rules, *pair,
-            named=formulation is not None or solver is not None, record_every=every,
+            named=formulation is not None or solver is not None, record_every=every, continued=continued,
             **{name: given[name] for name in names},
         )  # fmt: skip
 

@@ -23,13 +23,14 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.loops import MotionLoop
+from gaussopt.integration.restart import Mark
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces
 from gaussopt.modelling.problem import Problem
+from gaussopt.simulation.continuation import CONTINUABLE, restart_of
 from gaussopt.simulation.engine import choose_engine
 from gaussopt.simulation.settings import RunSettings
 
@@ -39,43 +40,51 @@ DIVERGED = 1e15
 
 @np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
 def simulate(
-    problem: str | Problem | AbstractSystem, formulation: str | None = None, solver: str | None = None, *,
-    stepper: str = "rk4", dt: float | None = None, t_end: float | None = None, rtol: float = 1e-9,
-    atol: float = 1e-9, tolerance: float = DEFAULT_TOLERANCE, stabilise: str | Stabilisation = "none",
-    warm_start: bool = True, state: str | None = None, q0: Any = None, v0: Any = None, t0: float = 0.0,
-    solver_options: Mapping[str, Any] | None = None, impact: str = "newton", accumulation: str = "stop",
+    problem: str | Problem | AbstractSystem | None = None, formulation: str | None = None, solver: str | None = None, *,
+    stepper: str | None = None, dt: float | None = None, t_end: float | None = None, rtol: float | None = None,
+    atol: float | None = None, tolerance: float | None = None, stabilise: str | Stabilisation | None = None,
+    warm_start: bool | None = None, state: str | None = None, q0: Any = None, v0: Any = None, t0: float | None = None,
+    solver_options: Mapping[str, Any] | None = None, impact: str | None = None, accumulation: str | None = None,
     events: Sequence[Event] = (), step_folder: str | Path | None = ".", keep_interrupted: bool = False,
-    progress: Callable[[float], None] | None = None, engine: str = "auto", record_every: int = 1,
+    progress: Callable[[float], None] | None = None, engine: str | None = None, record_every: int | None = None,
+    start: Trajectory | str | os.PathLike[str] | None = None,
 ) -> Trajectory:  # fmt: skip
     """Integrate a problem, certifying every step.
 
     Parameters
     ----------
-    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`
-    formulation, solver, stepper : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and one that fits.
-        With contacts the integration goes from event to event, unless the stepper is a time-stepping method.
+    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. Beside `start` a name is not needed.
+    formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and one that fits
+    stepper : name, rk4 if not given. With contacts the integration goes from event to event, unless it is a
+        time-stepping method.
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive one
     t0, t_end : s; 0 and the problem's own if not given
-    rtol, atol : tolerances of an adaptive stepper
-    tolerance : relative distance to the true acceleration that a step may have; `inf` only records it
-    stabilise : "none", "baumgarte", "projection" (moves the initial state onto the constraints, too) or an object
-    warm_start : whether each solve starts from the previous answer
+    rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given
+    tolerance : relative distance to the true acceleration that a step may have (1e-7); `inf` only records it
+    stabilise : "none" (if not given), "baumgarte", "projection" (moves the initial state onto the constraints, too) or
+        an object
+    warm_start : whether each solve starts from the previous answer, as it does if not given
     state : "velocity" or "quasi-velocity", integrated beside q; that of the formulation if not given. With
         quasi-velocities the velocity constraints hold identically.
     q0, v0 : (n,), initial state; the problem's own if not given
     solver_options : options of the solver
-    impact : "newton", "poisson" or "none"; the coefficients of restitution belong to the contacts
-    accumulation : whether impacts that accumulate "stop" the motion (status `accumulation`, with the estimated instant)
-        or "close" the contact, with e_N = 0, shortly before that instant
+    impact : "newton" (if not given), "poisson" or "none"; the coefficients of restitution belong to the contacts
+    accumulation : whether impacts that accumulate "stop" the motion (if not given; status `accumulation`, with the
+        estimated instant) or "close" the contact, with e_N = 0, shortly before that instant
     events : further events to locate in motions with contacts, beside those of the problem
-    step_folder : where a step that is not accepted is saved; None: nowhere
+    step_folder : where a step that is not accepted is saved, None for nowhere
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
-    engine : "auto", "interpreted" (every stage through formulation, solver and certificate) or "compiled": the loop as
-        generated code (`gaussopt.compiled`), the same motion to rounding, every residual checked and every recorded
-        state certified; for `gauss` with `kkt` (`sparse-kkt` for linkages given by tables) and for contact laws solved
-        by pivots. "auto" compiles long runs that name neither formulation nor solver, where that is possible.
-    record_every : steps between two recorded states; events are recorded in any case
+    engine : "auto" (if not given), "interpreted" (every stage through formulation, solver and certificate) or
+        "compiled": the loop as generated code (`gaussopt.compiled`), the same motion to rounding, every residual
+        checked and every recorded state certified; for `gauss` with `kkt` (`sparse-kkt` for linkages given by tables)
+        and for contact laws solved by pivots. "auto" compiles long runs that name neither formulation nor solver, where
+        that is possible.
+    record_every : steps between two recorded states, 1 if not given; events are recorded in any case
+    start : a motion, or its file, to go on from. Settings that are not given are those of the motion; one that differs
+        is refused. With a method of constant step it is bit for bit the motion that never ended, by the same engine,
+        from the last step on, which the end may have shortened. An adaptive method chooses its steps anew; so do
+        solvers start anew that iterate from their previous answer. `concatenate` joins the parts.
 
     Returns
     -------
@@ -87,13 +96,7 @@ def simulate(
     GaussoptError
         If the run cannot begin.
     """
-    given = {
-        "stepper": stepper, "dt": dt, "t_end": t_end, "rtol": rtol, "atol": atol, "tolerance": tolerance,
-        "stabilise": stabilise, "warm_start": warm_start, "state": state, "q0": q0, "v0": v0, "t0": t0,
-        "solver_options": solver_options, "impact": impact, "accumulation": accumulation, "events": events,
-        "progress": progress, "engine": engine, "record_every": record_every,
-    }  # fmt: skip
-    settings = RunSettings.of(problem, formulation, solver, given)
+    settings = RunSettings.of(problem, formulation, solver, dict(locals()))
     loop = choose_engine(settings, progress)
     return _trajectory(settings, loop, _integrate(settings, loop, keep_interrupted), step_folder)
 
@@ -111,12 +114,13 @@ class _End:
 
 def _integrate(settings: RunSettings, loop: MotionLoop, keep_interrupted: bool) -> _End:
     """Integrate from the start to the end, or to what stops the motion."""
-    start = settings.consistent_start()
+    continued = settings.continued
+    start = settings.consistent_start() if continued is None else continued.mark
     failed: StepData | None = None
     machine = False
     begin = perf_counter()
     try:
-        status, message = loop.integrate(*start)
+        status, message = loop.resume(start) if isinstance(start, Mark) else loop.integrate(*start)
     except Rejected as rejected:
         failed, status, message = rejected.step, *_rejected(rejected)
     except Exception as error:
@@ -174,23 +178,23 @@ def _trajectory(settings: RunSettings, loop: MotionLoop, end: _End, step_folder:
         size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
         message += f" The motion diverged: an entry of its last state is {size:.3g}." if size > DIVERGED else ""
     many = _of_many(motion.open_forces, settings.system.contact_names)
-    message += _in_words(many, columns["forces_unique"])
     abrupt = None
     if not settings.with_contacts:
-        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], loop.steps)
+        own = loop.steps - (0 if settings.continued is None else settings.continued.mark.steps)
+        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], own)
     found = (*motion.warnings, motion.singular.sentence(), abrupt)
     warnings = tuple(sentence for sentence in found if sentence is not None)
-    message = " ".join([message, *warnings])
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):
         del timing["backend"]
+    restart = _restart(settings, loop, end.status, message)
+    message = whole_message(message, many, columns["forces_unique"], warnings, None)
     file = _save_failed(end.failed, start.name, message, step_folder)
-    if file is not None:
-        message = f"{message} The step is saved in {file}."
+    message += _of_file(file)
     return Trajectory(
         **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
-        events=tuple(event.to_mapping() for event in loop.events),
+        events=tuple(event.to_mapping() for event in loop.events), restart=restart,
         meta={**_about(settings, loop, many), **({"machine_failure": True} if end.machine else {})},
     )  # fmt: skip
 
@@ -213,6 +217,36 @@ def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, li
         "open_forces": open_forces,
         "contacts": list(s.system.contact_names), "impact": s.impact if s.with_contacts else None, **loop.about(),
     }  # fmt: skip
+
+
+def whole_message(
+    ended: str, open_forces: Mapping[str, list[Any]], unique: NDArray[np.bool_], warnings: Sequence[str],
+    file: str | None,
+) -> str:  # fmt: skip
+    """The message of a motion: how it ended, which forces are some of many, warnings, where the failed step is."""
+    return " ".join([ended + _in_words(open_forces, unique), *warnings]) + _of_file(file)
+
+
+def _of_file(file: str | None) -> str:
+    return "" if file is None else f" The step is saved in {file}."
+
+
+def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str) -> dict[str, Any]:
+    """What the trajectory keeps for its continuation."""
+    s, first, continued = settings, settings.first, settings.continued
+    about = {"ended": ended, "continues": None if continued is None else continued.kept["key"]}
+    if status not in CONTINUABLE or loop.kept is None:
+        return about
+    control = s.control
+    used = {
+        "formulation": s.formulation, "solver": s.solver, "stepper": s.method.name, "dt": control.dt,
+        "rtol": control.rtol, "atol": control.atol, "tolerance": s.tolerance, "warm_start": s.warm_start,
+        "state": loop.motion.state, "impact": s.impact, "accumulation": "close" if s.rules.close else "stop",
+        "engine": loop.engine, "record_every": s.record_every, "stabilisation": s.stabiliser,
+        "events": [event.name for event in s.rules.events], "solver_options": s.solver_options,
+    }  # fmt: skip
+    begin = Mark(first.t, s.start.q, s.start.v, first.t, 0, 0, 0)
+    return about | restart_of(used, begin, first, loop.kept)
 
 
 def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dict[str, list[Any]]:

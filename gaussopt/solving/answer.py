@@ -8,12 +8,14 @@ from typing import Any
 from gaussopt.certificates.base import Certificate
 from gaussopt.certificates.contact import ContactCertificate
 from gaussopt.contact.laws import Uniqueness
+from gaussopt.core.display import About, error_words, short, shown
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 
 
+@shown
 @fast_frozen
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -44,6 +46,17 @@ class Answer:
     timing: Timing
     details: dict[str, Any] = field(default_factory=dict)
     history: tuple[float, ...] = ()
+
+    def _about(self) -> About:
+        c = self.certificate
+        words = error_words(c.error_bound, c.relative_error) if self.status is Status.SOLVED else self.message
+        rows = [
+            ("status", self.status), ("claim of the solver", self.claim), ("a", self.a), ("lam", self.lam),
+            *([("lam_N", self.lam_N), ("lam_T", self.lam_T)] if len(self.lam_N) else []),
+            ("forces unique", self.forces_unique),
+            ("iterations", self.iterations), ("seconds", self.timing.total), ("message", self.message),
+        ]  # fmt: skip
+        return About(f"{self.status}, a = {short(self.a)}", (words,), rows)
 
     @property
     def forces_unique(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
@@ -23,6 +25,7 @@ from gaussopt.lcp.verification import judge_lcp
 from gaussopt.linalg.dense import EPS
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class BatchSolution:
     """Verified answers to a batch of LCPs.
@@ -40,6 +43,12 @@ class BatchSolution:
     status: tuple[Status, ...]
     iterations: NDArray[np.int_]
     residual: Vector
+
+    def _about(self) -> About:
+        counts = Counter(str(status) for status in self.status)
+        words = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+        title = f"{counted(len(self.status), 'problem')} of {counted(self.z.shape[1], 'pair')}: {words}"
+        return About(title, (), [(status, count) for status, count in counts.most_common()])
 
     @property
     def solved(self) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -519,6 +520,45 @@ def test_quick_proofs_never_contradict_the_thorough_ones(classes: dict[str, list
         full, quick = (go.certify_contact(step, None, thorough=t).verdict for t in (True, False))
         assert full is quick or (quick is SOLVED and go.certify_contact(step, None, thorough=False).contact.reason ==
                                  "undecided")  # fmt: skip
+
+
+def least_determinant(step: go.StepData) -> float:
+    """Of all modes of the contacts, in units in which every row moves itself by 1."""
+    inverse = np.linalg.inv(step.M)
+    rows = np.vstack((step.J_N, step.J_T[:, 0]))
+    rows /= np.sqrt(np.einsum("in,nm,im->i", rows, inverse, rows))[:, None]
+    size = np.sqrt(np.einsum("in,nm,im->i", step.J_T[:, 0], inverse, step.J_T[:, 0]) /
+                   np.einsum("in,nm,im->i", step.J_N, inverse, step.J_N))  # fmt: skip
+    mu, k, least = step.mu * size, step.k, math.inf
+    choices = [(0, 1, -1, 2) if step.resting[i] else (0, step.sigma[i, 0]) for i in range(k)]
+    for mode in itertools.product(*choices):
+        pushed = [rows[i] + (way if way < 2 else 0) * mu[i] * rows[k + i] for i, way in enumerate(mode) if way]
+        pushed += [rows[k + i] for i, way in enumerate(mode) if way == 2]
+        seen = [i for i, way in enumerate(mode) if way] + [k + i for i, way in enumerate(mode) if way == 2]
+        least = min(least, float(np.linalg.det(rows[seen] @ inverse @ np.array(pushed).T))) if seen else least
+    return least
+
+
+def test_modes_that_are_oriented_have_one_solution_whatever_the_force() -> None:
+    rng = np.random.default_rng(5)
+    several = {False: 0, True: 0}
+    for seed in range(36):
+        step = random_step(seed, n=4, m=0, k=2, rest=1 + seed % 2, mu=(0.3, 1.0, 3.0)[seed % 3])
+        least = least_determinant(step)
+        proved = go.certify_contact(step, None, thorough=False).contact.reason == "oriented"
+        if abs(least) < 1e-3 or not well_posed(step):
+            assert least > 0 or not proved
+            continue
+        assert proved is (least > 0), seed
+        for _ in range(10):
+            loaded = replace(step, Q=10 * rng.standard_normal(4), zeta_N=rng.standard_normal(2))
+            found = solutions(loaded)
+            several[proved] += len(found) != 1
+            if proved:
+                (true,) = found
+                assert true.certify(loaded).error_bound <= 1e-8
+    assert several[False] > 10
+    assert not several[True]
 
 
 def test_json_of_a_contact_certificate(classes: dict[str, list[go.StepData]]) -> None:

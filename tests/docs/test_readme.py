@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_the_pendulums_keep_energy_and_length(tmp_path: Path, monkeypatch: pytes
 
 def test_commands_are_one_line_each_and_ci_runs_the_test_one() -> None:
     shell = [code for page, _, code in blocks("sh") if page == "README.md"]
-    commands = [c.strip() for c in shell if "requirements.lock" in c]
+    commands = [c.strip() for c in shell if "--require-hashes" in c]
     assert len(commands) == 2
     assert all("\n" not in c for c in commands)
     assert commands[0].endswith("gaussopt papers")
@@ -85,3 +86,24 @@ def test_every_flag_shown_is_a_flag() -> None:
         )
         known += done.stdout
     assert all(flag in known for flag in shown), shown
+
+
+def test_locks_hold_what_their_command_needs_and_no_address() -> None:
+    main, tests = ((ROOT / f"requirements{kind}.lock").read_text(encoding="utf-8") for kind in ("", "-test"))
+    pinned, more = (set(re.findall(r"^[\w.-]+==[\w.]+", lock, re.M)) for lock in (main, tests))
+    assert pinned < more, "a version differs"
+    assert not {"pytest", "mypy", "ruff", "sphinx", "playwright"} & {pin.partition("==")[0] for pin in pinned}
+    assert not re.search(r"://|--(extra-)?index|--find-links", main + tests)
+
+
+def test_the_readme_of_a_package_index_shows_and_links_nothing_that_is_not_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hatch = project["tool"]["hatch"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
+    assert shown
+    assert set(shown) <= set(hatch["build"]["targets"]["sdist"]["only-include"])
+    for rule in hatch["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text, changed = re.subn(rule["pattern"], rule["replacement"], text)
+        assert changed
+    assert not re.findall(r"\]\((?!https?:)[^)]+\)", text)

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsers import NARROW, WIDE, Opener, barriers, opener
 from report_pages import GROUPED, NASTY, SORTED, every_block, without_times
 
 from gaussopt.reporting.html.page import write
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync")  # fmt: skip
-
-WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 390, "height": 844}
-
-
-def chromium(playwright_chromium: str) -> str:
-    """Path of a browser: the one asked for, a system's, or playwright's own; "" if there is none."""
-    names = ("chromium", "google-chrome", "chromium-browser")
-    found = os.environ.get("GAUSSOPT_BROWSER") or next(filter(None, map(shutil.which, names)), "")
-    return found or (playwright_chromium if Path(playwright_chromium).is_file() else "")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as p:
-        path = chromium(p.chromium.executable_path)
-        if not path:
-            reason = "No browser: install chromium, or point GAUSSOPT_BROWSER to one."
-            pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-        browser = p.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield browser
-        browser.close()
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -47,34 +22,14 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(every_block(), tmp_path_factory.mktemp("every"))
 
 
-Opener = Callable[..., Any]
-
-
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Opener]:
-    """Opens a page; what it asks for and complains of is checked when the test ends."""
-    asked: list[str] = []
-    complaints: list[str] = []
-    contexts = []
-
-    def open_(report: Path, viewport: dict[str, int] = WIDE, **options: Any) -> Any:
-        context = browser.new_context(viewport=viewport, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", lambda r: asked.append(r.url))
-        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda e: complaints.append(str(e)))
-        page.goto(report.as_uri())
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    """Opens a report, which asks for nothing but itself."""
+    with opener(browser) as (open_, asked):
+        yield open_
     assert {url.partition("#")[0] for url in asked if url.startswith("file:")} <= {
         p for p in asked if "index.html" in p
     }
-    assert complaints == []
 
 
 @pytest.fixture(params=["every", "papers_report"])
@@ -84,16 +39,6 @@ def report(request: pytest.FixtureRequest) -> Path:
 
 
 # -- every report --------------------------------------------------------------------------------------
-
-
-def barriers(page: Any) -> list[Any]:
-    """Violations that axe calls serious or critical, with the first elements that have them."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    serious = [v for v in found if v["impact"] in ("serious", "critical")]
-    return [(v["id"], [n["target"] for n in v["nodes"]][:3]) for v in serious]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -366,9 +366,9 @@ def test_bad_settings_are_named(
 @pytest.mark.parametrize(
     ("settings", "culprit"),
     [
-        ({"engine": None}, "Unknown engine None; known: auto"),
+        ({"engine": 3}, "Unknown engine 3; known: auto"),
         ({"stepper": 3}, "Unknown stepper 3"),
-        ({"stabilise": None}, "stabilise is None"),
+        ({"stabilise": 3}, "stabilise is 3"),
         ({"events": None}, "events is None"),
         ({"solver_options": "fast"}, "solver_options is 'fast'"),
         ({"progress": 3}, "progress is 3; give a function"),

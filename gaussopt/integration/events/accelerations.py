@@ -150,6 +150,17 @@ class ContactAccelerations(CertifiedAccelerations):
             return self.kernel.smallest_eigenvalue
         return ContactOperator.of(self.step(t, q, v)).definiteness
 
+    def memory(self) -> dict[str, Any]:
+        """The phase, and what the kernel starts from."""
+        return {"phase": self._phase, "kernel": {} if self.kernel is None else self.kernel.memory(self._phase)}
+
+    def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
+        """Take up what `memory` gave at this state."""
+        if "phase" in memory:
+            self.phase = ContactModes.of(memory["phase"])
+            if self.kernel is not None:
+                self.kernel.recall(memory["kernel"], self.phase, len(q), self.whole(t, q, u).m)
+
     @property
     def phase(self) -> ContactModes:
         """The current phase; a new one forgets what was known of the state."""

@@ -13,10 +13,10 @@ m is a mass that makes the units agree, w and s are the accelerations of gap and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,14 @@ class PhaseFunctions:
         self._just = set(indices)
         for i in indices:
             self._sides[i] = -self._sides[i]
+
+    def memory(self) -> dict[str, Any]:
+        """The sides of the user's events, and which have just passed."""
+        return {"sides": list(self._sides), "just": set(self._just)}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Take up what `memory` gave."""
+        self._sides, self._just = list(memory["sides"]), set(memory["just"])
 
     def side(self, i: int) -> float:
         """The sign that makes a user event positive on the side that it is watched from."""

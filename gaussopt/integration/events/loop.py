@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,12 @@ class FastForward(Protocol):
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
         """Steps from a state of the present phase; None where not a single one is sure."""
 
+    def memory(self) -> dict[str, Any]:
+        """What later segments depend on."""
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Take up what `memory` gave, in the present phase."""
+
     def shortened(self, steps: int) -> None:
         """Take note that no more than the first steps of the latest segment were of use."""
 
@@ -91,17 +97,44 @@ class EventLoop(MotionLoop):
         Raises BadInput if the start penetrates, an impact has no law, or the modes do not settle.
         """
         refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
-        self._functions = PhaseFunctions(self.motion, self.rules.events)
-        self._crossings = Crossings(self._functions, self.method, self.control)
-        self._transitions = Transitions(self, self.motion)
-        self._changes: tuple[float, list[str]] = (0.0, [])
+        self._prepare()
         self._transitions.settle({}, {})
         # The modes at the start are no events; an impact there is one.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
         self._record()
+
+    def _prepare(self) -> None:
+        """Make what the loop works with."""
+        self._functions = PhaseFunctions(self.motion, self.rules.events)
+        self._crossings = Crossings(self._functions, self.method, self.control)
+        self._transitions = Transitions(self, self.motion)
+        self._changes: tuple[float, list[str]] = (0.0, [])
         self._stepping = replace(self.control, origin=self.origin, every_step=True)
         self._fresh = True
+
+    def memory(self) -> dict[str, Any]:
+        """Phase and watched functions, impacts and changes so far, what is taken in segments."""
+        return {
+            "motion": self.motion.memory(), "functions": self._functions.memory(), **self._transitions.memory(),
+            "changes": self._changes, "live": None if self._fresh else self._live.copy(),
+            "forward": {} if self.fast_forward is None else self.fast_forward.memory(),
+        }  # fmt: skip
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Begin where a loop stood."""
+        self._prepare()
+        self.motion.recall(self.t, self.q, self.v, memory["motion"])
+        self._functions.recall(memory["functions"])
+        self._transitions.recall(memory)
+        self._changes = memory["changes"][0], list(memory["changes"][1])
+        if self.fast_forward is not None:
+            self.fast_forward.recall(memory["forward"])
+        if self.method.adaptive:
+            self._record()
+        if memory["live"] is not None:
+            self._begin_phase()
+            self._live = np.array(memory["live"], dtype=bool)
 
     def _begin_phase(self) -> None:
         """Watch the functions of the present modes from here on."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +37,12 @@ class ContactModes:
     def flight(cls, k: int, d: int) -> ContactModes:
         """All contacts open."""
         return cls((), frozenset(), np.zeros((k, d)), np.ones(k))
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> ContactModes:
+        """From plain data."""
+        sigma, wall = (np.array(data[x], dtype=np.float64) for x in ("sigma", "wall"))
+        return cls(tuple(data["closed"]), frozenset(data["sticking"]), sigma.reshape(len(wall), -1), wall)
 
     def shape(self, step: StepData) -> StepData:
         """The step with the closed contacts, whose slips carry no more than this phase's directions.

@@ -9,8 +9,9 @@ does not pass, goes the general way.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,12 +40,13 @@ SHARE = 1e-12
 _VERDICTS = (
     Uniqueness(Status.SOLVED, UniquenessProof.POSITIVE_DEFINITE, True),
     Uniqueness(Status.SOLVED, UniquenessProof.P_MATRIX, True),
+    Uniqueness(Status.SOLVED, UniquenessProof.ORIENTED, True),
     Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False),
     Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False),
 )
-"""By the kernel's codes DEFINITE, P_MATRIX, MONOTONE, UNDECIDED."""
+"""By the kernel's codes DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED."""
 
-_SENTENCES = (*[Status.SOLVED.sentence] * 3, f"{Status.SOLVED.sentence} {UNDECIDED}")
+_SENTENCES = (*[Status.SOLVED.sentence] * 4, f"{Status.SOLVED.sentence} {UNDECIDED}")
 
 
 class CertifiedStage(NamedTuple):
@@ -131,6 +133,16 @@ class StageKernel:
             stage, self._data, n, m, k, d, np.array(phase.closed, dtype=np.int64),
             np.concatenate((phase.sigma.ravel(), phase.wall)), self._active, self._memory, self._out, self._numbers,
         )  # fmt: skip
+
+    def memory(self, phase: ContactModes) -> dict[str, Any]:
+        """The active set from which the next stage of a phase starts; nothing where the phase is new."""
+        return {"active": self._active.copy()} if phase is self._phase else {}
+
+    def recall(self, memory: Mapping[str, Any], phase: ContactModes, n: int, m: int) -> None:
+        """Take up what `memory` gave, for a system of n coordinates and m rows."""
+        if "active" in memory:
+            self._enter(phase, n, m)
+            self._active[:] = memory["active"]
 
     def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
         """Start the next stage from the active set of an answer found in the general way.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +76,14 @@ class Transitions:
         self._impacts: dict[int, list[float]] = {}
         self._loose: Mapping[int, Vector] = {}
         self._projected: tuple[tuple[int, ...], tuple[int, ...], float, bytes] | None = None
+
+    def memory(self) -> dict[str, Any]:
+        """The latest impacts of each contact, as many as `accumulates` looks at."""
+        return {"impacts": [(i, instants[-4:]) for i, instants in self._impacts.items()]}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Take up what `memory` gave."""
+        self._impacts = {i: list(instants) for i, instants in memory["impacts"]}
 
     @property
     def _whole(self) -> StepData:

@@ -96,7 +96,7 @@ def outcomes(total: Counter[Key], of: Callable[[Key], str | None]) -> list[tuple
 
 
 HEAD = (
-    "",
+    "what was tried",
     "trials",
     "solved and right",
     "wrong or crashed",

@@ -1,0 +1,195 @@
+"""What the documentation site needs beside Sphinx: formulas as MathML, docstrings, links, animations.
+
+Nothing here is fetched from a network: formulas are converted by the code that writes them in reports.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
+
+import gaussopt as go
+from gaussopt.reporting.document import Formula, Tex
+from gaussopt.reporting.html import formulas
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+COPIES = DOCS / "_repository"
+"""Where pages of the repository that stand outside docs/ are put for the site."""
+
+OUTSIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
+           *(f"reports/{name}/index.md" for name in ("solvers", "families", "claims")))  # fmt: skip
+PAPERS = "reports/papers"
+"""The report of the papers, which is a page of its own and no page of Sphinx."""
+
+log = logging.getLogger(__name__)
+
+
+def math(translator: HTML5Translator, node: nodes.Element) -> None:
+    """Write a formula within a line as MathML."""
+    latex = node.astext()
+    if formulas.malformed(latex):
+        log.warning("a formula that is not understood: %s", latex, location=node, type="math")
+    translator.body.append(str(formulas.html(Tex(f"${latex}$"))))
+    raise nodes.SkipNode
+
+
+def displayed_math(translator: HTML5Translator, node: nodes.Element) -> None:
+    """Write a formula on lines of its own as MathML."""
+    latex = node.astext().strip()
+    if formulas.malformed(latex):
+        log.warning("a formula that is not understood: %s", latex, location=node, type="math")
+    translator.body.append(f'<div class="formula">{formulas.display(Formula(latex, latex))}</div>\n')
+    raise nodes.SkipNode
+
+
+ENTRY = re.compile(r"([\w, *]+) : (.*)")
+TYPE = re.compile(r"[\w.]+(\[.*\])?( (\||or) [\w.]+(\[.*\])?)*")
+CODE = re.compile(r"`([^`]+)`")
+
+
+def docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn a plain docstring into reStructuredText.
+
+    Its `code` stands between single marks, its formulas hold stars and bars, and what an entry is stands behind its
+    colon, where numpydoc expects a type.
+    """
+    found: list[str] = []
+    doctest = False
+    if what in ("attribute", "property"):
+        lines[:1] = [lines[0].replace(": ", " – ")]  # of an attribute napoleon takes what stands before a colon as type
+    for i, line in enumerate(lines):
+        doctest = line.lstrip().startswith(">>>") or (doctest and bool(line.strip()))
+        entry = ENTRY.fullmatch(line)
+        if doctest:
+            found.append(line)
+        elif entry and not TYPE.fullmatch(entry[2]):
+            more = i + 1 < len(lines) and lines[i + 1].startswith("    ")
+            stop = "." if more and lines[i + 1].strip()[:1].isupper() and not entry[2].endswith((".", ";", ",")) else ""
+            found += [entry[1], f"    {marked(entry[2])}{stop}"]
+        else:
+            found.append(line if entry else marked(line))
+    lines[:] = found
+
+
+def marked(text: str) -> str:
+    """A line with its code marked as such, its public names as links, and nothing else that marks."""
+    parts = CODE.split(text)
+    for i, part in enumerate(parts):
+        if i % 2:
+            public = part in go.__all__ and part[0].isupper()
+            parts[i] = f":py:obj:`~gaussopt.{part}`" if public else f"``{part}``"
+        else:
+            parts[i] = re.sub(r"([*|\\]|_(?!\w))", r"\\\1", part)
+    return "".join(parts)
+
+
+LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
+
+
+def links_from(source: Path, place: Path) -> Callable[[str], str]:
+    """What turns the links of a page of the repository into those of its copy at `place`."""
+
+    def one(match: re.Match[str]) -> str:
+        begin, target, end = match.groups()
+        if "://" in target:
+            return match[0]
+        path = Path(os.path.normpath(source.parent / target))
+        local = path.relative_to(ROOT).as_posix()
+        if not path.exists():
+            raise ExtensionError(f"{source}: the link {target} leads nowhere.")
+        if local.startswith(PAPERS) and path.suffix == ".md":
+            # A page that Sphinx did not write is linked by its address on the site.
+            here = Path(os.path.relpath(DOCS / PAPERS / "index.html", place.parent)).as_posix()
+            return f"{begin}site:{here}{end}"
+        if local == "README.md":
+            path = DOCS / "index.md"
+        elif not path.is_relative_to(DOCS):
+            copy = COPIES / local
+            if path.is_file() and not (local in OUTSIDE or copy.exists()):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+            path = copy
+        return begin + Path(os.path.relpath(path, place.parent)).as_posix() + end
+
+    return lambda text: LINK.sub(one, text)
+
+
+def copy_pages(app: Sphinx) -> None:
+    """Copy the pages that stand outside docs/ into it."""
+    shutil.rmtree(COPIES, ignore_errors=True)
+    for name in OUTSIDE:
+        copy = COPIES / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(links_from(ROOT / name, copy)((ROOT / name).read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def relink(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Let a page's links lead to the copies; the first page begins with the README."""
+    page = DOCS / f"{docname}.md"
+    if not page.is_relative_to(COPIES) and page.exists():
+        source[0] = links_from(page, page)(source[0])
+    if docname == "index":
+        source[0] = links_from(ROOT / "README.md", page)((ROOT / "README.md").read_text(encoding="utf-8")) + source[0]
+
+
+def copy_papers(app: Sphinx, failure: Exception | None) -> None:
+    """Put the report of the papers onto the site."""
+    if failure is None and app.builder.format == "html":
+        shutil.copytree(ROOT / PAPERS, Path(app.outdir) / PAPERS, dirs_exist_ok=True)
+
+
+class Animation(SphinxDirective):
+    """A motion of a problem, simulated and drawn while the site is built."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec = {"set": directives.unchanged, "run": directives.unchanged}  # noqa: RUF012
+
+    def run(self) -> list[nodes.Node]:
+        """The picture that moves, its caption, and a link to the page that can be stopped and stepped."""
+        name = self.arguments[0]
+        problem = go.problem(name, **pairs(self.options.get("set", "")))
+        motion = go.simulate(problem, step_folder=None, **pairs(self.options.get("run", "")))
+        folder = Path(self.env.app.outdir) / "_animations"
+        folder.mkdir(parents=True, exist_ok=True)
+        for ending in ("svg", "html"):
+            go.animate(motion, folder / f"{name}.{ending}", problem=problem)
+        up = "../" * self.env.docname.count("/")
+        alt = nodes.make_id(name).replace("-", " ")
+        text = (f'<figure><img src="{up}_animations/{name}.svg" alt="Animation: {alt}">'
+                f'<figcaption><a href="{up}_animations/{name}.html">{problem.title}, with a slider over the time</a>'
+                "</figcaption></figure>")  # fmt: skip
+        return [nodes.raw("", text, format="html"), *self.parse_content_to_nodes()]
+
+
+def pairs(text: str) -> dict[str, Any]:
+    """Settings written as NAME=VALUE, numbers as numbers."""
+    found: dict[str, Any] = {}
+    for word in text.split():
+        name, _, value = word.partition("=")
+        found[name] = float(value) if re.fullmatch(r"[-+.\de]+", value) else value
+    return found
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect what is here with Sphinx."""
+    app.add_html_math_renderer("mathml", (math, None), (displayed_math, None))
+    app.connect("autodoc-process-docstring", docstring, priority=400)  # before napoleon
+    app.connect("builder-inited", copy_pages, priority=100)
+    app.connect("source-read", relink, priority=100)
+    app.connect("build-finished", copy_papers)
+    app.add_directive("animation", Animation)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,93 @@
+"""Uniqueness where contacts stick, by the determinants of all contact modes.
+
+Solutions of the contact laws of the plane are the preimages of a piecewise linear map: contact i has the coordinates
+(w, s) where it is open, (N, T) where it sticks, (N, s) where it slips to either side, with T = -mu N or mu N; the map
+is (w, s) - A (N, T), and has the value A_0, the accelerations without contact forces. Let the determinants of its
+pieces, one for each mode of all contacts, be positive: det of the rows of N and T of the contacts that stick and the
+rows of N of those that slip, in the columns A_T, A_N and A_N +- mu A_T. Then there is exactly one solution for every
+A_0, and its forces are unique:
+
+- A determinant is affine in the coefficient of friction of every contact that slips, so that it is positive for all
+  coefficients tau mu, 0 < tau <= 1, of the contacts without slip. The maps of all tau are proper and of one degree.
+- The determinants at tau = 0 are the principal minors of the contacts without their friction: a P-matrix, one solution.
+  Where its slips do not vanish, small tau leaves the modes as they are, and there is one solution in them: degree 1.
+- All pieces turn the same way, so that preimages count with one sign: almost every value has one. The map is open, so
+  that no value has two.
+
+(S. Scholtes, Introduction to Piecewise Differentiable Equations, 2012, treats such maps.) What is sufficient for one
+A_0 is not looked at: where a determinant is not positive beyond doubt the modes are for enumeration.
+"""
+
+from __future__ import annotations
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.jit.kernel import kernel
+from gaussopt.lcp.pivoting import Index
+
+MODES = 64
+"""Modes of all contacts that are tried, at most."""
+
+UNCERTAIN = 1e-7
+"""Error that every entry of the operator may have, relative to its terms, for the determinants to be positive."""
+
+
+def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
+    """Whether elimination without exchanges has positive pivots for all matrices within D of W; both are changed."""
+    for p in range(size):
+        pivot = W[p, p]
+        least = pivot - D[p, p]
+        if not least > 0.0:
+            return False
+        for i in range(p + 1, size):
+            factor, height = W[i, p] / pivot, (abs(W[i, p]) + D[i, p]) / least
+            for j in range(p + 1, size):
+                product = factor * W[p, j]
+                W[i, j] -= product
+                D[i, j] += height * (abs(W[p, j]) + D[p, j]) - abs(product)
+    return True
+
+
+@kernel
+def oriented(
+    B: Matrix, c: int, mu: Vector, norm: Vector, partner: Index, W: Matrix, D: Matrix, row: Index, side: Index
+) -> bool:
+    """Whether the determinants of all modes are positive; False also where there are too many modes.
+
+    Parameters
+    ----------
+    B : at least (p, p)
+        Accelerations of c normals and then of the tangents without slip, by lam_N and lam_R = lam_T + mu lam_N, in the
+        unit of the mass norm.
+    mu, norm : (p,) at least; friction of the c contacts; one unit of force along a row in the mass norm
+    partner : (p,) at least, row of the tangent where a contact has no slip, 0 elsewhere
+    W, D, row, side : (p, p) twice and (p,) twice at least; memory
+    """
+    modes = 1
+    for i in range(c):
+        modes *= 4 if partner[i] else 2
+    if modes > MODES:
+        return False
+    for mode in range(modes):
+        size, rest = 0, mode
+        for i in range(c):
+            kinds = 4 if partner[i] else 2
+            kind = rest % kinds
+            rest = rest // kinds
+            if kind:  # closed: it slips to one side or to the other, or sticks
+                row[size], side[size] = i, 1 if kind == 2 else 0
+                size += 1
+            if kind == 3:
+                row[size], side[size] = partner[i], 0
+                size += 1
+        for q in range(size):
+            j = row[q]
+            s = partner[j] if j < c else 0
+            friction = 2.0 * mu[j] * norm[s] / norm[j] if s else 0.0
+            for p in range(size):
+                value = B[row[p], j]
+                if side[q]:
+                    value += friction * B[row[p], s]
+                W[p, q], D[p, q] = value, UNCERTAIN * (1.0 + friction + abs(value))
+        if not positive_pivots(W, D, size):
+            return False
+    return True

@@ -1,0 +1,59 @@
+"""Where a motion stands between two steps: what a continuation needs to go on as if it had never ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.arrays import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a loop stands between two steps.
+
+    Attributes
+    ----------
+    t, q, v : the instant, s, and the state, (n,)
+    origin : the instant whose multiples of dt the steps end at
+    steps : steps of the method so far
+    rows, events : how many instants were recorded and how many events noted so far
+    memory : what the loop carries from step to step beside the state, by name
+    """
+
+    t: float
+    q: Vector
+    v: Vector
+    origin: float
+    steps: int
+    rows: int
+    events: int
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain data, as JSON holds it; numbers come back bit for bit."""
+        found: dict[str, Any] = json.loads(json.dumps({x: getattr(self, x) for x in self.__slots__}, default=_plain))
+        return found
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Mark:
+        """From plain data; raises LookupError, TypeError or ValueError where they are none of a mark."""
+        found = cls(**data)
+        q, v = (np.array(x, dtype=np.float64) for x in (found.q, found.v))
+        if not q.shape == v.shape == (len(q),):
+            raise ValueError("a mark has one velocity for each coordinate")
+        return replace(found, q=q, v=v, t=float(found.t), origin=float(found.origin))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(f"a mark holds no {type(value).__name__}")

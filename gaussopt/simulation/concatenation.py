@@ -1,0 +1,98 @@
+"""A motion and its continuations as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Trajectory, WorstCertificate
+from gaussopt.simulation.simulate import whole_message
+
+ARRAYS = ("t", *COLUMNS, *CONTACT_COLUMNS)
+
+
+def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
+    """Join a motion and its continuations, each of which `simulate(..., start=...)` made of the one before.
+
+    What is joined is, bit for bit, what one call to `simulate` up to the last end records, by a method of constant step
+    and the same engine. A state that stands there only because a part ended in it is left out.
+
+    Parameters
+    ----------
+    motions : in their order
+
+    Returns
+    -------
+    Trajectory
+        Instants and events of all; status, failed step and settings of the last one; warnings of all; the worst
+        certificates of all; times and counts added up, also those of the steps that two parts share.
+
+    Raises
+    ------
+    BadInput
+        If one of them does not continue the one before.
+    """
+    parts = list(motions)
+    for part in parts:
+        if not isinstance(part, Trajectory):
+            raise BadInput(f"The motions hold a {type(part).__name__}; give a list of Trajectory objects.")
+    if not parts:
+        raise BadInput("There are no motions to join; give a list of Trajectory objects.")
+    joined = parts[0]
+    for number, part in enumerate(parts[1:], 2):
+        if "key" not in joined.restart or part.restart.get("continues") != joined.restart["key"]:
+            raise BadInput(
+                f"Motion {number} does not continue the one before it; make it by simulate(..., start=...) of that one."
+            )
+        joined = _joined(joined, part)
+    return joined
+
+
+def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
+    rows, events = first.restart["mark"]["rows"], first.restart["mark"]["events"]
+    if rows and len(last.t) and _state(first, rows - 1) == _state(last, 0):
+        rows -= 1  # an adaptive method records the state that it begins with
+    arrays: dict[str, Any] = {
+        name: np.concatenate((getattr(first, name)[:rows], getattr(last, name))) for name in ARRAYS
+    }
+    open_forces = {**first.meta["open_forces"]}
+    for name, found in last.meta["open_forces"].items():
+        open_forces[name] = sorted({*open_forces.get(name, ()), *found})
+    warnings = tuple(dict.fromkeys((*first.warnings, *last.warnings)))
+    restart = {**last.restart, "continues": first.restart["continues"]}
+    if "mark" in restart:
+        mark = restart["mark"]
+        restart["mark"] = {**mark, "rows": mark["rows"] + rows, "events": mark["events"] + events}
+    worst = {
+        x: max(getattr(first.worst, x), getattr(last.worst, x))
+        for x in WorstCertificate.__slots__
+        if x != "evaluations"
+    }
+    return replace(
+        last, **arrays, events=(*first.events[:events], *last.events), warnings=warnings,
+        worst=WorstCertificate(**worst, evaluations=first.worst.evaluations + last.worst.evaluations),
+        timing=_sum(first.timing, last.timing, {**first.timing, **last.timing}), restart=restart,
+        meta=_meta(first.meta, last.meta) | {"open_forces": open_forces},
+        message=whole_message(restart["ended"], open_forces, arrays["forces_unique"], warnings, last.failed_step_file),
+    )  # fmt: skip
+
+
+def _state(motion: Trajectory, i: int) -> tuple[bytes, bytes, bytes]:
+    return motion.t[i].tobytes(), motion.q[i].tobytes(), motion.v[i].tobytes()
+
+
+def _sum(first: Mapping[str, Any], last: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: first.get(name, 0) + last.get(name, 0) for name in names}
+
+
+def _meta(first: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, Any]:
+    """What was run: settings and steps of the last part, counts of both."""
+    counts: Sequence[str] = [x for x in ("evaluations", "iterations", "handed_over") if x in last]
+    found = {**last, **_sum(first, last, counts)}
+    if "residuals" in last:
+        found["residuals"] = {x: max(first["residuals"][x], size) for x, size in last["residuals"].items()}
+    return found

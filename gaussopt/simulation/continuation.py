@@ -1,0 +1,190 @@
+"""Motions that go on where another one ended: what is kept of a motion for that, and what is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import BadInput
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stabilisation
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration import stabilisation
+from gaussopt.integration.restart import Mark
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.storage.checksums import checksum
+
+GOLDEN = 0.618033988749895
+"""Multiples of it, modulo 1, are weights that no equations know."""
+
+SAME = 1e-8
+"""Difference of equations, relative to their largest number, that another machine's rounding explains."""
+
+CONTINUABLE = (Status.SOLVED, Status.INTERRUPTED)
+
+OWN_START = "to begin a motion of its own at its last state, give q0, v0 and t0"
+
+KEPT = (
+    "formulation", "solver", "stepper", "dt", "rtol", "atol", "tolerance", "warm_start", "state", "impact",
+    "accumulation", "engine", "record_every",
+)  # fmt: skip
+"""Settings of a run that its continuation shares, beside stabilisation, events and options of the solver."""
+
+
+def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: Mark) -> dict[str, Any]:
+    """What a trajectory keeps for its continuation.
+
+    Parameters
+    ----------
+    settings : by the names of `KEPT`, with stabilisation, events (their names) and solver_options
+    begin : the start as it was given
+    first : the step there
+    mark : where the loop stood
+    """
+    kept = {
+        "settings": {**settings, "stabilisation": as_mapping(settings["stabilisation"])},
+        "begin": begin.to_mapping(), "equations": equations(first).tolist(), "mark": mark.to_mapping(),
+    }  # fmt: skip
+    where = {x: value for x, value in kept["mark"].items() if x not in ("rows", "events")}
+    return {**kept, "key": checksum({"mark": where, "begin": kept["begin"], "settings": kept["settings"]})}
+
+
+def as_mapping(stabiliser: Stabilisation) -> dict[str, Any]:
+    """Name and constants of a stabilisation."""
+    known = is_dataclass(stabiliser) and not isinstance(stabiliser, type)
+    return {"name": stabiliser.name, **(asdict(stabiliser) if known else {})}  # type: ignore[call-overload]
+
+
+def equations(step: StepData) -> Vector:
+    """A few numbers that tell the equations of one instant from others: sizes, and weighted sums of their terms."""
+    n, m, k = (1.0 + np.arange(size) * GOLDEN % 1.0 for size in (step.n, step.m, step.k))
+    sums = [n @ (step.M @ n), n @ step.force, m @ (step.J @ n), m @ step.gamma, k @ (step.J_N @ n), k @ step.zeta_N]
+    sums += [k @ (step.J_T.sum(axis=1) @ n), k @ step.mu] if step.k else []
+    return np.array([step.n, step.m, step.k, *sums], dtype=np.float64)
+
+
+class Continuation:
+    """A motion to be continued, checked.
+
+    Parameters
+    ----------
+    start : Trajectory, or the file of one
+
+    Raises BadInput if the motion cannot be continued.
+    """
+
+    def __init__(self, start: Any) -> None:
+        motion = Trajectory.load(start) if isinstance(start, str | os.PathLike) else start
+        if not isinstance(motion, Trajectory):
+            raise BadInput(f"start is a {type(start).__name__}; give a Trajectory, or the file of one.")
+        self.motion, self.kept = motion, motion.restart
+        if motion.status not in CONTINUABLE:
+            raise BadInput(
+                f"The motion to continue ended with the status {motion.status}, and no motion goes on from there "
+                f"({motion.message.rstrip('.')}); {OWN_START}."
+            )
+        if "mark" not in self.kept:
+            raise BadInput(f"The motion to continue does not hold what its steps depended on; {OWN_START}.")
+        try:
+            self.mark = Mark.of(self.kept["mark"])
+            self._begin, self._settings = Mark.of(self.kept["begin"]), dict(self.kept["settings"])
+            self._stabiliser = dict(self._settings["stabilisation"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise BadInput(f"What the motion to continue holds for that is damaged: {error}.") from None
+        last = motion.events[-1] if motion.events else {}
+        if motion.status is Status.SOLVED and last.get("terminal"):
+            raise BadInput(
+                f"The motion to continue ended at its event {last['kind']!r}, as it would again; {OWN_START}."
+            )
+
+    def problem(self, name: str | None = None) -> Problem:
+        """The problem of the motion at its parameters, found by its name or in a file."""
+        meta = self.motion.meta
+        entry = find_problem(str(meta["problem"]) if name is None else name)
+        known = {p.name for p in entry.parameters}
+        if name is not None and not known.issuperset(meta["parameters"]):
+            return entry  # another problem, which `check` refuses
+        variant = {"variant": meta["variant"]} if meta.get("variant") in entry.variants else {}
+        return entry.at(**variant, **meta["parameters"])
+
+    def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings of a run, those of the motion where none is given; raises BadInput where they differ."""
+        for name in ("q0", "v0", "t0"):
+            if given[name] is not None:
+                raise BadInput(f"{name} is given beside start; a motion that is continued has its state.")
+        found = dict(given)
+        for name in KEPT:
+            kept = self._settings.get(name)
+            if given[name] is not None and (name, given[name]) != ("engine", "auto"):
+                self._compare(name, given[name], kept)
+            found[name] = kept
+        options = {k: str(x) for k, x in (self._settings["solver_options"] or {}).items()}
+        if given["solver_options"] is None:
+            found["solver_options"] = self._settings["solver_options"]
+        else:
+            self._compare("solver_options", {k: str(x) for k, x in given["solver_options"].items()}, options)
+        found["stabilise"] = self._stabilisation(given["stabilise"])
+        return found | {"q0": self._begin.q, "v0": self._begin.v, "t0": self._begin.t}
+
+    def _stabilisation(self, given: Any) -> Any:
+        kept = self._stabiliser
+        if given is not None:
+            asked = as_mapping(stabilisation.make(given))
+            self._compare("stabilisation", asked, kept)
+            return given
+        known = stabilisation.STABILISATIONS.get(kept["name"])
+        if known is None:
+            raise BadInput(f"The motion to continue was stabilised by {kept['name']!r}; give that object again.")
+        return replace(known, **kept)  # type: ignore[type-var]
+
+    @staticmethod
+    def _compare(name: str, given: Any, kept: Any) -> None:
+        if given != kept:
+            raise BadInput(
+                f"The motion to continue was computed with {name} = {_word(kept)}, and {_word(given)} is asked for; a "
+                f"continuation has the settings of its motion ({OWN_START})."
+            )
+
+    def check(self, entry: Problem | AbstractSystem) -> None:
+        """Refuse another problem, by name, variant and parameters."""
+        meta, name, variant = self.motion.meta, entry.name, ""
+        if isinstance(entry, Problem):
+            name, variant, parameters = entry.name or entry.system.name, entry.variant, entry.parameter_values
+        else:
+            parameters = dict(entry.parameters)
+        self._compare("problem", name, meta["problem"])
+        self._compare("variant", variant, meta["variant"])
+        for key in sorted({*parameters, *meta["parameters"]}):
+            self._compare(key, parameters.get(key), meta["parameters"].get(key))
+
+    def check_first(self, name: str, events: list[str], first: StepData) -> None:
+        """Refuse other names of events, and other equations at the start."""
+        self._compare("events", events, self._settings["events"])
+        here, there = equations(first), np.array(self.kept["equations"])
+        if here.shape != there.shape or not (np.abs(here - there) <= SAME * (1.0 + np.abs(there).max())).all():
+            raise BadInput(
+                f"The equations of {name!r} are not those of the motion to continue, which has the same name and the "
+                "same parameters; continue it with the system that it was computed with."
+            )
+
+    def check_end(self, t_end: float) -> None:
+        """Refuse an end that the motion has reached; raises BadInput."""
+        reached = max(self.mark.t, float(self.motion.t[-1]) if len(self.motion.t) else self.mark.t)
+        if not t_end > reached:
+            raise BadInput(f"t_end is {t_end:g}, and the motion to continue is known up to t = {reached:.9g}.")
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, dict) and "name" in value:
+        rest = ", ".join(f"{k}={x:g}" for k, x in value.items() if k != "name")
+        return f"{value['name']}{rest and f' ({rest})'}"
+    return str(value if not isinstance(value, Path) else value.name) or "none"

@@ -1,0 +1,98 @@
+"""The documentation site: built without a warning, complete, and readable by everybody without a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from browsers import NARROW, WIDE, Opener, barriers, opener
+
+import gaussopt as go
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as CONTRIBUTING.md says; every tutorial is executed, and a warning is an error."""
+    assert find_spec("sphinx"), "Sphinx is not installed: pip install -r requirements-test.lock"
+    command = re.search(r"^python (-m sphinx .*) docs docs/_build/html", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
+    assert command is not None
+    out = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, *command[1].split(), "docs", str(out)],
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    return out
+
+
+class Page(HTMLParser):
+    """The anchors and links of a page."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.fetched: list[str] = []
+        self.feed(file.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.anchors |= {value for key in ("id", "name") if (value := given.get(key))}
+        target = given.get("href") or given.get("src")
+        if target and not target.startswith("data:"):
+            self.links.append(target)
+            if tag != "a":
+                self.fetched.append(target)
+
+
+def test_the_reference_lists_every_public_name_once() -> None:
+    listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(go.__all__)
+
+
+def test_every_link_leads_somewhere_and_nothing_comes_from_a_network(site: Path) -> None:
+    pages = {file: Page(file) for file in site.rglob("*.html") if "reports/papers" not in file.as_posix()}
+    for name in go.__all__:
+        assert f"gaussopt.{name}" in pages[site / "generated" / f"gaussopt.{name}.html"].anchors
+    for file, page in pages.items():
+        assert not [link for link in page.fetched if "//" in link], file
+        for link in page.links:
+            path, _, anchor = re.sub(r"\?[^#]*", "", link).partition("#")
+            if re.match(r"\w+:", path):
+                continue
+            target = Path(os.path.normpath(file.parent / unquote(path))) if path else file
+            assert target.is_file(), f"{file.relative_to(site)}: {link}"
+            if anchor and target in pages:
+                assert unquote(anchor) in pages[target].anchors | {"top"}, f"{file.relative_to(site)}: {link}"
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Opener]:
+    with opener(browser) as (open_, _):
+        yield open_
+
+
+PAGES = ("index", "README", "api", "generated/gaussopt.simulate", "generated/gaussopt.QP", "certificates",
+         "how-to-choose", "_repository/reports/solvers/index")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_no_barrier_and_fits_a_phone(opened: Opener, site: Path, name: str) -> None:
+    assert barriers(opened(site / f"{name}.html", WIDE)) == []
+    page = opened(site / f"{name}.html", NARROW)
+    assert barriers(page) == []
+    out = page.evaluate("""[...document.querySelectorAll('article p, article li, article img, article math')]
+        .filter(e => !e.closest('.table-wrapper, .formula, pre') && e.getBoundingClientRect().right > innerWidth + 1)
+        .map(e => e.outerHTML.slice(0, 200))""")
+    assert out == []
