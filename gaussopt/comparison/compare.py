@@ -18,9 +18,10 @@ from gaussopt.comparison.sources import Spec
 from gaussopt.core.errors import BadInput
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.execution.store import Store
-from gaussopt.execution.workers import Workers, check_jobs, run_jobs
+from gaussopt.execution.workers import check_jobs, run_jobs
 from gaussopt.modelling.problem import Problem
 from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.processes.workers import Workers
 
 TIME_BUDGET = 0.2
 """Seconds on the clock for each solver and way of starting, on each source and formulation."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
-from queue import SimpleQueue
+from concurrent.futures import CancelledError, Executor, Future, as_completed
 from typing import TYPE_CHECKING
 
 from gaussopt.core.errors import BadInput
 from gaussopt.processes import environment
 from gaussopt.processes.child_process import Order
-from gaussopt.processes.guarded_process import Guard, Reply, outcome_of, run_order, use_guard
+from gaussopt.processes.guarded_process import Reply, outcome_of, run_order
 from gaussopt.processes.job import Job, JobOutcome, sentence
+from gaussopt.processes.workers import Workers
 
 if TYPE_CHECKING:
     from gaussopt.execution.store import Store
@@ -28,35 +28,6 @@ def check_jobs(jobs: int) -> int:
     if isinstance(jobs, bool) or not isinstance(jobs, int) or not 1 <= jobs <= MOST_JOBS:
         raise BadInput(f"jobs is {jobs!r}; give a number of processes, at most {MOST_JOBS}.")
     return jobs
-
-
-class Workers(ThreadPoolExecutor):
-    """Processes of this machine as an executor, each started by its first case and kept for the next ones.
-
-    Whoever runs several batches of cases gives them the same workers, so that imports are paid for once. Leaving the
-    `with` block ends all processes, whatever they do.
-    """
-
-    def __init__(self, jobs: int) -> None:
-        self._guards = [Guard() for _ in range(max(1, jobs))]
-        free: SimpleQueue[Guard] = SimpleQueue()
-        for guard in self._guards:
-            free.put(guard)
-        super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
-
-    def prepare(self, function: Callable[[], None]) -> None:
-        """Start all processes, each with a function that loads what its cases need, while this one goes on.
-
-        What becomes of it is of no account: a case that needs more, or cannot load it, sees for itself.
-        """
-        for _ in self._guards:
-            self.submit(run_order, Order.of(Job("prepare", function)))
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes, and what has not begun with them."""
-        for guard in self._guards:
-            guard.close()
-        super().shutdown(wait, cancel_futures=True)
 
 
 def run_jobs(

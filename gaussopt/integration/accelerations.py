@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -22,6 +23,10 @@ from gaussopt.solving.step_solver import StepSolver
 
 FEW = 50
 """Numbers up to which a list is faster than an array."""
+
+
+PARTS = ("model", "build", "setup", "update", "solve", "recover", "verify", "record")
+"""Parts of the time of a motion that every engine may have; others join them."""
 
 
 class Rejected(GaussoptError):
@@ -76,7 +81,7 @@ class CertifiedAccelerations:
 
     def __init__(self, system: AbstractSystem, solver: StepSolver, stabiliser: Stabilisation) -> None:
         self.system, self.solver, self.stabiliser = system, solver, stabiliser
-        self.timing = dict.fromkeys(("model", "build", "setup", "update", "solve", "recover", "verify", "backend"), 0.0)
+        self.timing = dict.fromkeys(PARTS, 0.0) | {"backend": 0.0}
         self.worst = dict.fromkeys(
             ("error_bound", "relative_error", "constraint_residual", "force_residual", "rounding_floor"), 0.0
         )
@@ -87,6 +92,21 @@ class CertifiedAccelerations:
         self._last: tuple[float, bytes, Answer] | None = None
         self._whole: tuple[float, bytes, StepData] | None = None
         self._shape: tuple[int, int, int] | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that are counted in some part; `backend` is a part of `solve`."""
+        return sum(x for part, x in self.timing.items() if part != "backend")
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Count those seconds of a block to a part that are in no other part."""
+        begin, counted = perf_counter(), self.seconds
+        try:
+            yield
+        finally:
+            own = perf_counter() - begin - (self.seconds - counted)
+            self.timing[part] = self.timing.get(part, 0.0) + own
 
     def answer(self, t: float, q: Vector, v: Vector) -> Answer:
         """The certified answer at a state; asking again for the same state costs nothing."""

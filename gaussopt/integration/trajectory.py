@@ -93,6 +93,9 @@ class Trajectory(ShownMotion):
         they stand in the message, too.
     worst : WorstCertificate
     timing : seconds by part, summed over the run
+        `prepare` and `compile`; `model` (equations), `build`, `setup`, `update`, `solve`, `recover` and `verify` of
+        single steps, where `solve` holds all of the steps in compiled loops, and `backend` is a part of it; `events`,
+        finding and passing them; `record`; and `integration`, what the loop does beside these. They add up to `total`.
     meta : what was run
         Among it `steps`, the steps of the method up to the last instant reached, whether recorded or not; those of an
         adaptive one are the accepted steps of its own, also where dt is the recording interval.

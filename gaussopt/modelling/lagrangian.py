@@ -17,7 +17,7 @@ Contacts: gap and slip with their derivatives, see `gaussopt.symbolic.contacts`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import ModuleType
@@ -123,6 +123,16 @@ class LagrangianSystem(AbstractSystem):
         system = LagrangianSystem(self.model, self._coordinates, merged, self._module, self._layout)
         system.name = self.name
         return system
+
+    def __reduce__(self) -> tuple[Callable[..., LagrangianSystem], tuple[Any, ...]]:
+        """Energies travel to another process, which has the equations on disk or derives them."""
+        return _restored, (self.model, self._coordinates, self._parameters, self._layout, self.name)
+
+    def __copy__(self) -> LagrangianSystem:
+        """A copy with the same functions."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
 
     def of_motion(self, rows: int) -> LagrangianSystem:
         """The system for one motion, which may be compiled without the others."""
@@ -325,6 +335,14 @@ def derive(
     system = LagrangianSystem(given.model, given.symbols.coordinates, given.parameters, module, given.contacts)
     if given.model.quasi_velocities:
         _check_independent(system)
+    return system
+
+
+def _restored(
+    model: Model, coordinates: tuple[str, ...], parameters: Mapping[str, float], contacts: Layout, name: str
+) -> LagrangianSystem:
+    system = LagrangianSystem(model, coordinates, parameters, equations_of(model), contacts)
+    system.name = name
     return system
 
 

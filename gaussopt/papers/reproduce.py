@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.comparison.results import Results
-from gaussopt.execution.workers import Workers, check_jobs, run_jobs
+from gaussopt.execution.workers import check_jobs, run_jobs
 from gaussopt.papers import ledger
 from gaussopt.papers.p000_least_squares import section as paper_000
 from gaussopt.papers.p001_friction import atlas_section
@@ -20,6 +20,7 @@ from gaussopt.papers.report_parts import Important
 from gaussopt.papers.sections import environment, solver_comparison
 from gaussopt.papers.sections.summary import summary
 from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.processes.workers import Workers
 from gaussopt.reporting.document import Document, Findings, Items, Section
 from gaussopt.reporting.html.page import prepare_report, write
 from gaussopt.reporting.texts import Texts

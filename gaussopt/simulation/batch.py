@@ -39,8 +39,9 @@ def simulate_batch(
 
     A system given by energies, without contacts, with a method like rk4 and with llvmlite installed marches side by
     side: generated code over the lanes of SIMD vectors and over the cores. Whatever fails there, and whatever has no
-    such form (contacts, plain functions, adaptive methods), goes through `simulate` one by one, with the same result. A
-    trajectory that fails has its status and what was computed before; the others go on.
+    such form (contacts, plain functions, adaptive methods), goes through `simulate` one by one, with the same result,
+    on several processes where that saves time. A trajectory that fails has its status and what was computed before; the
+    others go on.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def simulate_batch(
     record_every : steps between two recorded states; of an adaptive method, intervals of dt
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
-    threads : cores to use where motions march side by side; results do not depend on it
+    threads : cores to use; results do not depend on it
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
 

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from gaussopt.codegen import modules
 from gaussopt.compiled.generated_loop import GeneratedLoop
-from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted, NotCompiled
+from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
 from gaussopt.integration.time_grid import TimeGrid
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder, Trajectory
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
+from gaussopt.simulation.batch_alone import CERTIFIED, STATES, LoneMembers
 from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.batch_simd import SimdBatch
 from gaussopt.simulation.settings import refuse_large
-from gaussopt.simulation.simulate import simulate
 from gaussopt.solving.step_solver import StepSolver
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 MARCHING = 0.8
 """What marching all members together counts for in the progress."""
-
-STATES, CERTIFIED = tuple(COLUMNS)[:2], tuple(COLUMNS)[2:]
-"""Variables of a dataset; the others are recorded where a batch is certified."""
 
 DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
 """Names that no parameter has in a dataset."""
@@ -72,7 +69,7 @@ class Batch:
     def run(self, threads: int | None) -> None:
         """All members to their end, or to what stops them."""
         self._march_together(threads)
-        self._go_alone()
+        self._go_alone(threads)
         self.progress(1.0)
 
     def interrupt(self) -> None:
@@ -159,48 +156,20 @@ class Batch:
             self.columns[name] = np.full((self.members.count, self.instants.count, *shape), np.nan)
         return self.columns[name]
 
-    def _go_alone(self) -> None:
+    def _go_alone(self, cores: int | None) -> None:
         begin = perf_counter()
         left = [i for i, status in enumerate(self.status) if status is None]
         share = (1.0 - MARCHING) if self._run is not None else 1.0
-        for count, i in enumerate(left, 1):
-            try:
-                motion = self._simulate(i)
-            except GaussoptError as error:
-                self.status[i], self.message[i] = Status.BAD_INPUT, str(error)
-            else:
-                self._fill(i, motion)
-                if motion.status is Status.INTERRUPTED:
-                    raise KeyboardInterrupt
+        alone = LoneMembers(self.members, self._settings, self.instants, self.certify)
+        for count, (i, found) in enumerate(alone.run(left, cores), 1):
+            for name, values in found.columns.items():
+                self._column(name, values.shape[1:])[i] = values
+            self.status[i], self.message[i], self.reached[i] = found.status, found.message, found.reached
+            if found.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
             self.progress(1.0 - share + share * count / len(left))
         if left:
             self.timing["alone"] = perf_counter() - begin
-
-    def _simulate(self, i: int) -> Trajectory:
-        """Member i by itself, by generated code if that exists; raises GaussoptError."""
-        members = self.members
-        one, contacts = members.one(i), bool(members.system.contact_names)
-        given: dict[str, Any] = dict(self._settings, q0=members.q[i], v0=members.v[i])
-        given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
-        if not contacts:
-            try:
-                return simulate(one, **given, engine="compiled")
-            except NotAccepted:
-                pass  # no generated form
-        return simulate(one, **given)
-
-    def _fill(self, i: int, motion: Trajectory) -> None:
-        """A trajectory in the place of member i; where impacts make two rows of an instant, the later one."""
-        times, near = self.instants.times, 1e-9 * self.instants.dt
-        rows = np.searchsorted(motion.t, times + near, side="right") - 1
-        there = (rows >= 0) & (np.abs(motion.t[rows] - times) <= near) if len(motion.t) else np.zeros(len(times), bool)
-        names = STATES if not self.certify else (*COLUMNS, *(CONTACT_COLUMNS if motion.contacts else ()))
-        for name in names if len(motion.t) else ():
-            values = getattr(motion, name)
-            self._column(name, values.shape[1:])[i, there] = values[rows[there]]
-        self.status[i], self.message[i] = motion.status, motion.message
-        if len(motion.t):
-            self.reached[i] = motion.t[-1]
 
     def dataset(self, seconds: float) -> xr.Dataset:
         """Everything that is known after so many seconds."""

@@ -96,9 +96,10 @@ def simulate(
     GaussoptError
         If the run cannot begin.
     """
-    settings = RunSettings.of(problem, formulation, solver, dict(locals()))
+    given, begin = dict(locals()), perf_counter()
+    settings = RunSettings.of(problem, formulation, solver, given)
     loop = choose_engine(settings, progress)
-    return _trajectory(settings, loop, _integrate(settings, loop, keep_interrupted), step_folder)
+    return _trajectory(settings, loop, _integrate(settings, loop, keep_interrupted, begin), step_folder)
 
 
 @dataclass(frozen=True)
@@ -112,15 +113,16 @@ class _End:
     machine: bool = False
 
 
-def _integrate(settings: RunSettings, loop: MotionLoop, keep_interrupted: bool) -> _End:
-    """Integrate from the start to the end, or to what stops the motion."""
-    continued = settings.continued
+def _integrate(settings: RunSettings, loop: MotionLoop, keep_interrupted: bool, begin: float) -> _End:
+    """Integrate from the start to the end, or to what stops the motion; `begin` is when all began."""
+    continued, motion = settings.continued, loop.motion
     start = settings.consistent_start() if continued is None else continued.mark
+    motion.timing["prepare"] = perf_counter() - begin - motion.seconds
     failed: StepData | None = None
     machine = False
-    begin = perf_counter()
     try:
-        status, message = loop.resume(start) if isinstance(start, Mark) else loop.integrate(*start)
+        with motion.timed("integration"):
+            status, message = loop.resume(start) if isinstance(start, Mark) else loop.integrate(*start)
     except Rejected as rejected:
         failed, status, message = rejected.step, *_rejected(rejected)
     except Exception as error:

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from gaussopt.execution.store import Store
-from gaussopt.execution.workers import Workers, run_jobs
+from gaussopt.execution.workers import run_jobs
 from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.processes.workers import Workers
 
 
 def steps(guarded: ModuleType) -> list[Job]:

@@ -14,7 +14,8 @@ import gaussopt as go
 from gaussopt.codegen import modules
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.integration.time_grid import TimeGrid
-from gaussopt.simulation import batch_dataset
+from gaussopt.simulation import batch_alone, batch_dataset
+from gaussopt.simulation.batch_alone import LoneMembers
 
 SINGLE = ("q", "v", "a", "lam", "kinetic", "potential", "power", "position_drift", "velocity_drift")
 
@@ -227,6 +228,27 @@ def test_contacts_one_by_one() -> None:
     assert data.q[0, -1, 0] != data.q[1, -1, 0]
     one = go.simulate(go.problem("bouncing-ball", e=0.9), dt=0.01, t_end=0.6)
     assert data.q[1, -1, 0] == one.q[-1, 0]
+
+
+SPRING = go.System(mass=np.eye(1), force=lambda t, q, v: -q, name="spring")
+
+
+@pytest.mark.parametrize(("problem", "settings", "here"), [
+    ("bouncing-ball", {"parameters": {"e": [0.5, np.nan, 0.6, 0.7]}, "dt": 0.01, "t_end": 0.3}, 1),
+    (SPRING, {"initial": {"q0": [[1.0], [2.0]], "v0": [0.0]}, "dt": 0.1, "t_end": 1.0}, 2),
+])  # fmt: skip
+def test_members_that_go_alone_share_processes(
+    problem: Any, settings: dict[str, Any], here: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one is computed here; plain functions cannot be sent to a process and stay."""
+    one = go.simulate_batch(problem, **settings, threads=1)
+    done: list[int] = []
+    single = LoneMembers._one
+    monkeypatch.setattr(batch_alone, "WORTH", 0.0)
+    monkeypatch.setattr(batch_alone, "cores", lambda: 2)
+    monkeypatch.setattr(LoneMembers, "_one", lambda self, i: (done.append(i), single(self, i))[1])
+    assert go.simulate_batch(problem, **settings).equals(one)
+    assert len(done) == here
 
 
 def test_tables_of_parameters(pendulum: go.Problem) -> None:

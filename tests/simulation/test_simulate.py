@@ -468,3 +468,13 @@ def test_a_problem_may_be_given_by_name_with_another_start() -> None:
     assert traj.meta["parameters"]["c"] == 2.0
     assert traj.meta["problem"] == "crank-slider"
     np.testing.assert_array_equal(go.simulate("crank-slider", t_end=0.01).q[0], problem.q0)
+
+
+@pytest.mark.parametrize(("name", "engine"), [
+    ("sliding-rod", "compiled"), ("sliding-rod", "interpreted"), ("four-bar", "compiled"), ("four-bar", "interpreted"),
+])  # fmt: skip
+def test_the_parts_of_the_time_add_up(name: str, engine: str) -> None:
+    timing = dict(go.simulate(name, engine=engine, t_end=0.05, step_folder=None).timing)
+    total, _ = timing.pop("total"), timing.pop("backend", None)
+    assert min(timing.values()) >= -1e-9 * total
+    assert 0.95 * total <= sum(timing.values()) <= 1.000001 * total

@@ -98,7 +98,8 @@ class EventLoop(MotionLoop):
         """
         refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
         self._prepare()
-        self._transitions.settle({}, {})
+        with self.motion.timed("events"):
+            self._transitions.settle({}, {})
         # The modes at the start are no events; an impact there is one.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
@@ -160,9 +161,10 @@ class EventLoop(MotionLoop):
             after = self._sample(t, q, v)
         except (Rejected, BadInput) as error:
             return self._ended_by(error)
-        hits, reached, pierced = self._crossings.first(
-            self._watches, self._live, before, after, self._integration, self.steps
-        )
+        with self.motion.timed("events"):
+            hits, reached, pierced = self._crossings.first(
+                self._watches, self._live, before, after, self._integration, self.steps
+            )
         self.steps += 1
         if pierced is not None:
             return Status.INACCURATE, pierced
@@ -170,7 +172,8 @@ class EventLoop(MotionLoop):
             self.t, self.q, self.v = reached.t, reached.q, reached.v
             self._record()
             self._fresh = True
-            return self._handle([self._watches[i] for i in hits], after)
+            with self.motion.timed("events"):
+                return self._handle([self._watches[i] for i in hits], after)
         self._live |= after.values > 0
         self.t, self.q, self.v, self._before = t, q, v, after
         self._take_step()

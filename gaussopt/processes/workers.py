@@ -1,0 +1,40 @@
+"""Processes of this machine as an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+
+from gaussopt.processes.child_process import Order
+from gaussopt.processes.guarded_process import Guard, run_order, use_guard
+from gaussopt.processes.job import Job
+
+
+class Workers(ThreadPoolExecutor):
+    """Processes of this machine as an executor, each started by its first case and kept for the next ones.
+
+    Whoever runs several batches of cases gives them the same workers, so that imports are paid for once. Leaving the
+    `with` block ends all processes, whatever they do.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._guards = [Guard() for _ in range(max(1, jobs))]
+        free: SimpleQueue[Guard] = SimpleQueue()
+        for guard in self._guards:
+            free.put(guard)
+        super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
+
+    def prepare(self, function: Callable[[], None]) -> None:
+        """Start all processes, each with a function that loads what its cases need, while this one goes on.
+
+        What becomes of it is of no account: a case that needs more, or cannot load it, sees for itself.
+        """
+        for _ in self._guards:
+            self.submit(run_order, Order.of(Job("prepare", function)))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes, and what has not begun with them."""
+        for guard in self._guards:
+            guard.close()
+        super().shutdown(wait, cancel_futures=True)

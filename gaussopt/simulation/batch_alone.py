@@ -1,0 +1,132 @@
+"""Members of a batch that go one by one, on several processes where that saves time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.errors import GaussoptError, NotAccepted
+from gaussopt.core.status import Status
+from gaussopt.integration.time_grid import TimeGrid
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Trajectory
+from gaussopt.jit.threads import cores
+from gaussopt.modelling.problem import Problem
+from gaussopt.processes.child_process import Order, is_guarded
+from gaussopt.processes.guarded_process import outcome_of, run_order
+from gaussopt.processes.job import Job
+from gaussopt.processes.workers import Workers
+from gaussopt.simulation.batch_members import BatchMembers
+from gaussopt.simulation.simulate import simulate
+
+STATES, CERTIFIED = tuple(COLUMNS)[:2], tuple(COLUMNS)[2:]
+"""Variables of a dataset; the others are recorded where a batch is certified."""
+
+WORTH = 5.0
+"""Seconds of work left from which on it is worth starting processes."""
+
+PARTS = 16
+"""Parts of the work for each process, so that progress is seen and one that is slow delays the others little."""
+
+
+@dataclass(frozen=True)
+class LoneMember:
+    """What became of a member: how it ended, the last instant, and its variables at all instants, NaN behind it."""
+
+    status: Status
+    message: str
+    reached: float = math.nan
+    columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LoneMembers:
+    """Members with the settings of `simulate`, what is recorded of them, and whether certificates are, too."""
+
+    members: BatchMembers
+    settings: Mapping[str, Any]
+    instants: TimeGrid
+    certify: bool
+
+    def run(self, left: Sequence[int], threads: int | None) -> Iterator[tuple[int, LoneMember]]:
+        """Some members in any order, on so many processes, or as many as there are cores, where they are long."""
+        processes = 1 if is_guarded() else threads or cores()
+        for count, i in enumerate(left, 1):
+            begin = perf_counter()
+            yield i, self._one(i)
+            rest = left[count:]
+            if processes > 1 and (perf_counter() - begin) * len(rest) > WORTH:
+                orders = self._orders(rest, processes)
+                if orders:
+                    yield from self._spread(orders, processes)
+                    return
+                processes = 1
+
+    def part(self, left: Sequence[int]) -> list[LoneMember]:
+        """Some members, one by one."""
+        return [self._one(i) for i in left]
+
+    def _one(self, i: int) -> LoneMember:
+        try:
+            return self._recorded(self._simulate(i))
+        except GaussoptError as error:
+            return LoneMember(Status.BAD_INPUT, str(error))
+
+    def _simulate(self, i: int) -> Trajectory:
+        """Member i by itself, by generated code if that exists; raises GaussoptError."""
+        members = self.members
+        one, contacts = members.one(i), bool(members.system.contact_names)
+        given: dict[str, Any] = dict(self.settings, q0=members.q[i], v0=members.v[i])
+        given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
+        if not contacts:
+            try:
+                return simulate(one, **given, engine="compiled")
+            except NotAccepted:
+                pass  # no generated form
+        return simulate(one, **given)
+
+    def _recorded(self, motion: Trajectory) -> LoneMember:
+        """A trajectory at the instants of the batch; where impacts make two rows of an instant, the later one."""
+        if not len(motion.t):
+            return LoneMember(motion.status, motion.message)
+        times, near = self.instants.times, 1e-9 * self.instants.dt
+        rows = np.searchsorted(motion.t, times + near, side="right") - 1
+        there = (rows >= 0) & (np.abs(motion.t[rows] - times) <= near)
+        columns = {}
+        for name in (*COLUMNS, *(CONTACT_COLUMNS if motion.contacts else ())) if self.certify else STATES:
+            values = getattr(motion, name)
+            columns[name] = np.full((len(times), *values.shape[1:]), np.nan)
+            columns[name][there] = values[rows[there]]
+        return LoneMember(motion.status, motion.message, float(motion.t[-1]), columns)
+
+    # -- several processes -----------------------------------------------------------------------------------------
+
+    def _orders(self, left: Sequence[int], processes: int) -> list[tuple[Sequence[int], Order]]:
+        """The members in parts as work for other processes; none where they cannot be sent there."""
+        problem = self.members.problem
+        if isinstance(problem, Problem) and problem.events is None:
+            problem = problem.system  # a problem's functions may be known here only
+        alone = replace(self, members=replace(self.members, problem=problem))
+        size = math.ceil(len(left) / (PARTS * processes))
+        parts = [left[i : i + size] for i in range(0, len(left), size)]
+        try:
+            return [(part, Order.of(Job("part", alone.part, {"left": part}))) for part in parts]
+        except Exception:  # plain functions of a person's, most often
+            return []
+
+    def _spread(self, orders: list[tuple[Sequence[int], Order]], processes: int) -> Iterator[tuple[int, LoneMember]]:
+        with Workers(min(processes, len(orders))) as workers:
+            under_way = {workers.submit(run_order, order): part for part, order in orders}
+            for future in as_completed(list(under_way)):
+                part, outcome = under_way.pop(future), outcome_of(future.result())
+                if outcome.kind == "crashed":
+                    found = [LoneMember(Status.CRASHED, outcome.failure)] * len(part)
+                else:
+                    found = self.part(part) if outcome.failure else outcome.value
+                yield from zip(part, found, strict=True)
