@@ -98,8 +98,7 @@ class EventLoop(MotionLoop):
         """
         refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
         self._prepare()
-        with self.motion.timed("events"):
-            self._transitions.settle({}, {})
+        self._transitions.settle({}, {})
         # The modes at the start are no events; an impact there is one.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
@@ -162,9 +161,8 @@ class EventLoop(MotionLoop):
         except (Rejected, BadInput) as error:
             return self._ended_by(error)
         with self.motion.timed("events"):
-            hits, reached, pierced = self._crossings.first(
-                self._watches, self._live, before, after, self._integration, self.steps
-            )
+            found = self._crossings.first(self._watches, self._live, before, after, self._integration, self.steps)
+        hits, reached, pierced = found
         self.steps += 1
         if pierced is not None:
             return Status.INACCURATE, pierced
