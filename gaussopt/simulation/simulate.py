@@ -96,8 +96,7 @@ def simulate(
     GaussoptError
         If the run cannot begin.
     """
-    given, begin = dict(locals()), perf_counter()
-    settings = RunSettings.of(problem, formulation, solver, given)
+    settings, begin = RunSettings.of(problem, formulation, solver, dict(locals())), perf_counter()
     loop = choose_engine(settings, progress)
     return _trajectory(settings, loop, _integrate(settings, loop, keep_interrupted, begin), step_folder)
 
@@ -114,7 +113,7 @@ class _End:
 
 
 def _integrate(settings: RunSettings, loop: MotionLoop, keep_interrupted: bool, begin: float) -> _End:
-    """Integrate from the start to the end, or to what stops the motion; `begin` is when all began."""
+    """Integrate from the start to the end, or to what stops the motion; `begin` is when its settings were checked."""
     continued, motion = settings.continued, loop.motion
     start = settings.consistent_start() if continued is None else continued.mark
     motion.timing["prepare"] = perf_counter() - begin - motion.seconds
