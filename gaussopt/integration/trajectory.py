@@ -18,6 +18,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.integration.display import ShownMotion
 from gaussopt.storage import netcdf
+from gaussopt.storage.conventions import describe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,20 +141,25 @@ class Trajectory(ShownMotion):
         return {k: x for k, x in known.items() if k != "forces_unique" or len(self.forces_unique) == len(self.t)}
 
     def to_xarray(self) -> xr.Dataset:
-        """As an xarray Dataset with dimensions time, coordinate and row."""
+        """As an xarray Dataset with dimensions time, coordinate and row, described by the CF conventions."""
         import xarray as xr
 
         variables = {name: (("time", *dimensions), getattr(self, name)) for name, dimensions in self._known.items()}
         coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
         if self.contacts:
             coords["contact"] = list(self.contacts)
+        if self.lam.shape[1]:
+            coords["row"] = [f"lam{i + 1}" for i in range(self.lam.shape[1])]
         data = xr.Dataset(variables, coords=coords)
         data.attrs.update(
             events=json.dumps(list(self.events)), warnings=json.dumps(list(self.warnings)), status=str(self.status),
             message=self.message, worst=json.dumps(self.worst.to_mapping()), timing=json.dumps(dict(self.timing)),
             meta=json.dumps(dict(self.meta)), restart=json.dumps(dict(self.restart)),
+            parameters=json.dumps(dict(self.meta.get("parameters", {}))),
         )  # fmt: skip
-        return data
+        given = [self.meta.get(name) for name in ("problem", "formulation", "solver", "stepper")]
+        title = "motion of {}: formulation {}, solver {}, stepper {}".format(*given)
+        return describe(data, title, self.meta.get("units"))
 
     def to_pandas(self) -> pd.DataFrame:
         """As a table, one row an instant: t, q, v, a by coordinate, lam, certificate, drift, energy."""

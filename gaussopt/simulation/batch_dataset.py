@@ -25,6 +25,7 @@ from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.batch_simd import SimdBatch
 from gaussopt.simulation.settings import refuse_large
 from gaussopt.solving.step_solver import StepSolver
+from gaussopt.storage.conventions import describe
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -203,7 +204,8 @@ class Batch:
             "tolerance": str(given["tolerance"]), "stabilisation": self.stabiliser.name,
             "record_every": self.instants.every, "engine": self.engine, "timing": json.dumps(timing),
         }  # fmt: skip
-        return xr.Dataset(variables, coords, attributes)
+        units = [problem.units.get(name, "") for name in coords["coordinate"]] if isinstance(problem, Problem) else None
+        return describe(xr.Dataset(variables, coords, attributes), f"trajectories of {problem.name}", units)
 
 
 def _keys(names: Sequence[str], taken: set[str]) -> dict[str, str]:

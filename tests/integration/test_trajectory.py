@@ -74,6 +74,12 @@ def test_other_programs_can_read_the_file(traj: go.Trajectory, tmp_path: Path) -
     import xarray as xr
 
     with xr.open_dataset(traj.save(tmp_path / "run.nc"), engine="h5netcdf") as data:
+        assert data.attrs["Conventions"] == "CF-1.11"
+        assert data.time.attrs == {"long_name": "time", "units": "s"}
+        assert "_FillValue" not in data.time.encoding
+        assert all("long_name" in variable.attrs for variable in data.variables.values())
+        assert data.kinetic.attrs["units"] == "J"
+        assert data.row.values.tolist() == [f"lam{i + 1}" for i in range(data.sizes["row"])]
         assert data.attrs["status"] == "solved"
         np.testing.assert_array_equal(data["q"].sel(coordinate="y"), traj.q[:, 1])
         assert float(data["q"].sel(coordinate="x").interp(time=0.0)) == 1.0
