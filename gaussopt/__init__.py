@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gaussopt._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from gaussopt.animation.animate import animate
     from gaussopt.atlas.scan import Atlas, scan
     from gaussopt.certificates import certify
     from gaussopt.certificates.base import Certificate
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from gaussopt.modelling.problem import Problem, problem
     from gaussopt.modelling.sketch import Sketch
     from gaussopt.plotting.figures import save_figure
-    from gaussopt.reporting.animation.animate import animate
     from gaussopt.simulation.batch import simulate_batch
     from gaussopt.simulation.concatenation import concatenate
     from gaussopt.simulation.simulate import simulate
@@ -74,7 +74,7 @@ _HOME = {
     "QP": "core.programs", "Results": "comparison.results", "Sketch": "modelling.sketch", "Solution": "core.solution",
     "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.step_solver",
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
-    "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates",
+    "Unverified": "core.errors", "animate": "animation.animate", "certify": "certificates",
     "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
     "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
     "concatenate": "simulation.concatenation",

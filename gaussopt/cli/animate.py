@@ -23,7 +23,7 @@ def animate_command(
             metavar="PROBLEM|FILE.py", help="A name from `gaussopt list problems`, or a file with a sketch in it."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html", help="Where to write the animation.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html|mp4", help="Where to write the animation.")],
     from_: Annotated[
         Path | None, typer.Option("--from", metavar="FILE.nc", help="A motion that `run --save` wrote.")
     ] = None,
@@ -39,10 +39,10 @@ def animate_command(
     json_: common.Json = False,
 ) -> None:
     """Simulate a problem and draw its motion: bodies, contact forces, paths, events."""
+    from gaussopt.animation.animate import animate, check_ending
     from gaussopt.core.files import check_target
     from gaussopt.modelling.problem import problem as find
     from gaussopt.modelling.problem import sketch_of
-    from gaussopt.reporting.animation.animate import animate, check_ending
     from gaussopt.simulation.simulate import simulate
 
     # Everything that can be refused is refused before anything is computed.

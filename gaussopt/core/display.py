@@ -41,7 +41,7 @@ def shown(cls: type[T]) -> type[T]:
     """A class whose objects show what their method `_about` says, in a terminal and in a notebook.
 
     A picture below the table is what `_picture` returns, as HTML. An object that is not made as it should be, which a
-    debugger may show, is shown by its kind alone.
+    debugger may show, is shown by its kind alone. A class may write its own HTML.
     """
 
     def text(self: Any) -> str:
@@ -59,7 +59,9 @@ def shown(cls: type[T]) -> type[T]:
         except Exception:
             return table(type(self).__name__, ())
 
-    cls.__repr__, cls._repr_html_ = text, html  # type: ignore[method-assign, attr-defined]
+    cls.__repr__ = text  # type: ignore[method-assign]
+    if "_repr_html_" not in vars(cls):
+        cls._repr_html_ = html  # type: ignore[attr-defined]
     return cls
 
 

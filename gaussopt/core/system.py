@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +32,25 @@ class Energy:
     def total(self) -> float:
         """Kinetic plus potential energy."""
         return self.kinetic + self.potential
+
+
+class Outline(NamedTuple):
+    """What can be seen of a planar system that has no sketch, at one configuration; places (x, y), m.
+
+    Attributes
+    ----------
+    points : free points, whose paths are drawn
+    rods : pairs of ends
+    bearings : points held by the ground
+    contacts : contact points over the floor y = 0, by the names of their contacts
+    pins : hinges between bodies
+    """
+
+    points: Sequence[tuple[float, float]]
+    rods: Sequence[tuple[tuple[float, float], tuple[float, float]]]
+    bearings: Sequence[tuple[float, float]]
+    contacts: Mapping[str, tuple[float, float]]
+    pins: Sequence[tuple[float, float]] = ()
 
 
 @shown
@@ -67,6 +88,10 @@ class AbstractSystem(ABC):
     def coordinates(self, n: int) -> tuple[str, ...]:
         """Names of the n coordinates."""
         return tuple(f"q{i + 1}" for i in range(n))
+
+    def outline(self, q: Vector) -> Outline | None:
+        """What is drawn of the system where no sketch is given; None if it knows of no points."""
+        return None
 
     def of_motion(self, rows: int) -> AbstractSystem:
         """The same system for one motion, in which the number of equality rows never changes."""

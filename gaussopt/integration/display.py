@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gaussopt.animation.animate import AnimatedMotion, animated
 from gaussopt.core import display
 from gaussopt.core.errors import BadInput
+from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.problem import Problem
 from gaussopt.plotting import curves
 from gaussopt.plotting.curves import Curve
 from gaussopt.plotting.figures import one_or_all, plain_figure, pyplot_figure, svg_of
@@ -26,45 +29,8 @@ MOST_POINTS = 4000
 """Instants of a figure that a notebook shows unasked."""
 
 
-class ShownMotion:
+class ShownMotion(RecordedMotion):
     """Texts, tables and figures of `Trajectory`, whose entries these are."""
-
-    t: Vector
-    q: Matrix
-    v: Matrix
-    a: Matrix
-    lam: Matrix
-    lam_N: Matrix
-    lam_T: NDArray[np.float64]
-    gap: Matrix
-    slip: NDArray[np.float64]
-    error_bound: Vector
-    relative_error: Vector
-    position_drift: Vector
-    velocity_drift: Vector
-    kinetic: Vector
-    potential: Vector
-    power: Vector
-    status: Status
-    message: str
-    worst: Any
-    meta: Mapping[str, Any]
-    events: tuple[dict[str, Any], ...]
-
-    @property
-    def contacts(self) -> tuple[str, ...]:
-        """Names of the contacts."""
-        return tuple(self.meta.get("contacts", ()))
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates."""
-        return tuple(self.meta.get("coordinates", [f"q{i + 1}" for i in range(self.q.shape[1])]))
-
-    @property
-    def energy(self) -> Vector:
-        """Total mechanical energy, (N,), J."""
-        return self.kinetic + self.potential
 
     # -- figures -----------------------------------------------------------------------------------
 
@@ -148,6 +114,18 @@ class ShownMotion:
             "energy": of(what="energy"), "error": of("relative_error"),
         }  # fmt: skip
         return groups | {letter: groups[name] for letter, name in LETTERS.items()}
+
+    def animate(self, *, problem: str | Problem | AbstractSystem | None = None, sketch: Any = None) -> AnimatedMotion:
+        """The motion as an animation, which a notebook shows with a slider over the time, and whose `save` writes it.
+
+        Parameters
+        ----------
+        problem : name, Problem or System that is drawn; the problem that was simulated if not given
+        sketch : Sketch or callable (q, parameters) -> shapes, drawn instead
+
+        Raises BadInput where there is no sketch and none can be derived, or nothing was recorded.
+        """
+        return animated(self, problem, sketch)
 
     # -- texts -------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
 from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass
 from gaussopt.core.step_data import StepData, Vector, as_array, sparse_step
-from gaussopt.core.system import AbstractSystem, Energy, state_in_words
+from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.consistency import check_rows
 from gaussopt.modelling.contact_points import ContactPoints
 from gaussopt.modelling.lagrangian import LagrangianSystem, derive
@@ -190,6 +191,17 @@ class System(AbstractSystem):
 
     def _extent(self) -> str:
         return f"coordinates {listed(self._coordinates)}; " if self._coordinates else ""
+
+    def outline(self, q: Vector) -> Outline | None:
+        """The contact points that `contact_points` was given."""
+        if not isinstance(self._contacts, ContactPoints):
+            return None
+        places = np.asarray(self._call("position", self._contacts.position, 0.0, q), dtype=float)
+        names = self._contact_names or tuple(f"contact {i + 1}" for i in range(len(places)))
+        if places.ndim != 2 or places.shape != (len(names), 2):
+            return None
+        ends = [(x, y) for x, y in places.tolist()]
+        return Outline([], list(pairwise(ends)), [], dict(zip(names, ends, strict=True)))
 
     def of_motion(self, rows: int) -> System:
         """The same system for one motion, in which the number of equality rows never changes."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,11 +34,12 @@ from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients,
 from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.core.system import AbstractSystem, Energy, state_in_words
+from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined
 from gaussopt.symbolic.contacts import Layout
 from gaussopt.symbolic.formulas import formulas_of
 from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.outline import outline_function
 from gaussopt.symbolic.reading import finite_parameter, read_model
 
 _NOTHING = np.zeros(0)
@@ -133,6 +135,14 @@ class LagrangianSystem(AbstractSystem):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         return other
+
+    def outline(self, q: Vector) -> Outline | None:
+        """Points, rods and contact points, read from the names of the coordinates, the constraints and the contacts."""
+        return None if self._outline is None else self._outline(q, self._p.list)
+
+    @cached_property
+    def _outline(self) -> Callable[[Any, Any], Outline] | None:
+        return outline_function(self.model, self._layout.names)
 
     def of_motion(self, rows: int) -> LagrangianSystem:
         """The system for one motion, which may be compiled without the others."""

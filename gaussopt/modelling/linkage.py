@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,15 @@ from gaussopt.core.arrays import finite_number
 from gaussopt.core.errors import BadInput
 from gaussopt.core.sparse_arrays import Sparse
 from gaussopt.core.step_data import Vector, as_array
+from gaussopt.core.system import Outline
 from gaussopt.modelling.callables import System
 
 GROUND = -1
 """Number of the ground among the bodies; its frame is that of the plane."""
+
+
+MOST_DRAWN = 60
+"""Bodies of a linkage that is drawn without a sketch."""
 
 
 class LinkageSystem(System):
@@ -42,6 +48,23 @@ class LinkageSystem(System):
             coordinates=[f"{what}{i + 1}" for i in range(linkage.bodies) for what in ("x", "y", "phi")],
             name=linkage.name,
         )  # fmt: skip
+
+    def outline(self, q: Vector) -> Outline | None:
+        """Rods between the pins of a body, or from its centre to its only one; bearings on the ground."""
+        linkage = self.linkage
+        if linkage.bodies > MOST_DRAWN:
+            return None
+        second = linkage.places(q)
+        centres = [(x, y) for x, y in q.reshape(-1, 3)[:, :2].tolist()]
+        of: dict[int, list[tuple[float, float]]] = {i: [] for i in range(linkage.bodies)}
+        bearings: list[tuple[float, float]] = []
+        pins: list[tuple[float, float]] = []
+        for a, b, at in zip(linkage.first.tolist(), linkage.second.tolist(), second, strict=True):
+            (bearings if GROUND in (a, b) else pins).append(at)
+            for body in {a, b} - {GROUND}:
+                of[body].append(at)
+        rods = [pair for i, ends in of.items() for pair in pairwise(ends if len(ends) > 1 else [*ends, centres[i]])]
+        return Outline([c for i, c in enumerate(centres) if len(of[i]) < 2], rods, bearings, {}, pins)
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
         """Nothing: the rows belong to the pins, whatever their size."""
@@ -117,6 +140,12 @@ class Linkage:
         first, second = self._arms(q)
         centre = _with_ground(q.reshape(-1, 3)[:, :2])
         return np.asarray(centre[self.second] + second - centre[self.first] - first).ravel()
+
+    def places(self, q: Vector) -> list[tuple[float, float]]:
+        """The pins, (p, 2), m, as points of their second bodies."""
+        _, second = self._arms(q)
+        at = _with_ground(q.reshape(-1, 3)[:, :2])[self.second] + second
+        return [(x, y) for x, y in at.tolist()]
 
     def rates(self, q: Vector, v: Vector) -> Vector:
         """Their rates, (m,), m/s."""

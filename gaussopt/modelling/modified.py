@@ -47,10 +47,10 @@ class ModifiedSystem(AbstractSystem):
         return changed if same else replace(changed, arithmetic=None)
 
     parameters, contact_names, two_sided = map(_property_of_regular, ("parameters", "contact_names", "two_sided"))
-    coordinates, position_residual, position_jacobian, velocity_residual, energy, gaps, gap_rates = map(
+    outline, coordinates, position_residual, position_jacobian, velocity_residual, energy, gaps, gap_rates = map(
         _method_of_regular,
         (
-            "coordinates", "position_residual", "position_jacobian", "velocity_residual", "energy", "gaps",
+            "outline", "coordinates", "position_residual", "position_jacobian", "velocity_residual", "energy", "gaps",
             "gap_rates",
         ),
     )  # fmt: skip

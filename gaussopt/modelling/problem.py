@@ -27,7 +27,7 @@ from gaussopt.modelling.erratum import Erratum
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid
 from gaussopt.modelling.reference import Reference, ReferenceData
-from gaussopt.modelling.sketch import Draw, Sketch, as_sketch
+from gaussopt.modelling.sketch import Draw, Shape, Sketch, as_sketch, outlined
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,12 +343,15 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
 
 
 def sketch_of(problem: Problem) -> Sketch:
-    """The sketch of a problem in its variant.
+    """The sketch of a problem in its variant, or what its system knows of its points, rods, pins and contact points.
 
-    Raises BadInput if it has none, with how to give one.
+    Raises BadInput if there is neither, with how to give one.
     """
     found = problem.sketches.get(problem.variant)
-    if found is None and problem.variant in problem.starts:
+    own = found is None and problem.variant in problem.starts
+    if (own or not (found or problem.sketch)) and problem.system.outline(problem.q0) is not None:
+        return Sketch(_Outlined(problem.system))
+    if own:
         raise BadInput(
             f"The variant {problem.variant!r} of {problem.name} has coordinates of its own and no sketch; give one in "
             f"Problem(sketches={{{problem.variant!r}: ...}})."
@@ -360,6 +363,21 @@ def sketch_of(problem: Problem) -> Sketch:
             "of (q, parameters) that returns shapes of gaussopt.modelling.sketch, such as Bar(start, end)."
         )
     return as_sketch(found)
+
+
+class _Outlined:
+    """Draws what a system knows of its shape, at the parameter values of a motion."""
+
+    def __init__(self, system: AbstractSystem) -> None:
+        self.system = system
+
+    def __call__(self, q: Vector, parameters: Mapping[str, float]) -> tuple[Shape, ...]:
+        """The shapes at a configuration."""
+        known = self.system.parameters
+        if known != (asked := {name: parameters.get(name, value) for name, value in known.items()}):
+            self.system = self.system.with_parameters(**asked)
+        outline = self.system.outline(q)
+        return () if outline is None else outlined(outline)
 
 
 @cache

@@ -21,6 +21,7 @@ import numpy as np
 
 from gaussopt.core.errors import BadInput, UnknownName, one_line
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import Outline
 
 Place = tuple[float, float]
 """A point of the plane, m."""
@@ -255,6 +256,16 @@ def chain(origin: Place, *links: tuple[float, float], labels: str = "") -> tuple
         joints.append(Point(there, names[i + 1], trace=True) if last else Pin(there, names[i + 1]))
         here = there
     return *bars, *joints
+
+
+def outlined(outline: Outline) -> tuple[Shape, ...]:
+    """The shapes of a system that has no sketch: floor, rods, bearings, pins, contact points and paths of points."""
+    floor: list[Shape] = [Ground((0.0, 0.0))] if outline.contacts else []
+    return (
+        *floor, *(Bar(a, b) for a, b in outline.rods), *(Bearing(at) for at in outline.bearings),
+        *(Pin(at) for at in outline.pins), *(Point(at, trace=True) for at in outline.points),
+        *(ContactPoint(name, at) for name, at in outline.contacts.items()),
+    )  # fmt: skip
 
 
 # -- the sketch of a problem -------------------------------------------------------------------------------

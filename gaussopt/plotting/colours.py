@@ -33,6 +33,9 @@ NORMAL, FRICTION, PATH = "#c44a00", BLUE, "#00795a"
 OTHER, OTHER_BODY = "#8f3f73", "#f6e6ef"
 """A second motion in the same picture."""
 
+RULE, FIELD = "#d5dbe0", "#f2f6f9"
+"""Frames and buttons of pages with an animation."""
+
 LOAD, AXIS = "#9c2f00", "#56616c"
 """Applied forces and torques; letters of axes."""
 

@@ -12,11 +12,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ContactSymbols:
-    """One contact in our symbols: its gap, its slip (d entries, or none) and its coefficients."""
+    """One contact in our symbols: its gap, its slip (d entries, or none), its coefficients, and its place if given."""
 
     gap: Any
     slip: tuple[Any, ...]
     coefficients: tuple[Any, Any, Any]
+    place: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

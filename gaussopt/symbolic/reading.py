@@ -138,6 +138,7 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
     where = f"{label} of {owner!r}"
     if (contact.position is None) == (contact.gap is None):
         raise BadInput(f"{where} needs either a position or a gap.")
+    place: list[Any] = []
     if contact.position is not None:
         if contact.slip is not None:
             raise BadInput(f"{where} gives a position and a slip; the slip follows from the position.")
@@ -171,7 +172,7 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
             )
     if not slip and coefficients[0] != 0:
         raise BadInput(f"{where} has friction (mu) but neither a position nor a slip.")
-    return ContactSymbols(gap, slip, (coefficients[0], coefficients[1], coefficients[2]))
+    return ContactSymbols(gap, slip, (coefficients[0], coefficients[1], coefficients[2]), tuple(place))
 
 
 def _is_zero(expr: Any) -> bool:

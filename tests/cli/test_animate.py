@@ -83,7 +83,7 @@ def test_from_a_saved_motion(capsys: pytest.CaptureFixture[str], tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "culprit"),
     [
-        (("four-bar", "--out", "x.mp4"), "'.mp4'"),
+        (("four-bar", "--out", "x.avi"), "'.avi'"),
         (("four-bar", "--out", "none/x.svg"), "none"),
         (("four-baz", "--out", "x.svg"), "four-bar"),
         (("four-bar", "--out", "x.svg", "--set", "mass=1"), "mass"),

@@ -248,9 +248,9 @@ def _warm() -> None:
     import typer.main
     import xarray  # noqa: F401
 
+    import gaussopt.animation.animate
     import gaussopt.atlas.scan
     import gaussopt.papers.reproduce
-    import gaussopt.reporting.animation.animate
     import gaussopt.reporting.sections.atlas
     import gaussopt.reporting.write  # noqa: F401
     from gaussopt.cli import main as cli

@@ -17,9 +17,9 @@ from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
 from gaussopt.papers.report_parts import GAUSS, PaperResults
 from gaussopt.processes.job import JobOutcome
-from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
 
 text = Texts(__file__)

@@ -12,8 +12,8 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction import motions
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Gallery, Section, Tex
+from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__)

@@ -23,9 +23,9 @@ from gaussopt.papers.p002_singular_mass.first_steps import Branch, flow_chart, p
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, start
 from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
 
 text = Texts(__file__)

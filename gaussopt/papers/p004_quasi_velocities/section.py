@@ -17,9 +17,9 @@ from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PRO
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.processes.job import JobOutcome
-from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, drawn_step=DRAWN_STEP)

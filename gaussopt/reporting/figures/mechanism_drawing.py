@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gaussopt.animation.marks import LETTER, Part, View, Word, fit, fixed, page, placed
+from gaussopt.animation.notes import arrow, room
+from gaussopt.animation.shapes import Look, over_frames, parts_of
 from gaussopt.modelling import sketch
 from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.plotting.colours import FRICTION, NORMAL
-from gaussopt.reporting.animation.marks import LETTER, Part, View, Word, fit, fixed, page, placed
-from gaussopt.reporting.animation.notes import arrow, room
-from gaussopt.reporting.animation.shapes import Look, over_frames, parts_of
 from gaussopt.reporting.document import Figure
 
 if TYPE_CHECKING:

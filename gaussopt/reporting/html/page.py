@@ -96,11 +96,6 @@ def _files(document: Document) -> Iterator[tuple[str, str]]:
     yield f"data/{measured_times.NAME}", measured_times.listing(document)
 
 
-def template(name: str) -> jinja2.Template:
-    """Load a template of this package."""
-    return _environment().get_template(name)
-
-
 def _environment() -> jinja2.Environment:
     import jinja2
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.animation import playback
+from gaussopt.animation.marks import Mark, Part, Pixels, Stroke, View, Word, fit, fixed, plain
+from gaussopt.animation.notes import HEAD, arrow_head, room
+from gaussopt.animation.playback import Caption, Frames, nice_below
+from gaussopt.animation.shapes import FIXED, LETTERED, Look, column, over_frames, parts_of, turn
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.sketch import NOTES, Bearing, ContactPoint, Parameters, Pin, Point, Sketch, segments
 from gaussopt.plotting.colours import FRICTION, INK, NORMAL, OTHER, OTHER_BODY, PALE, PATH
-from gaussopt.reporting.animation import playback
-from gaussopt.reporting.animation.marks import Mark, Part, Pixels, Stroke, View, Word, fit, fixed, plain
-from gaussopt.reporting.animation.notes import HEAD, arrow_head, room
-from gaussopt.reporting.animation.playback import Caption, Frames, nice_below
-from gaussopt.reporting.animation.shapes import FIXED, LETTERED, Look, column, over_frames, parts_of, turn
 
 SIZE = (580.0, 300.0)
 MARGINS = (26.0, 62.0, 26.0, 52.0)
@@ -88,8 +88,8 @@ class Scene:
 
 
 def scene_of(
-    trajectory: Trajectory, sketch: Sketch, parameters: Parameters, *, beside: Mapping[str, Trajectory] | None = None,
-    label: str = "", t_end: float | None = None,
+    trajectory: RecordedMotion, sketch: Sketch, parameters: Parameters, *,
+    beside: Mapping[str, RecordedMotion] | None = None, label: str = "", t_end: float | None = None,
 ) -> Scene:  # fmt: skip
     """Lay out a motion until `t_end` (s) or the end of the shortest, others `beside` it in another colour.
 
@@ -128,7 +128,9 @@ def scene_of(
     return Scene(frames, captions, view, parts, arrows, struck, tracks, legend, names, shapes)
 
 
-def _contacts(shapes: Sequence[Sequence[Any]], trajectory: Trajectory, owner: str) -> list[tuple[Sequence[Any], int]]:
+def _contacts(
+    shapes: Sequence[Sequence[Any]], trajectory: RecordedMotion, owner: str
+) -> list[tuple[Sequence[Any], int]]:
     """The drawn contacts over all frames, each with its place in the motion; none if the motion has no contacts."""
     drawn = [s for s in shapes if isinstance(s[0], ContactPoint) and trajectory.contacts]
     for track in drawn:
@@ -137,7 +139,9 @@ def _contacts(shapes: Sequence[Sequence[Any]], trajectory: Trajectory, owner: st
     return [(track, trajectory.contacts.index(track[0].name)) for track in drawn]
 
 
-def _beside(sketch: Sketch, other: Trajectory, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
+def _beside(
+    sketch: Sketch, other: RecordedMotion, frames: Frames, parameters: Parameters, owner: str
+) -> list[list[Any]]:
     """The bodies of another motion at the same frames; what happens to it on the way is left to its own picture."""
     own = playback.sampled(other, np.unique(frames.t), frames.speed)
     at = np.clip(np.searchsorted(own.t, frames.t), 0, len(own.t) - 1)

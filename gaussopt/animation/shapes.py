@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.animation.marks import LETTER, Mark, Part, Pixels, Ring, Stroke, View, Word, fixed
+from gaussopt.animation.notes import NOTES
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Vector
 from gaussopt.modelling import sketch
 from gaussopt.plotting.colours import BODY, EDGE, INK, WHITE
-from gaussopt.reporting.animation.marks import LETTER, Mark, Part, Pixels, Ring, Stroke, View, Word, fixed
-from gaussopt.reporting.animation.notes import NOTES
 
 HATCH = 9.0
 """Distance of the lines of a hatching, px."""

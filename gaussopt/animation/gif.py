@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.animation.marks import Mark, Part, Ring, Stroke, Word
+from gaussopt.animation.playback import CAPTION, FLASH, HOLD
+from gaussopt.animation.scene import SECOND, Scene, caption_word, clock_word, stamps, timeline, words_beside
 from gaussopt.core.step_data import Matrix
 from gaussopt.plotting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
-from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word
-from gaussopt.reporting.animation.playback import CAPTION, FLASH, HOLD
-from gaussopt.reporting.animation.scene import SECOND, Scene, caption_word, clock_word, stamps, timeline, words_beside
 
 FINER = 2
 """Pictures are drawn this much larger and reduced, which smooths edges."""
@@ -31,16 +32,20 @@ IN_PLACE = np.eye(3)
 
 def gif(scene: Scene) -> bytes:
     """Write a scene as a GIF that repeats and rests on its last frame."""
-    playback = scene.frames.playback
-    count = max(2, round(playback * RATE) + 1)
-    seconds = np.linspace(0.0, playback, count)
-    rows = np.clip(np.searchsorted(scene.frames.clock, seconds - 1e-9), 0, len(scene.frames.t) - 1)
-    frames = [_indexed(_picture(scene, int(i), float(s))) for i, s in zip(rows, seconds, strict=True)]
-    times = [round(1000 / RATE)] * (count - 1) + [round(1000 * HOLD)]
+    frames = [_indexed(picture) for picture in pictures(scene, RATE)]
+    times = [round(1000 / RATE)] * (len(frames) - 1) + [round(1000 * HOLD)]
     out = io.BytesIO()
     frames[0].save(out, format="GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=False,
                    disposal=1)  # fmt: skip
     return out.getvalue()
+
+
+def pictures(scene: Scene, rate: float) -> Iterator[Any]:
+    """The pictures of a playback, so many a second, as images of Pillow."""
+    playback = scene.frames.playback
+    seconds = np.linspace(0.0, playback, max(2, round(playback * rate) + 1))
+    rows = np.clip(np.searchsorted(scene.frames.clock, seconds - 1e-9), 0, len(scene.frames.t) - 1)
+    return (_picture(scene, int(i), float(s)) for i, s in zip(rows, seconds, strict=True))
 
 
 @cache

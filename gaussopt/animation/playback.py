@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.errors import BadInput
+from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.integration.trajectory import Trajectory
 
 SHORTEST, LONGEST = 4.0, 12.0
 """Seconds of playback."""
@@ -99,7 +99,7 @@ class Frames:
         return float((t - self.t[0]) / self.speed)
 
 
-def usable(trajectory: Trajectory) -> int:
+def usable(trajectory: RecordedMotion) -> int:
     """Count the recorded instants before the first state that is not finite; BadInput if there is none."""
     finite = np.asarray(np.isfinite(trajectory.q).all(axis=1) & np.isfinite(trajectory.v).all(axis=1))
     rows = len(finite) if finite.all() else int(np.argmin(finite))
@@ -108,7 +108,7 @@ def usable(trajectory: Trajectory) -> int:
     return rows
 
 
-def frames_of(trajectory: Trajectory, t_end: float | None = None) -> Frames:
+def frames_of(trajectory: RecordedMotion, t_end: float | None = None) -> Frames:
     """The frames of a motion, about `RATE` in a second of playback.
 
     Between recorded instants coordinates follow the cubic through places and velocities, forces a straight line.
@@ -121,7 +121,7 @@ def frames_of(trajectory: Trajectory, t_end: float | None = None) -> Frames:
     return sampled(trajectory, np.linspace(start, last, count), speed)
 
 
-def sampled(trajectory: Trajectory, grid: Vector, speed: float) -> Frames:
+def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
     """The frames at instants (G,) that increase, and at both sides of events that last long enough to be seen."""
     rows = usable(trajectory)
     t = trajectory.t[:rows]
@@ -161,7 +161,7 @@ def _cubic(t: Vector, q: Matrix, v: Matrix, at: Vector) -> Matrix:
     )  # fmt: skip
 
 
-def captions_of(trajectory: Trajectory, frames: Frames) -> tuple[Caption, ...]:
+def captions_of(trajectory: RecordedMotion, frames: Frames) -> tuple[Caption, ...]:
     """Captions of the events; those that follow each other too quickly to be read share one."""
     groups: list[list[Mapping[str, Any]]] = []
     for event in trajectory.events:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.animation.marks import LETTER, Part, Pixels, Stroke, View, Word, fixed
 from gaussopt.modelling import sketch
 from gaussopt.plotting.colours import AXIS, INK, LOAD, PALE
-from gaussopt.reporting.animation.marks import LETTER, Part, Pixels, Stroke, View, Word, fixed
 
 HEAD = (11.0, 4.2)
 """Length and half width of the head of an arrow, px."""

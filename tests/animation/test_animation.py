@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as html_text
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,13 @@ import pytest
 from PIL import Image
 
 import gaussopt as go
+from gaussopt.animation.gif import gif
+from gaussopt.animation.playback import HOLD, captions_of, frames_of, nice_below, sampled, speed_of
+from gaussopt.animation.scene import LONGEST_ARROW, Scene, scene_of, stamps
+from gaussopt.animation.smil import kept, thinned
 from gaussopt.modelling.problem import sketch_of
 from gaussopt.modelling.sketch import Bar, Point, chain
-from gaussopt.reporting.animation.animate import animation_block
-from gaussopt.reporting.animation.gif import gif
-from gaussopt.reporting.animation.playback import HOLD, captions_of, frames_of, nice_below, sampled, speed_of
-from gaussopt.reporting.animation.scene import LONGEST_ARROW, Scene, scene_of, stamps
-from gaussopt.reporting.animation.smil import kept, thinned
+from gaussopt.reporting.figures.motion_animation import animation_block
 
 SVG = "{http://www.w3.org/2000/svg}"
 FORBIDDEN = re.compile(r"\bid=|<script|href|url\(|xlink|@import|\bon\w+=|<style")
@@ -296,7 +297,7 @@ def test_a_system_of_ones_own(pendulum: go.System, tmp_path: Path) -> None:
 
 
 def test_refusals(rod: go.Trajectory, tmp_path: Path, assert_sentence: Any) -> None:
-    for path, culprit in (("rod.mp4", ".mp4"), ("rod", "nothing"), ("none/rod.svg", "none")):
+    for path, culprit in (("rod.avi", ".avi"), ("rod", "nothing"), ("none/rod.svg", "none")):
         with pytest.raises(go.BadInput) as error:
             go.animate(rod, tmp_path / path)
         assert_sentence(error.value, culprit)
@@ -341,3 +342,25 @@ def test_names_of_users_cannot_break_the_picture(rod: go.Trajectory, tmp_path: P
     assert label in ["".join(e.itertext()) for e in root.iter(f"{SVG}text")]
     page = go.animate(named, tmp_path / "x.html", sketch=sketch).read_text(encoding="utf-8")
     assert "<b>" not in page
+
+
+def test_a_notebook_shows_the_motion_by_itself(ball: go.Trajectory) -> None:
+    film = ball.animate()
+    html = film._repr_html_()
+    assert "<iframe" in html
+    assert 'sandbox="allow-scripts"' in html
+    assert not re.findall(r"(?:src|href)=[\"'](?!data:)", html.replace("srcdoc=", ""))
+    assert repr(film).startswith("<AnimatedMotion: ")
+    assert film.page(whole=False) in html_text.unescape(html)
+
+
+def test_video_needs_ffmpeg(ball: go.Trajectory, tmp_path: Path) -> None:
+    from matplotlib.animation import FFMpegWriter
+
+    film, file = ball.animate(), tmp_path / "ball.mp4"
+    if FFMpegWriter.isAvailable():
+        assert b"ftyp" in film.save(file).read_bytes()[:16]
+    else:
+        with pytest.raises(go.BadInput, match="needs ffmpeg"):
+            film.save(file)
+        assert not file.exists()

@@ -1,44 +1,120 @@
-"""Animations of motions: SVG, GIF or an HTML page, and a still picture for print."""
+"""Animations of motions: SVG, GIF, MP4, an HTML page or a notebook, and a still picture for print."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gaussopt.animation.gif import gif
+from gaussopt.animation.marks import Part, Stroke, Word, fixed, page, placed, plain
+from gaussopt.animation.playback import HOLD, SAME, speed_words
+from gaussopt.animation.scene import Scene, clock_word, scene_of, words_beside
+from gaussopt.animation.smil import animated_svg, outline
+from gaussopt.animation.video import mp4
+from gaussopt.core.display import About, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.files import check_target, write_bytes
-from gaussopt.integration.trajectory import Trajectory
+from gaussopt.core.motion import RecordedMotion
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.modelling.sketch import ContactPoint, Point, as_sketch, words
-from gaussopt.reporting.animation.gif import gif
-from gaussopt.reporting.animation.marks import Part, Stroke, Word, fixed, page, placed, plain
-from gaussopt.reporting.animation.playback import HOLD, SAME, speed_words
-from gaussopt.reporting.animation.scene import Scene, clock_word, scene_of, words_beside
-from gaussopt.reporting.animation.smil import animated_svg, outline
-from gaussopt.reporting.document import Animation
-from gaussopt.reporting.html.page import template
+from gaussopt.plotting import colours
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ENDINGS = (".gif", ".svg", ".html")
 BETWEEN = (0.25, 0.5, 0.75)
 """Where between start and end a still picture shows the bodies once more, as shares of the time."""
+
+CONTROLS = 84
+"""Height of what stands below the picture in a notebook, px."""
 
 MOST_COORDINATES = 4
 """Coordinates that a text alternative names."""
 
 
+@shown
+@dataclass(frozen=True, eq=False)
+class AnimatedMotion:
+    """A motion laid out as an animation: a notebook shows it with a slider over the time, `save` writes it.
+
+    Attributes
+    ----------
+    scene : what is drawn
+    motion : the motion
+    title : in words
+    """
+
+    scene: Scene
+    motion: RecordedMotion
+    title: str
+
+    def _about(self) -> About:
+        frames = self.scene.frames
+        return About(f"{self.title}, t = {frames.t[0]:g} to {frames.t[-1]:.4g} s, {speed_words(frames.speed)}")
+
+    @property
+    def alt(self) -> str:
+        """The motion in words."""
+        return description(self.scene, self.motion, self.title)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the animation; the file appears whole or not at all.
+
+        Raises BadInput if the ending is none of ENDINGS, the file cannot be written, or there is no ffmpeg for .mp4.
+        """
+        target = Path(path)
+        ending = check_ending(target)
+        check_target(target)
+        write_bytes(target, WRITERS[ending](self))
+        return target
+
+    def page(self, whole: bool = True) -> str:
+        """An HTML page with a slider, without references to other files; without words where it is not the `whole`."""
+        import jinja2
+
+        loader = jinja2.PackageLoader("gaussopt.animation")
+        environment = jinja2.Environment(
+            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        alt, frames = self.alt, self.scene.frames
+        return environment.get_template("animation.html.j2").render(
+            title=self.title, alt=alt, svg=animated_svg(self.scene, alt), still=still_svg(self.scene, alt),
+            playback=frames.playback, start=float(frames.t[0]), speed=frames.speed, pace=speed_words(frames.speed),
+            hold=HOLD, colours=colours, whole=whole,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """The page in a frame, which keeps its script and its style apart from those of the notebook."""
+        view = self.scene.view
+        height = f"calc({view.height / view.width:.4f} * 100cqi + {CONTROLS}px)"
+        title, page = (escape(text, quote=True) for text in (self.alt, self.page(whole=False)))
+        frame = f'<iframe title="{title}" sandbox="allow-scripts" style="width:100%;border:0;height:{height}"'
+        return f'<div style="container-type:inline-size;max-width:46rem">{frame} srcdoc="{page}"></iframe></div>'
+
+
+WRITERS: dict[str, Callable[[AnimatedMotion], bytes]] = {
+    ".gif": lambda film: gif(film.scene),
+    ".svg": lambda film: animated_svg(film.scene, film.alt).encode(),
+    ".html": lambda film: film.page().encode(),
+    ".mp4": lambda film: mp4(film.scene),
+}
+ENDINGS = tuple(WRITERS)
+"""Kinds of files in which animations are written."""
+
+
 def animate(
-    trajectory: Trajectory,
+    trajectory: RecordedMotion,
     path: str | os.PathLike[str],
     *,
-    problem: str | Problem | None = None,
+    problem: str | Problem | AbstractSystem | None = None,
     sketch: Any = None,
 ) -> Path:
     """Write a motion as an animation.
@@ -46,8 +122,10 @@ def animate(
     Parameters
     ----------
     trajectory : what `simulate` returned or `Trajectory.load` read; also one that ended early
-    path : ends in .gif, .svg (animated by SMIL) or .html (a page with a slider over the time)
-    problem : name or Problem whose sketch is drawn; the one that was simulated if not given
+    path : ends in .gif, .svg (animated by SMIL), .html (a page with a slider over the time) or, where there is ffmpeg,
+        .mp4
+    problem : name or Problem whose sketch is drawn, or a System with contact points, pins or rods that can be drawn;
+        the problem that was simulated if not given
     sketch : Sketch or callable (q, parameters) -> shapes, drawn instead, for instance for a bare System
 
     Returns
@@ -58,17 +136,23 @@ def animate(
     Raises
     ------
     BadInput
-        If the ending is another, there is no sketch, or the file cannot be written.
+        If the ending is another, there is no sketch and none can be derived, the file cannot be written, or there is no
+        ffmpeg for .mp4.
     """
-    target = Path(path)
-    ending = check_ending(target)
-    check_target(target)
-    entry = _problem_of(trajectory, problem) if sketch is None or problem is not None else None
+    check_ending(Path(path))
+    check_target(Path(path))
+    return animated(trajectory, problem, sketch).save(path)
+
+
+def animated(
+    motion: RecordedMotion, problem: str | Problem | AbstractSystem | None = None, sketch: Any = None
+) -> AnimatedMotion:
+    """The animation of a motion; arguments and errors as of `animate`."""
+    entry = _problem_of(motion, problem) if sketch is None or problem is not None else None
     drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
-    scene = scene_of(trajectory, drawn, _parameters(trajectory, entry))
-    title = entry.title if entry is not None else str(trajectory.meta.get("problem", "Motion"))
-    write_bytes(target, _content(ending, scene, trajectory, title))
-    return target
+    scene = scene_of(motion, drawn, parameters_of(motion, entry))
+    title = entry.title if entry is not None else str(motion.meta.get("problem", "Motion"))
+    return AnimatedMotion(scene, motion, title)
 
 
 def check_ending(path: Path) -> str:
@@ -79,40 +163,11 @@ def check_ending(path: Path) -> str:
     return ending
 
 
-def animation_block(
-    trajectory: Trajectory, problem: Problem, name: str, caption: str, *,
-    beside: Mapping[str, Trajectory] | None = None, label: str = "", t_end: float | None = None,
-) -> Animation:  # fmt: skip
-    """Block of a report on a motion until `t_end` (s): animated, still, in words, and its data.
-
-    The sketch is that of the problem in the variant of the trajectory; the speed of playback is added to the caption.
-    Further motions `beside` it are drawn in the same picture, where `label` names the first. Raises BadInput if there
-    is no sketch, or it fails.
-    """
-    scene = scene_of(
-        trajectory, sketch_of(problem), _parameters(trajectory, problem), beside=beside, label=label, t_end=t_end
-    )
-    alt = description(scene, trajectory, problem.title)
-    shown = f"{caption} Playback: {speed_words(scene.frames.speed)}."
-    return Animation(name, shown, alt, animated_svg(scene, alt), still_svg(scene, alt), data_of(scene, trajectory))
-
-
-def _content(ending: str, scene: Scene, trajectory: Trajectory, title: str) -> bytes:
-    if ending == ".gif":
-        return gif(scene)
-    alt, frames = description(scene, trajectory, title), scene.frames
-    svg = animated_svg(scene, alt)
-    if ending == ".svg":
-        return svg.encode()
-    values = {
-        "title": title, "alt": alt, "svg": svg, "still": still_svg(scene, alt), "playback": frames.playback,
-        "start": float(frames.t[0]), "speed": frames.speed, "pace": speed_words(frames.speed), "hold": HOLD,
-    }  # fmt: skip
-    return str(template("animation.html.j2").render(**values)).encode()
-
-
-def _problem_of(trajectory: Trajectory, given: str | Problem | None) -> Problem:
+def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSystem | None) -> Problem:
     """Problem that was simulated, in its variant."""
+    if isinstance(given, AbstractSystem):
+        ends = float(trajectory.t[-1]) or 1.0
+        return Problem.of(given, trajectory.q[0], trajectory.v[0], t_end=ends, name=given.name)
     if isinstance(given, Problem):
         return given
     name = given or str(trajectory.meta.get("problem", ""))
@@ -122,12 +177,14 @@ def _problem_of(trajectory: Trajectory, given: str | Problem | None) -> Problem:
         return entry.at(variant=variant) if variant else entry
     except UnknownName:
         raise BadInput(
-            f"The motion is of {name!r}, which is no registered problem; give animate(..., sketch=...) a function of "
-            "(q, parameters) that returns shapes of gaussopt.modelling.sketch, or animate(..., problem=...)."
+            f"The motion is of {name!r}, which is no registered problem; give animate(..., problem=...) the problem or "
+            "system, or animate(..., sketch=...) a function of (q, parameters) that returns shapes of "
+            "gaussopt.modelling.sketch."
         ) from None
 
 
-def _parameters(trajectory: Trajectory, entry: Problem | None) -> Mapping[str, float]:
+def parameters_of(trajectory: RecordedMotion, entry: Problem | None) -> Mapping[str, float]:
+    """Parameter values of a motion by name."""
     own = trajectory.meta.get("parameters") or {}
     return {**(entry.parameter_values if entry is not None else {}), **own}
 
@@ -168,7 +225,7 @@ def _read_out(scene: Scene) -> list[Part]:
     return found
 
 
-def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
+def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
     """Describe a motion in words, from its numbers."""
     frames = scene.frames
     said = [f"{title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
@@ -209,7 +266,7 @@ def _short(value: float) -> str:
     return f"{value + 0.0:.3g}" if abs(value) > 1e-12 else "0"
 
 
-def data_of(scene: Scene, trajectory: Trajectory) -> pd.DataFrame:
+def data_of(scene: Scene, trajectory: RecordedMotion) -> pd.DataFrame:
     """Table of the motion, 25 rows in a second of playback: coordinates, places of points (m), contact forces (N)."""
     import pandas as pd
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from gaussopt.animation import scene as layout
+from gaussopt.animation.marks import Mark, Part, Ring, Stroke, Word, mark_svg, page, pair, placed
+from gaussopt.animation.playback import CAPTION, FLASH, HOLD
+from gaussopt.animation.scene import Scene, Track
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.plotting.colours import INK, NORMAL
 from gaussopt.plotting.svg import number
-from gaussopt.reporting.animation import scene as layout
-from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word, mark_svg, page, pair, placed
-from gaussopt.reporting.animation.playback import CAPTION, FLASH, HOLD
-from gaussopt.reporting.animation.scene import Scene, Track
 
 CLOSE = 0.12
 """Pixels by which a mark may be off between key frames."""

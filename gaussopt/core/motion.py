@@ -1,0 +1,53 @@
+"""What is recorded of a motion, as figures and animations read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.status import Status
+
+
+class RecordedMotion:
+    """Entries of `gaussopt.Trajectory`, which says what they are."""
+
+    t: Vector
+    q: Matrix
+    v: Matrix
+    a: Matrix
+    lam: Matrix
+    lam_N: Matrix
+    lam_T: NDArray[np.float64]
+    gap: Matrix
+    slip: NDArray[np.float64]
+    error_bound: Vector
+    relative_error: Vector
+    position_drift: Vector
+    velocity_drift: Vector
+    kinetic: Vector
+    potential: Vector
+    power: Vector
+    status: Status
+    message: str
+    worst: Any
+    meta: Mapping[str, Any]
+    events: tuple[dict[str, Any], ...]
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        return tuple(self.meta.get("contacts", ()))
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(self.meta.get("coordinates", [f"q{i + 1}" for i in range(self.q.shape[1])]))
+
+    @property
+    def energy(self) -> Vector:
+        """Total mechanical energy, (N,), J."""
+        return self.kinetic + self.potential
