@@ -14,7 +14,7 @@ import numpy as np
 
 import gaussopt as go
 from gaussopt.core import registry
-from gaussopt.integration import stabilisation
+from gaussopt.integration.stabilisation import make
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.batch_simd import SimdBatch
@@ -33,13 +33,13 @@ class Rate:
 
     Attributes
     ----------
-    problem, stabilise, threads, members : what ran
+    problem, stabilisation, threads, members : what ran
     rate : million steps a second, all members together; the median
     step : nanoseconds a step
     """
 
     problem: str
-    stabilise: str
+    stabilisation: str
     threads: int
     members: int
     rate: float
@@ -55,7 +55,7 @@ class March:
 
     Parameters
     ----------
-    problem, stabilise, threads, members : what to run
+    problem, stabilisation, threads, members : what to run
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class March:
         Of all members together in a march.
     """
 
-    def __init__(self, problem: str, stabilise: str, threads: int, members: int) -> None:
+    def __init__(self, problem: str, stabilisation: str, threads: int, members: int) -> None:
         entry = go.problem(problem)
         name = CASES[problem]
         default = entry.parameter_values[name]
@@ -72,9 +72,9 @@ class March:
         # Nothing is recorded but start and end.
         self._instants = TimeGrid(0.0, STEPS * DT, DT, STEPS)
         self._run = SimdBatch(
-            batch, registry.load("stepper", "rk4"), stabilisation.make(stabilise), self._instants, 1e-7, threads
+            batch, registry.load("stepper", "rk4"), make(stabilisation), self._instants, 1e-7, threads
         )
-        self._about = problem, stabilise, threads, members
+        self._about = problem, stabilisation, threads, members
         self.steps = STEPS * members
 
     def seconds(self) -> float:
@@ -109,7 +109,7 @@ def measure(members: int = 4096, rounds: int = 20) -> list[Rate]:
 def table(rates: list[Rate]) -> str:
     """As Markdown."""
     lines = ["| problem | stabilisation | threads | million steps/s | ns/step |", "|---|---|---|---|---|"]
-    lines += [f"| {r.problem} | {r.stabilise} | {r.threads} | {r.rate:.1f} | {r.step:.1f} |" for r in rates]
+    lines += [f"| {r.problem} | {r.stabilisation} | {r.threads} | {r.rate:.1f} | {r.step:.1f} |" for r in rates]
     return "\n".join(lines)
 
 

@@ -22,13 +22,15 @@ MOST_STEPS = 100
 """Steps of a chain after which it starts anew: later, steps of first order are too long for its whipping end."""
 
 
-def prepare(mechanism: Mechanism, dt: float, steps: int, marks: int, stabilise: str, engine: str = "compiled") -> Run:
+def prepare(
+    mechanism: Mechanism, dt: float, steps: int, marks: int, stabilisation: str, engine: str = "compiled"
+) -> Run:
     """RK4 of the Gauss step; the states at the marks are certified, interpreted ones at every stage."""
     each, column = per_mark(steps, marks), _column(mechanism)
 
     def run() -> NDArray[np.float64]:
         motion = go.simulate(
-            _problem(mechanism), dt=dt, t_end=steps * dt, stabilise=stabilise, engine=engine, record_every=each,
+            _problem(mechanism), dt=dt, t_end=steps * dt, stabilisation=stabilisation, engine=engine, record_every=each,
             step_folder=None,
         )  # fmt: skip
         return _solved(motion).q[1:, column]
@@ -65,7 +67,7 @@ def prepare_adaptive(mechanism: Mechanism, tolerance: float) -> Run:
     def run() -> NDArray[np.float64]:
         motion = go.simulate(
             _problem(mechanism), stepper="dop853", dt=interval, t_end=mechanism.t_end, rtol=tolerance, atol=tolerance,
-            stabilise="projection", engine="compiled", step_folder=None,
+            stabilisation="projection", engine="compiled", step_folder=None,
         )  # fmt: skip
         return _solved(motion).q[1:, column]
 
@@ -172,11 +174,13 @@ def _solved(motion: go.Trajectory) -> go.Trajectory:
 
 
 SIZES = (1e-3, 5e-4, 2.5e-4, 1e-4)
-RK4 = Rival("gaussopt, RK4", "", "LLVM", prepare=partial(prepare, stabilise="none"), sizes=SIZES)
+RK4 = Rival("gaussopt, RK4", "", "LLVM", prepare=partial(prepare, stabilisation="none"), sizes=SIZES)
 LOOP = Rival("gaussopt, RK4, the loop alone", "", "LLVM", prepare=prepare_loop, sizes=SIZES[:1])
-PROJECTED = Rival("gaussopt, RK4, projected", "", "LLVM", prepare=partial(prepare, stabilise="projection"), sizes=SIZES)
+PROJECTED = Rival(
+    "gaussopt, RK4, projected", "", "LLVM", prepare=partial(prepare, stabilisation="projection"), sizes=SIZES
+)
 INTERPRETED = Rival(
-    "gaussopt, RK4, interpreted", "", "Python", prepare=partial(prepare, stabilise="none", engine="interpreted"),
+    "gaussopt, RK4, interpreted", "", "Python", prepare=partial(prepare, stabilisation="none", engine="interpreted"),
     sizes=(1e-3,),
 )  # fmt: skip
 ADAPTIVE = AdaptiveRival(

@@ -15,9 +15,9 @@ LIMIT = 5.0
 MOTIONS = (
     ("crank-slider, rk4", "go.simulate('crank-slider', engine='compiled', t_end=0.1)"),
     ("crank-slider, rk4, projected",
-     "go.simulate('crank-slider', engine='compiled', t_end=0.1, stabilise='projection')"),
+     "go.simulate('crank-slider', engine='compiled', t_end=0.1, stabilisation='projection')"),
     ("crank-slider, dop853, projected",
-     "go.simulate('crank-slider', engine='compiled', t_end=0.1, stabilise='projection', stepper='dop853')"),
+     "go.simulate('crank-slider', engine='compiled', t_end=0.1, stabilisation='projection', stepper='dop853')"),
     ("four-bar, rk4", "go.simulate('four-bar', engine='compiled', t_end=0.1)"),
     ("knife-edge-body, rk4", "go.simulate('knife-edge-body', engine='compiled', t_end=0.1)"),
     ("sliding-rod", "go.simulate('sliding-rod', engine='compiled', t_end=0.1)"),

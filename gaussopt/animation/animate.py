@@ -21,6 +21,7 @@ from gaussopt.core.display import About, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.files import check_target, write_bytes
 from gaussopt.core.motion import RecordedMotion
+from gaussopt.core.renamed import renamed
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.problem import problem as find_problem
@@ -110,9 +111,10 @@ ENDINGS = tuple(WRITERS)
 """Kinds of files in which animations are written."""
 
 
+@renamed(path="out")
 def animate(
     trajectory: RecordedMotion,
-    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
     *,
     problem: str | Problem | AbstractSystem | None = None,
     sketch: Any = None,
@@ -122,7 +124,7 @@ def animate(
     Parameters
     ----------
     trajectory : what `simulate` returned or `Trajectory.load` read; also one that ended early
-    path : ends in .gif, .svg (animated by SMIL), .html (a page with a slider over the time) or, where there is ffmpeg,
+    out : ends in .gif, .svg (animated by SMIL), .html (a page with a slider over the time) or, where there is ffmpeg,
         .mp4
     problem : name or Problem whose sketch is drawn, or a System with contact points, pins or rods that can be drawn;
         the problem that was simulated if not given
@@ -139,9 +141,9 @@ def animate(
         If the ending is another, there is no sketch and none can be derived, the file cannot be written, or there is no
         ffmpeg for .mp4.
     """
-    check_ending(Path(path))
-    check_target(Path(path))
-    return animated(trajectory, problem, sketch).save(path)
+    check_ending(Path(out))
+    check_target(Path(out))
+    return animated(trajectory, problem, sketch).save(out)
 
 
 def animated(

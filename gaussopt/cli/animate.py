@@ -56,7 +56,7 @@ def animate_command(
     else:
         with common.progress_bar(problem, json_) as progress:
             trajectory = simulate(
-                entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, stabilise=stabilisation,
+                entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, stabilisation=stabilisation,
                 impact=impact, accumulation=accumulation, progress=progress, step_folder=None, keep_interrupted=True,
             )  # fmt: skip
     # A motion that ended early shows what there is.

@@ -33,8 +33,8 @@ def atlas_command(
         typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter; repeatable."),
     ] = None,
     set_: Set = None,
-    signs: Annotated[
-        str, typer.Option("--signs", metavar="all|+,-|...", help="Signs of slip of the contacts, joined by |.")
+    slips: Annotated[
+        str, typer.Option("--slips", metavar="all|+,-|...", help="Signs of slip of the contacts, joined by |.")
     ] = "all",
     loads: Annotated[int, typer.Option("--loads", help="Directions of the load; 0 for the problem's own load.")] = 0,
     out: Annotated[
@@ -61,7 +61,7 @@ def atlas_command(
     folder = Path("reports") / f"atlas-{entry.name}" if out is None else out
     refuse_foreign(folder)
     with progress_bar("atlas", json_) as progress:
-        atlas = scan(entry, axes, slips=signs, loads=loads, progress=progress)
+        atlas = scan(entry, axes, slips=slips, loads=loads, progress=progress)
     prepare_report(folder, keep=True)
     file = folder / "atlas.nc"
     atlas.save(file)

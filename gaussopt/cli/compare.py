@@ -84,7 +84,7 @@ def compare_command(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
             stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
             precision=True if precision == "all" else common.names_of(precision) or (), motions=motions,
-            time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, store=out,
+            time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, out=out,
             progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
         )  # fmt: skip
     _finish(context.obj, write_comparison(results, out, parquet), json_)

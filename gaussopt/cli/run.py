@@ -61,7 +61,7 @@ def run_command(
     with common.progress_bar(entry.name, json_) as progress:
         trajectory = simulate(
             entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
-            tolerance=tolerance, stabilise=stabilisation, impact=impact, accumulation=accumulation,
+            tolerance=tolerance, stabilisation=stabilisation, impact=impact, accumulation=accumulation,
             solver_options=options, progress=progress, engine=engine, record_every=record_every,
             step_folder="." if save is None else save.parent, keep_interrupted=True, start=start,
         )  # fmt: skip

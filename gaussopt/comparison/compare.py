@@ -16,6 +16,7 @@ from gaussopt.comparison.records import Answers, MotionRecord, Times
 from gaussopt.comparison.results import Results, write_results
 from gaussopt.comparison.sources import Spec
 from gaussopt.core.errors import BadInput
+from gaussopt.core.renamed import renamed
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.execution.store import Store
 from gaussopt.execution.workers import check_jobs, run_jobs
@@ -30,6 +31,7 @@ CASE_LIMIT = 300.0
 """Seconds after which a case is given up."""
 
 
+@renamed(store="out")
 def compare(
     sources: str | Problem | Spec | Sequence[str | Problem | Spec],
     formulations: Sequence[str] | None = None,
@@ -46,7 +48,7 @@ def compare(
     case_limit: float = CASE_LIMIT,
     jobs: int = 1,
     executor: Executor | None = None,
-    store: str | Path | None = None,
+    out: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Results:
@@ -67,7 +69,7 @@ def compare(
     case_limit : seconds after which a case is given up and recorded as such
     jobs : processes on this machine
     executor : where to run the cases instead; any `concurrent.futures.Executor`, which stays open
-    store : folder in which finished cases are kept; those already there are not computed again
+    out : folder in which finished cases are kept; those already there are not computed again
         `Results.load` reads the results from it.
     progress, note : called with the fraction done, and with sentences on what will be done or was set aside
 
@@ -84,7 +86,7 @@ def compare(
         time_budget=time_budget, case_limit=case_limit,
     )  # fmt: skip
     place = Workers(jobs) if executor is None else nullcontext(executor)
-    return _carry_out(plan, place, store, progress, note)
+    return _carry_out(plan, place, out, progress, note)
 
 
 def _carry_out(

@@ -51,7 +51,7 @@ ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 
 
 def export_sequence(
-    problem: Problem, formulation: str, folder: Path, *, reference: str | None = None, stride: int = 1,
+    problem: Problem, formulation: str, out: Path, *, reference: str | None = None, stride: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Write the step programs along a reference trajectory, each with its certified solution.
@@ -67,15 +67,15 @@ def export_sequence(
     if stride < 1:
         raise BadInput(f"stride is {stride}; it must be at least 1.")
     exact = bool(registry.load("formulation", formulation).exact)
-    if folder.is_dir() and any(folder.iterdir()):
-        raise BadInput(f"{folder} is not empty; choose another folder, so that no old programs stay among the new.")
-    prepare_folder(folder)
+    if out.is_dir() and any(out.iterdir()):
+        raise BadInput(f"{out} is not empty; choose another folder, so that no old programs stay among the new.")
+    prepare_folder(out)
     items = list(states_of(problem, name, stride))
     if not items:
         raise BadInput(f"The reference {name!r} of {problem.name} has no state at which programs can be asked for.")
     rows = []
     for i, item in enumerate(items):
-        rows.append(_write_item(folder, i, item, formulation))
+        rows.append(_write_item(out, i, item, formulation))
         if progress is not None:
             progress((i + 1) / len(items))
     manifest = {
@@ -85,9 +85,9 @@ def export_sequence(
     if manifest["kind"] == "qp":
         title = f"{problem.label}, {name}, as {formulation}"
         template = resources.files("gaussopt.comparison").joinpath("step_sequence.template").read_text(encoding="utf-8")
-        write_text(folder / "step_sequence.py", template.format(title=title, version=__version__))
+        write_text(out / "step_sequence.py", template.format(title=title, version=__version__))
     text = json.dumps({**manifest, "checksum": checksum(manifest)}, indent=1) + "\n"
-    write_text(folder / "manifest.json", text)
+    write_text(out / "manifest.json", text)
     return manifest
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
+from gaussopt.core.renamed import renamed
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+@renamed(stabilise="stabilisation")
 @np.errstate(over="ignore", invalid="ignore")  # motions that run away are reported, not warned about
 def simulate_batch(
     problem: str | Problem | AbstractSystem, *, parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None, stepper: str = "rk4", dt: float | None = None,
     t_end: float | None = None, t0: float = 0.0, rtol: float = 1e-9, atol: float = 1e-9,
-    tolerance: float = DEFAULT_TOLERANCE, stabilise: str | Stabilisation = "none", impact: str = "newton",
+    tolerance: float = DEFAULT_TOLERANCE, stabilisation: str | Stabilisation = "none", impact: str = "newton",
     accumulation: str = "stop", record_every: int = 1, certify: bool = True, threads: int | None = None,
     keep_interrupted: bool = True, progress: Callable[[float], None] | None = None,
 ) -> xr.Dataset:  # fmt: skip
@@ -50,7 +52,7 @@ def simulate_batch(
         what is not named has the problem's value
     initial : mapping with "q0" and "v0", each (N, n), or (n,) for all trajectories; the problem's own start at each
         trajectory's parameters if not given
-    stepper, dt, t_end, t0, rtol, atol, tolerance, stabilise, impact, accumulation : as in `simulate`
+    stepper, dt, t_end, t0, rtol, atol, tolerance, stabilisation, impact, accumulation : as in `simulate`
     record_every : steps between two recorded states; of an adaptive method, intervals of dt
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
@@ -73,9 +75,9 @@ def simulate_batch(
     """
     begin = perf_counter()
     settings = {"stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol,
-                "tolerance": tolerance, "stabilise": stabilise, "impact": impact,
+                "tolerance": tolerance, "stabilisation": stabilisation, "impact": impact,
                 "accumulation": accumulation}  # fmt: skip
-    check_kinds(stabilise, progress)
+    check_kinds(stabilisation, progress)
     _check_threads(threads)
     batch = _batch(problem, (parameters, initial), settings, stride(record_every), certify, progress)
     return _run(batch, threads, keep_interrupted, begin)
@@ -95,7 +97,7 @@ def _batch(
     if dt is None or t_end is None:
         raise BadInput("A bare system needs dt and t_end.")
     method = check_settings(dt, t_end, settings["stepper"], t0, settings["rtol"], settings["atol"])
-    settings["stabilise"] = stabilisation.make(settings["stabilise"])
+    settings["stabilisation"] = stabilisation.make(settings["stabilisation"])
     members = BatchMembers.of(entry, *varied)
     instants = TimeGrid(t0, t_end, dt, every)
     check_size(members, instants, certify)

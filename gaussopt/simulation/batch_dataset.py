@@ -54,7 +54,7 @@ class Batch:
         progress: Callable[[float], None],
     ) -> None:  # fmt: skip
         self.members, self.method, self.instants = members, method, instants
-        self.stabiliser: Stabilisation = settings["stabilise"]
+        self.stabiliser: Stabilisation = settings["stabilisation"]
         self._settings, self.certify, self.progress = settings, certify, progress
         self.columns: dict[str, NDArray[np.float64]] = {}
         self.status: list[Status | None] = [None] * members.count

@@ -132,7 +132,7 @@ class Continuation:
             found["solver_options"] = self._settings["solver_options"]
         else:
             self._compare("solver_options", {k: str(x) for k, x in given["solver_options"].items()}, options)
-        found["stabilise"] = self._stabilisation(given["stabilise"])
+        found["stabilisation"] = self._stabilisation(given["stabilisation"])
         return found | {"q0": self._begin.q, "v0": self._begin.v, "t0": self._begin.t}
 
     def _stabilisation(self, given: Any) -> Any:

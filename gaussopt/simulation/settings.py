@@ -37,7 +37,7 @@ MOST_STEPS = 1e9
 """Steps beyond which a run is refused as a slip of the pen."""
 
 DEFAULTS: Mapping[str, Any] = {
-    "stepper": "rk4", "rtol": 1e-9, "atol": 1e-9, "tolerance": DEFAULT_TOLERANCE, "stabilise": "none",
+    "stepper": "rk4", "rtol": 1e-9, "atol": 1e-9, "tolerance": DEFAULT_TOLERANCE, "stabilisation": "none",
     "warm_start": True, "t0": 0.0, "impact": "newton", "accumulation": "stop", "engine": "auto", "record_every": 1,
 }  # fmt: skip
 """Settings of `simulate` that are not given."""
@@ -132,7 +132,7 @@ class RunSettings:
             given = continued.filled({**given, "formulation": formulation, "solver": solver})
             formulation, solver = given["formulation"], given["solver"]
         given = {name: DEFAULTS.get(name) if value is None else value for name, value in given.items()}
-        check_kinds(given["stabilise"], given["progress"])
+        check_kinds(given["stabilisation"], given["progress"])
         if not isinstance(given["solver_options"], Mapping | None):
             raise BadInput(f"solver_options is {given['solver_options']!r}; give names with values.")
         if not isinstance(given["events"], list | tuple):
@@ -141,7 +141,7 @@ class RunSettings:
         t0, rtol, atol = given["t0"], given["rtol"], given["atol"]
         method = check_settings(start.dt, start.t_end, given["stepper"], t0, rtol, atol)
         control = Control(start.t_end, given["dt"] if method.adaptive else start.dt, rtol, atol)
-        stabiliser = stabilisation.make(given["stabilise"])
+        stabiliser = stabilisation.make(given["stabilisation"])
         law = check_impacts(given["impact"], given["accumulation"])
         for event in given["events"]:
             if not isinstance(event, Event):
@@ -238,10 +238,10 @@ def check_settings(
     return method
 
 
-def check_kinds(stabilise: Any, progress: Any) -> None:
+def check_kinds(stabilisation: Any, progress: Any) -> None:
     """Refuse a stabilisation or a progress function of the wrong type; raises BadInput."""
-    if not (isinstance(stabilise, str) or hasattr(stabilise, "correct")):
-        raise BadInput(f"stabilise is {stabilise!r}; give none, baumgarte, projection or a Stabilisation.")
+    if not (isinstance(stabilisation, str) or hasattr(stabilisation, "correct")):
+        raise BadInput(f"stabilisation is {stabilisation!r}; give none, baumgarte, projection or a Stabilisation.")
     if progress is not None and not callable(progress):
         raise BadInput(f"progress is {progress!r}; give a function of the fraction done.")
 

@@ -19,6 +19,7 @@ from gaussopt.core.event import Event
 from gaussopt.core.files import write_text
 from gaussopt.core.foreign import raised
 from gaussopt.core.machine import is_machine, machine_failure
+from gaussopt.core.renamed import renamed
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
@@ -38,11 +39,12 @@ DIVERGED = 1e15
 """Entry of a state beyond which a failure to solve is called a divergence."""
 
 
+@renamed(stabilise="stabilisation")
 @np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
 def simulate(
     problem: str | Problem | AbstractSystem | None = None, formulation: str | None = None, solver: str | None = None, *,
     stepper: str | None = None, dt: float | None = None, t_end: float | None = None, rtol: float | None = None,
-    atol: float | None = None, tolerance: float | None = None, stabilise: str | Stabilisation | None = None,
+    atol: float | None = None, tolerance: float | None = None, stabilisation: str | Stabilisation | None = None,
     warm_start: bool | None = None, state: str | None = None, q0: Any = None, v0: Any = None, t0: float | None = None,
     solver_options: Mapping[str, Any] | None = None, impact: str | None = None, accumulation: str | None = None,
     events: Sequence[Event] = (), step_folder: str | Path | None = ".", keep_interrupted: bool = False,
@@ -61,8 +63,8 @@ def simulate(
     t0, t_end : s; 0 and the problem's own if not given
     rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given
     tolerance : relative distance to the true acceleration that a step may have (1e-7); `inf` only records it
-    stabilise : "none" (if not given), "baumgarte", "projection" (moves the initial state onto the constraints, too) or
-        an object
+    stabilisation : "none" (if not given), "baumgarte", "projection" (moves the start onto the constraints, too) or an
+        object
     warm_start : whether each solve starts from the previous answer, as it does if not given
     state : "velocity" or "quasi-velocity", integrated beside q; that of the formulation if not given. With
         quasi-velocities the velocity constraints hold identically.

@@ -551,7 +551,7 @@ def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     code, data = call_json(
-        capsys, "atlas", "impacting-stick", "--axis", "phi0=0.1:1.4:5", "--axis", "mu=0:2:4", "--signs", "-"
+        capsys, "atlas", "impacting-stick", "--axis", "phi0=0.1:1.4:5", "--axis", "mu=0:2:4", "--slips", "-"
     )
     assert code == 0
     assert data["status"] == "solved"
@@ -587,7 +587,7 @@ def test_command_needs_no_options(
         (("sliding-rod", "--axis", "mu=1:2"), "LOW:HIGH:COUNT"),
         (("sliding-rod", "--set", "mu"), "NAME=VALUE"),
         (("sliding-rod", "--loads", "-1"), "loads"),
-        (("sliding-rod", "--signs", "x"), "slip signs"),
+        (("sliding-rod", "--slips", "x"), "slip signs"),
         (("sliding-rodd",), "sliding-rod"),
     ],
 )

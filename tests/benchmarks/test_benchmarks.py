@@ -117,17 +117,17 @@ def native(load: Any) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("function", "stabilise"), [("rk4", "none"), ("rk4_projected", "projection")])
-def test_the_handwritten_step_is_our_step_to_rounding(native: Any, function: str, stabilise: str) -> None:
+@pytest.mark.parametrize(("function", "stabilisation"), [("rk4", "none"), ("rk4_projected", "projection")])
+def test_the_handwritten_step_is_our_step_to_rounding(native: Any, function: str, stabilisation: str) -> None:
     problem = go.problem("crank-slider")
     state, marks = np.concatenate([problem.q0, problem.v0]), np.empty(2)
     parameters = np.array(list(problem.parameter_values.values()))
     assert native.function(function)(parameters, state, 1e-3, 200, 100, marks) == 0
-    ours = go.simulate(problem, "gauss", "kkt", dt=1e-3, t_end=0.2, stabilise=stabilise, step_folder=None)
+    ours = go.simulate(problem, "gauss", "kkt", dt=1e-3, t_end=0.2, stabilisation=stabilisation, step_folder=None)
     assert np.abs(state[:7] - ours.q[-1]).max() < 1e-14
     assert np.abs(state[7:] - ours.v[-1]).max() < 1e-13
     assert marks == pytest.approx(ours.q[[100, 200], 2], abs=1e-14)
-    if stabilise == "projection":
+    if stabilisation == "projection":
         assert np.abs(problem.system.position_residual(0.2, state[:7])).max() < 1e-14
         assert np.abs(problem.system.velocity_residual(0.2, state[:7], state[7:])).max() < 1e-13
 

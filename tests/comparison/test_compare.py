@@ -275,7 +275,7 @@ def test_the_same_wherever_it_runs(kind: str, here: dict[str, Any]) -> None:
 
 
 def test_tables(tmp_path: Path) -> None:
-    results = go.compare(["four-bar"], ["gauss"], ["kkt", "osqp"], store=tmp_path / "s", **QUICK)
+    results = go.compare(["four-bar"], ["gauss"], ["kkt", "osqp"], out=tmp_path / "s", **QUICK)
     frames = results.to_pandas()
     assert set(frames) == {"summary", "steps", "times", "motions"}
     assert set(frames["motions"]["solver"]) == {"kkt", "osqp"}

@@ -111,7 +111,7 @@ def test_a_tolerance_below_rounding_takes_no_leap(leaps: list[PhaseSegment]) -> 
 
 
 @pytest.mark.parametrize(
-    "settings", [{"stepper": "dop853"}, {"stabilise": "projection"}, {"stabilise": "baumgarte"}], ids=str
+    "settings", [{"stepper": "dop853"}, {"stabilisation": "projection"}, {"stabilisation": "baumgarte"}], ids=str
 )
 def test_other_methods_go_stage_by_stage(settings: dict[str, Any], leaps: list[PhaseSegment]) -> None:
     ours = go.simulate("sliding-rod", engine="compiled", t_end=0.01, step_folder=None, **settings)

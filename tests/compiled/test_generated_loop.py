@@ -61,31 +61,31 @@ STEPS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "stabilise", "stepper"), STEPS)
-def test_a_compiled_step_is_the_interpreted_one(name: str, stabilise: str, stepper: str) -> None:
+@pytest.mark.parametrize(("name", "stabilisation", "stepper"), STEPS)
+def test_a_compiled_step_is_the_interpreted_one(name: str, stabilisation: str, stepper: str) -> None:
     problem = go.problem(name)
-    motion = go.simulate(problem, stepper=stepper, stabilise=stabilise, t_end=0.5, engine="compiled")
+    motion = go.simulate(problem, stepper=stepper, stabilisation=stabilisation, t_end=0.5, engine="compiled")
     assert motion.status is Status.SOLVED
     assert motion.meta["engine"] == "compiled"
     assert motion.meta["handed_over"] == 0
-    assert one_step_apart(problem, motion, stepper=stepper, stabilise=stabilise, dt=problem.dt) < 1e-12
+    assert one_step_apart(problem, motion, stepper=stepper, stabilisation=stabilisation, dt=problem.dt) < 1e-12
     assert motion.relative_error.max() < 1e-12
     assert max(motion.meta["residuals"].values()) < 1e-12
 
 
 def test_the_long_motion_of_the_crank_is_the_interpreted_one_to_rounding() -> None:
     """Rounding grows along a run; 20 s are the reference's length."""
-    compiled, interpreted = both("crank-slider", t_end=20.0, stabilise="projection", record_every=500, dt=2e-3)
+    compiled, interpreted = both("crank-slider", t_end=20.0, stabilisation="projection", record_every=500, dt=2e-3)
     for name in ("q", "v"):
         assert relative(getattr(compiled, name)[-1], getattr(interpreted, name)[-1]) < 1e-8
     assert compiled.position_drift.max() < 1e-13
 
 
-@pytest.mark.parametrize("stabilise", ["none", "projection"])
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
 @pytest.mark.parametrize("name", ["crank-slider", "four-bar", "knife-edge-body"])
 @pytest.mark.parametrize("every", [1, 7])
-def test_plain_python_runs_the_same_source(plain: None, name: str, stabilise: str, every: int) -> None:
-    compiled, interpreted = both(name, t_end=0.05, dt=1e-3, stabilise=stabilise, record_every=every)
+def test_plain_python_runs_the_same_source(plain: None, name: str, stabilisation: str, every: int) -> None:
+    compiled, interpreted = both(name, t_end=0.05, dt=1e-3, stabilisation=stabilisation, record_every=every)
     assert compiled.meta["engine"] == "compiled"
     assert len(compiled.t) == math.ceil(50 / every) + 1
     for column in COLUMNS:
@@ -94,12 +94,12 @@ def test_plain_python_runs_the_same_source(plain: None, name: str, stabilise: st
 
 @pytest.mark.parametrize("stepper", ["dop853", "rk45"])
 @pytest.mark.parametrize("settings", [{"dt": 0.05}, {"dt": None}, {"dt": 0.03, "record_every": 4}, {"record_every": 3}])
-@pytest.mark.parametrize("stabilise", ["none", "projection"])
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
 def test_error_control_takes_the_same_steps(
-    plain: None, stepper: str, settings: dict[str, Any], stabilise: str
+    plain: None, stepper: str, settings: dict[str, Any], stabilisation: str
 ) -> None:
     """The number of steps is the same; their ends differ where the error estimate is near rounding."""
-    compiled, interpreted = both("crank-slider", stepper=stepper, t_end=0.4, stabilise=stabilise, **settings)
+    compiled, interpreted = both("crank-slider", stepper=stepper, t_end=0.4, stabilisation=stabilisation, **settings)
     assert compiled.status is Status.SOLVED
     assert len(compiled.t) == len(interpreted.t)
     assert compiled.meta["steps"] == interpreted.meta["steps"] >= len(compiled.t) - 1
@@ -114,7 +114,7 @@ def test_dop853_compiled_follows_the_reference() -> None:
     reference = problem.reference(problem.references[0].name)
     end = float(reference.t[-1])
     motion = go.simulate(
-        problem, stepper="dop853", stabilise="projection", t_end=end, rtol=1e-12, atol=1e-12, engine="compiled"
+        problem, stepper="dop853", stabilisation="projection", t_end=end, rtol=1e-12, atol=1e-12, engine="compiled"
     )
     assert motion.status is Status.SOLVED
     assert relative(motion.q[-1], reference.q[-1]) < 1e-7
@@ -231,7 +231,7 @@ def test_angles_too_large_for_the_polynomials_are_handed_over() -> None:
 def test_without_constraints_and_without_forces() -> None:
     x, v, m = sp.symbols("x v m")
     system = go.System.from_lagrangian([x], [v], kinetic=m * v**2 / 2, parameters={m: 2.0}, name="free")
-    motion = go.simulate(system, q0=[1.0], v0=[3.0], t_end=1.0, dt=0.1, stabilise="projection", engine="compiled")
+    motion = go.simulate(system, q0=[1.0], v0=[3.0], t_end=1.0, dt=0.1, stabilisation="projection", engine="compiled")
     assert motion.q[-1, 0] == pytest.approx(4.0, rel=1e-14)
     assert motion.lam.shape == (11, 0)
 
@@ -242,7 +242,7 @@ def test_without_constraints_and_without_forces() -> None:
         ("crank-slider", {"solver": "osqp"}, "not gauss with osqp"),
         ("crank-slider", {"formulation": "dual", "solver": "kkt"}, "not dual with kkt"),
         ("crank-slider", {"stepper": "radau"}, "'radau' has no generated loop"),
-        ("crank-slider", {"stabilise": "baumgarte"}, "'baumgarte' has no generated form"),
+        ("crank-slider", {"stabilisation": "baumgarte"}, "'baumgarte' has no generated form"),
         ("knife-edge-body", {"state": "quasi-velocity"}, "quasi-velocities"),
     ],
 )
@@ -294,7 +294,7 @@ def test_a_start_off_the_constraints_is_refused(plain: None) -> None:
     q = go.problem("crank-slider").q0 + 0.1
     with pytest.raises(BadInput, match="off the constraints"):
         go.simulate("crank-slider", q0=q, engine="compiled")
-    moved = go.simulate("crank-slider", q0=q, engine="compiled", stabilise="projection", t_end=0.01)
+    moved = go.simulate("crank-slider", q0=q, engine="compiled", stabilisation="projection", t_end=0.01)
     assert moved.position_drift.max() < 1e-13
 
 
@@ -324,7 +324,7 @@ def test_generated_files_are_kept_and_mended(plain: None) -> None:
 def test_compiled_and_plain_certificates_agree() -> None:
     problem = go.problem("crank-slider")
     system = problem.system
-    motion = go.simulate(problem, t_end=0.05, engine="compiled", stabilise="projection")
+    motion = go.simulate(problem, t_end=0.05, engine="compiled", stabilisation="projection")
     orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
     states, p = np.hstack((motion.q, motion.v)).ravel(), list(system.parameters.values())
     table = np.zeros(len(motion.t) * (ROW + system.n + 2 * system.m))
@@ -356,7 +356,7 @@ def test_engines_agree_on_coordinates_without_mass(stepper: str) -> None:
     )  # fmt: skip
     start = {"q0": [0.8, -0.4, -0.7], "v0": [0.0] * 3}  # the first projection is large
     compiled, interpreted = both(
-        system, formulation="gauss", solver="kkt", dt=5e-3, t_end=1.0, stepper=stepper, stabilise="projection",
+        system, formulation="gauss", solver="kkt", dt=5e-3, t_end=1.0, stepper=stepper, stabilisation="projection",
         step_folder=None, **start,
     )  # fmt: skip
     assert compiled.status is interpreted.status is Status.SOLVED

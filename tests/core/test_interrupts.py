@@ -67,8 +67,8 @@ def test_a_batch_is_kept_while_its_dataset_is_made(monkeypatch: pytest.MonkeyPat
     if running:
         monkeypatch.setattr(Batch, "_collect", lambda *args: (press(), certify(*args))[1])
     data = go.simulate_batch(
-        "crank-slider", parameters={"m1": [0.37, 0.4]}, stabilise="projection", dt=1e-3, t_end=20.0 if running else 0.1,
-        record_every=50, progress=impatient,
+        "crank-slider", parameters={"m1": [0.37, 0.4]}, stabilisation="projection", dt=1e-3,
+        t_end=20.0 if running else 0.1, record_every=50, progress=impatient,
     )  # fmt: skip
     assert set(data.status.values) == {"interrupted" if running else "solved"}
     assert np.isfinite(data.q.values[:, 0]).all()

@@ -753,10 +753,10 @@ def test_states_are_recorded_on_the_grid_of_the_start() -> None:
         np.testing.assert_allclose(apart, [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("stabilise", ["projection", "baumgarte"])
-def test_stabilised_motions_end_at_the_same_place(stabilise: str) -> None:
+@pytest.mark.parametrize("stabilisation", ["projection", "baumgarte"])
+def test_stabilised_motions_end_at_the_same_place(stabilisation: str) -> None:
     problem = go.problem("two-bar", case="contact", variant="maximal")
-    traj = go.simulate(problem, stabilise=stabilise, stepper="dop853", rtol=1e-10, atol=1e-10, step_folder=None)
+    traj = go.simulate(problem, stabilisation=stabilisation, stepper="dop853", rtol=1e-10, atol=1e-10, step_folder=None)
     assert traj.status is SOLVED
     assert kinds(traj)[-1][1] == pytest.approx(0.531209696578125137, abs=1e-8)
     closed = traj.mode > 0

@@ -18,7 +18,7 @@ from gaussopt.solving.step_solver import StepSolver
 RUNS = [
     ("sliding-rod", {"t_end": 0.05}), ("two-bar", {"t_end": 0.05}), ("box", {"t_end": 0.9, "dt": 0.02}),
     ("friction-oscillator", {"t_end": 4.0, "dt": 0.1}), ("guided-slider-crank", {"t_end": 0.02}),
-    ("sliding-to-rolling", {"t_end": 0.8, "dt": 0.02, "stabilise": "baumgarte"}),
+    ("sliding-to-rolling", {"t_end": 0.8, "dt": 0.02, "stabilisation": "baumgarte"}),
 ]  # fmt: skip
 
 

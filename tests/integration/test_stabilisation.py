@@ -24,7 +24,7 @@ def swing(pendulum: go.System, **settings: Any) -> go.Trajectory:
 
 
 def test_projection_keeps_the_drift_at_rounding_level(pendulum: go.System) -> None:
-    traj = swing(pendulum, stabilise="projection")
+    traj = swing(pendulum, stabilisation="projection")
     # The stated tolerance is 1e-14 (1 + largest entry); speeds reach 4.4 m/s.
     assert traj.position_drift.max() <= 2e-14
     assert traj.velocity_drift.max() <= 1e-14 * (1 + np.abs(traj.v).max())
@@ -33,7 +33,7 @@ def test_projection_keeps_the_drift_at_rounding_level(pendulum: go.System) -> No
 def test_baumgarte_bounds_the_drift_and_without_anything_it_grows(pendulum: go.System) -> None:
     halves = {}
     for name in ("none", "baumgarte"):
-        drift = swing(pendulum, stabilise=name).position_drift
+        drift = swing(pendulum, stabilisation=name).position_drift
         middle = len(drift) // 2
         halves[name] = drift[:middle].max(), drift[middle:].max()
     # The error is fed anew in every swing and forgotten within 1/20 s: later swings are like the first.
@@ -43,17 +43,17 @@ def test_baumgarte_bounds_the_drift_and_without_anything_it_grows(pendulum: go.S
 
 
 @pytest.mark.parametrize("stepper", ["rk45", "dop853", "radau"])
-@pytest.mark.parametrize("stabilise", ["none", "projection"])
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
 @pytest.mark.parametrize("dt", [None, 0.05])
 def test_projected_adaptive_steps_stay_accurate(
-    pendulum: go.System, stepper: str, stabilise: str, dt: float | None
+    pendulum: go.System, stepper: str, stabilisation: str, dt: float | None
 ) -> None:
-    traj = swing(pendulum, stepper=stepper, stabilise=stabilise, dt=dt, t_end=2.0, rtol=1e-9, atol=1e-9)
+    traj = swing(pendulum, stepper=stepper, stabilisation=stabilisation, dt=dt, t_end=2.0, rtol=1e-9, atol=1e-9)
     assert traj.status is go.Status.SOLVED
     # Local errors of rtol |y| + atol < 5.4e-9 a step; a pendulum magnifies them at most linearly in time, by
     # the change of its period: |d phase / d energy| of about 1/s.
     assert math.hypot(traj.q[-1, 0] - X2, traj.q[-1, 1] - Y2) <= 5.4e-9 * traj.meta["evaluations"] * 2.0
-    if stabilise == "projection":
+    if stabilisation == "projection":
         assert traj.position_drift.max() <= 2e-14
 
 
@@ -61,7 +61,7 @@ def test_projected_adaptive_steps_stay_accurate(
 def test_projection_keeps_the_order(pendulum: go.System, stepper: str, order: int) -> None:
     errors = []
     for dt in (1 / 200, 1 / 400):
-        traj = swing(pendulum, stepper=stepper, stabilise="projection", dt=dt, t_end=1.0)
+        traj = swing(pendulum, stepper=stepper, stabilisation="projection", dt=dt, t_end=1.0)
         # t = 1 s of the same table
         errors.append(math.hypot(traj.q[-1, 0] + 0.98629175113187532, traj.q[-1, 1] + 0.16501085312554117))
     # The asymptotic order is approached with an error of the frequency (4.4/s) times dt.
@@ -69,7 +69,7 @@ def test_projection_keeps_the_order(pendulum: go.System, stepper: str, order: in
 
 
 def test_projection_moves_the_start_onto_the_constraints(pendulum: go.System) -> None:
-    traj = swing(pendulum, stabilise="projection", q0=[1.0, 0.05], v0=[0.3, 1.0], t_end=0.1)
+    traj = swing(pendulum, stabilisation="projection", q0=[1.0, 0.05], v0=[0.3, 1.0], t_end=0.1)
     assert traj.position_drift[0] <= 2e-14
     assert traj.velocity_drift[0] <= 2e-14
     # For unit masses the nearest point lies on the radius, and the nearest velocity along the tangent.
@@ -147,7 +147,7 @@ def test_sparse_projections_are_the_dense_ones() -> None:
 
 
 def test_the_crank_slider_stays_together(crank: go.Problem) -> None:
-    traj = go.simulate(crank, "lagrange", "kkt", dt=2e-3, t_end=1.0, stabilise="projection")
+    traj = go.simulate(crank, "lagrange", "kkt", dt=2e-3, t_end=1.0, stabilisation="projection")
     assert traj.position_drift.max() <= 1e-14 * (1 + np.abs(traj.q).max()) * 10
     assert traj.velocity_drift.max() <= 1e-14 * (1 + np.abs(traj.v).max()) * 10
 
@@ -159,7 +159,7 @@ def test_what_cannot_be_projected_is_named(pendulum: go.System, assert_sentence:
         position=lambda t, q: [q[0] ** 2 + 1.0],
     )  # fmt: skip
     with pytest.raises(go.BadInput) as caught:
-        go.simulate(hopeless, q0=[0.7], v0=[0.0], dt=0.01, t_end=1.0, stabilise="projection")
+        go.simulate(hopeless, q0=[0.7], v0=[0.0], dt=0.01, t_end=1.0, stabilisation="projection")
     assert_sentence(caught.value, "t = 0", "projected", "residual")
 
 
@@ -173,29 +173,29 @@ def test_baumgarte_adds_its_feedback_to_gamma(pendulum: go.System) -> None:
 
 
 def test_own_settings_and_names(pendulum: go.System) -> None:
-    assert swing(pendulum, stabilise=Baumgarte(alpha=5.0, beta=5.0), t_end=0.1).meta["stabilisation"] == "baumgarte"
+    assert swing(pendulum, stabilisation=Baumgarte(alpha=5.0, beta=5.0), t_end=0.1).meta["stabilisation"] == "baumgarte"
     for name in stabilisation.STABILISATIONS:
         assert stabilisation.make(name).name == name
 
 
 def test_an_unknown_stabilisation_gets_the_nearest(pendulum: go.System, assert_sentence: Callable[..., None]) -> None:
     with pytest.raises(go.UnknownName) as caught:
-        swing(pendulum, stabilise="projektion")
+        swing(pendulum, stabilisation="projektion")
     assert_sentence(caught.value, "stabilisation", "'projektion'", "did you mean 'projection'")
 
 
-@pytest.mark.parametrize("stabilise", ["projection", "baumgarte"])
+@pytest.mark.parametrize("stabilisation", ["projection", "baumgarte"])
 @pytest.mark.parametrize(
     ("part", "function"),
     [("position", lambda t, q: [0.0, 0.0]), ("velocity", lambda t, q, v: [0.0, 0.0, 0.0])],
 )
 def test_residuals_that_do_not_match_the_rows_are_named(
-    part: str, function: Any, stabilise: str, assert_sentence: Callable[..., None]
+    part: str, function: Any, stabilisation: str, assert_sentence: Callable[..., None]
 ) -> None:
     """More constraint functions than rows of J."""
     system = go.System(
         mass=np.eye(2), force=np.zeros(2), equality=lambda t, q, v: ([[1.0, 0.0]], [0.0]), **{part: function}
     )
     with pytest.raises(go.BadInput) as caught:
-        go.simulate(system, q0=[0.0, 0.0], v0=[0.0, 0.0], dt=0.1, t_end=1.0, stabilise=stabilise)
+        go.simulate(system, q0=[0.0, 0.0], v0=[0.0, 0.0], dt=0.1, t_end=1.0, stabilisation=stabilisation)
     assert_sentence(caught.value, part)

@@ -96,7 +96,7 @@ def test_rattle_is_of_order_two_on_the_driven_four_bar() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_orders_with_explicit_time_and_drag(name: str, driven: go.Problem) -> None:
-    exact = run(driven, "dop853", rtol=1e-13, atol=1e-13, dt=0.25, t_end=0.5, stabilise="projection")
+    exact = run(driven, "dop853", rtol=1e-13, atol=1e-13, dt=0.25, t_end=0.5, stabilisation="projection")
     order = registry.load("stepper", name).order
     found = orders(driven, name, (exact.q[-1], exact.v[-1]), 2e-3, t_end=0.5)
     np.testing.assert_allclose(found, order, atol=0.1)
@@ -261,8 +261,8 @@ def same_steps(problem: Any, name: str, **settings: Any) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_generated_steps_are_the_interpreted_ones(name: str, runner: str, driven: go.Problem) -> None:
-    for stabilise in ("projection", "none") if runner == "cpython" else ("projection",):
-        same_steps(driven, name, stabilise=stabilise, dt=1e-3, t_end=0.02)
+    for stabilisation in ("projection", "none") if runner == "cpython" else ("projection",):
+        same_steps(driven, name, stabilisation=stabilisation, dt=1e-3, t_end=0.02)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -271,7 +271,7 @@ def test_generated_steps_of_the_papers_systems_are_the_interpreted_ones(name: st
     for state in (0.0, 0.3):
         entry = go.problem(problem)
         if state:
-            there = run(entry, "rk4", dt=1e-3, t_end=state, stabilise="projection", engine="compiled")
+            there = run(entry, "rk4", dt=1e-3, t_end=state, stabilisation="projection", engine="compiled")
             entry = entry.at(q0=there.q[-1], v0=there.v[-1])
         same_steps(entry, name, dt=1e-3, t_end=0.005)
 
@@ -288,7 +288,7 @@ def test_what_they_are_not_for_is_refused(name: str, assert_sentence: Callable[.
         go.simulate("knife-edge-body", stepper=name, state="quasi-velocity")
     assert_sentence(caught.value, name, "quasi-velocity")
     with pytest.raises(go.NotAccepted) as caught:
-        go.simulate(crank, stepper=name, stabilise="baumgarte")
+        go.simulate(crank, stepper=name, stabilisation="baumgarte")
     assert_sentence(caught.value, name, "Baumgarte")
 
 

@@ -35,13 +35,15 @@ def motions() -> Iterator[Callable[[], Any]]:
     """Calls that run every kernel and every kind of loop."""
     for stepper in ("rk4", "rk45", "rattle", "velocity-gauss"):
         yield lambda stepper=stepper: go.simulate("crank-slider", stepper=stepper, t_end=0.02, engine="compiled")
-    yield lambda: go.simulate("four-bar", t_end=0.02, engine="compiled", stabilise="projection")
+    yield lambda: go.simulate("four-bar", t_end=0.02, engine="compiled", stabilisation="projection")
     yield lambda: go.simulate("box", t_end=0.2, engine="compiled")
     yield lambda: go.simulate("two-bar", t_end=0.2, engine="compiled")
     yield lambda: go.simulate_batch("knife-edge-body", initial={"q0": np.zeros((4, 3))}, t_end=0.05)
     chain = Chain(20)
     q, v = chain.state(-1.0 + 0.4 * np.sin(0.9 * np.arange(20)), np.cos(0.3 * np.arange(20)))
-    yield lambda: go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=0.02, stabilise="projection", engine="compiled")
+    yield lambda: go.simulate(
+        chain.system, q0=q, v0=v, dt=1e-3, t_end=0.02, stabilisation="projection", engine="compiled"
+    )
     M = np.array([[2.0, 1.0, 0.3], [0.5, 1.5, 0.2], [0.1, 0.4, 1.0]])
     yield lambda: go.solve(go.LCP(M, np.array([-1.0, 0.5, -2.0])), solver="principal-pivoting")
     index = lambda: np.zeros(3, dtype=np.int64)  # noqa: E731

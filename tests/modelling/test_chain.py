@@ -117,15 +117,15 @@ def test_the_solver_follows_a_motion_by_updates() -> None:
 
 
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("stabilise", ["none", "baumgarte", "projection"])
-def test_energy_is_kept(stabilise: str, closed: bool) -> None:
+@pytest.mark.parametrize("stabilisation", ["none", "baumgarte", "projection"])
+def test_energy_is_kept(stabilisation: str, closed: bool) -> None:
     chain, q, v = bent(10, closed)
-    motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=0.05, stabilise=stabilise, step_folder=None)
+    motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=0.05, stabilisation=stabilisation, step_folder=None)
     assert motion.status is SOLVED, motion.message
     size = np.ptp(motion.kinetic)
     assert size > 1e-3
     assert np.abs(motion.energy - motion.energy[0]).max() <= 1e-6 * size
-    if stabilise == "projection":
+    if stabilisation == "projection":
         assert max(motion.position_drift.max(), motion.velocity_drift.max()) <= 1e-13
 
 

@@ -67,9 +67,10 @@ ROWS = (
 MOTIONS: list[tuple[str, dict[str, Any]]] = [
     ("crank-slider", {"formulation": "gauss", "solver": "osqp", "dt": 1e-3, "t_end": 0.05}),
     ("crank-slider", {"formulation": "udwadia-kalaba", "solver": "kkt", "stepper": "rk45", "t_end": 0.05}),
-    ("crank-slider", {"formulation": "gauss", "solver": "daqp", "dt": 1e-3, "t_end": 0.05, "stabilise": "baumgarte"}),
+    ("crank-slider", {"formulation": "gauss", "solver": "daqp", "dt": 1e-3, "t_end": 0.05,
+                      "stabilisation": "baumgarte"}),
     ("crank-slider", {"formulation": "null-space", "solver": "kkt", "dt": 1e-3, "t_end": 0.05,
-                      "stabilise": "projection"}),
+                      "stabilisation": "projection"}),
     ("knife-edge-body", {"formulation": "quasi-velocity", "solver": "kkt", "dt": 1e-2, "t_end": 0.5}),
     ("four-bar", {"formulation": "gauss", "solver": "kkt", "dt": 1e-3, "t_end": 0.05}),
     ("box", {"dt": 1e-2, "t_end": 0.5}),

@@ -181,10 +181,10 @@ def test_pendulums_on_one_pin_are_interpreted() -> None:
 @compiled_only
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("links", [3, 30, 300, 2051])
-@pytest.mark.parametrize(("stepper", "stabilise"), [("rk4", "none"), ("semi-implicit", "projection")])
-def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, stepper: str, stabilise: str) -> None:
+@pytest.mark.parametrize(("stepper", "stabilisation"), [("rk4", "none"), ("semi-implicit", "projection")])
+def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, stepper: str, stabilisation: str) -> None:
     chain, q, v = moving(links, closed)
-    settings = {"stepper": stepper, "stabilise": stabilise, "t_end": 1e-3}
+    settings = {"stepper": stepper, "stabilisation": stabilisation, "t_end": 1e-3}
     one, other = (run(chain.system, q, v, engine, **settings) for engine in ("compiled", "interpreted"))
     assert one.meta["handed_over"] == 0
     for name in ("t", "q", "v", "kinetic", "potential"):
@@ -231,7 +231,7 @@ def test_numbers_and_directions_of_pins_do_not_matter(closed: bool) -> None:
     chain, q, v = moving(12, closed)
     linkage, old = shuffled(chain.linkage)
     mixed = q.reshape(-1, 3)[old].ravel(), v.reshape(-1, 3)[old].ravel()
-    settings = {"t_end": 0.02, "stabilise": "projection"}
+    settings = {"t_end": 0.02, "stabilisation": "projection"}
     one, other = (run(linkage.system, *mixed, engine, **settings) for engine in ("compiled", "interpreted"))
     for name in ("q", "v", "a", "lam"):
         assert relative(getattr(one, name), getattr(other, name)) <= 1e-11, name
@@ -257,7 +257,7 @@ def test_a_piece_without_ground_falls_as_one_body() -> None:
 def test_energy_and_drift(closed: bool) -> None:
     chain, q, v = moving(10, closed)
     free = run(chain.system, q, v, "compiled", t_end=0.2, dt=5e-4, record_every=40)
-    held = run(chain.system, q, v, "compiled", t_end=0.2, dt=5e-4, record_every=40, stabilise="projection")
+    held = run(chain.system, q, v, "compiled", t_end=0.2, dt=5e-4, record_every=40, stabilisation="projection")
     size = np.ptp(held.kinetic)
     assert size > 1e-2
     assert np.abs(held.energy - held.energy[0]).max() <= 1e-6 * size
@@ -319,7 +319,7 @@ def test_a_residual_beyond_the_limit_is_handed_over(monkeypatch: pytest.MonkeyPa
 def test_angles_beyond_the_reduction_are_handed_over() -> None:
     chain, q, v = moving(3, False)
     q[2::3] += 2**22 * 2 * np.pi
-    motion = run(chain.system, q, v, "compiled", t_end=2e-3, stabilise="projection")
+    motion = run(chain.system, q, v, "compiled", t_end=2e-3, stabilisation="projection")
     assert motion.meta["handed_over"] == 2
 
 
@@ -341,7 +341,7 @@ def test_long_runs_of_linkages_are_compiled() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"stabilise": "baumgarte"}, "stabilisation 'baumgarte' has no kernel"),
+        ({"stabilisation": "baumgarte"}, "stabilisation 'baumgarte' has no kernel"),
         ({"stepper": "dop853"}, "stepper 'dop853' has no kernel"),
         ({"formulation": "lagrange", "solver": "sparse-kkt"}, "not lagrange with sparse-kkt"),
     ],

@@ -151,7 +151,7 @@ def test_files_that_cannot_be_told_apart_or_are_not_there(pendulum: Path) -> Non
 def test_a_comparison_refuses_a_start_off_the_constraints_before_it_computes(pendulum: Path) -> None:
     pendulum.write_text(PENDULUM.replace('p["l"], 0.0', '2 * p["l"], 0.0'))
     with pytest.raises(go.BadInput, match="'my-pendulum' is off the constraints"):
-        go.compare("my_pendulum.py", store="mine")
+        go.compare("my_pendulum.py", out="mine")
     assert not Path("mine").exists()
 
 

@@ -77,16 +77,16 @@ def test_a_batch_of_cranks_is_the_single_motions() -> None:
             assert relative(data[name][i].values, getattr(one, name)) < 1e-12, name
 
 
-@pytest.mark.parametrize("stabilise", ["none", "projection"])
-def test_long_motions_agree_to_rounding(pendulum: go.Problem, stabilise: str) -> None:
-    settings: dict[str, Any] = {"t_end": 20.0, "stabilise": stabilise, "record_every": 100}
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+def test_long_motions_agree_to_rounding(pendulum: go.Problem, stabilisation: str) -> None:
+    settings: dict[str, Any] = {"t_end": 20.0, "stabilisation": stabilisation, "record_every": 100}
     data = go.simulate_batch(pendulum, parameters={"l": [0.5, 1.0, 2.0], "m": 0.3}, **settings)
     assert (data.status == "solved").all()
     for i in range(3):
         one = single(pendulum, data, i, **settings)
         assert relative(data.q[i].values, one.q) < 1e-10
         assert relative(data.lam[i].values, one.lam) < 1e-10
-    if stabilise == "projection":
+    if stabilisation == "projection":
         assert float(data.position_drift.max()) < 1e-14
 
 
@@ -131,11 +131,11 @@ def test_failures_stay_with_their_member(pendulum: go.Problem) -> None:
             assert bad[i] in str(data.message[i].values)
             assert np.isnan(data.reached[i])
     projected = go.simulate_batch(
-        pendulum, parameters={"l": lengths}, initial={"q0": np.tile([0.1, -1.0], (20, 1))}, stabilise="projection"
+        pendulum, parameters={"l": lengths}, initial={"q0": np.tile([0.1, -1.0], (20, 1))}, stabilisation="projection"
     )
     assert (projected.status == np.where(np.arange(20) == 2, "bad_input", "solved")).all()
     assert float(projected.position_drift.max()) < 1e-14
-    one = go.simulate(pendulum, q0=[0.1, -1.0], stabilise="projection", engine="compiled")
+    one = go.simulate(pendulum, q0=[0.1, -1.0], stabilisation="projection", engine="compiled")
     assert relative(projected.q[0].values, one.q) < 1e-12
 
 

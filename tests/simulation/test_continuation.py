@@ -16,23 +16,23 @@ from gaussopt.simulation.concatenation import ARRAYS
 FIXED: dict[str, tuple[Any, ...]] = {
     # problem, (formulation, solver), end of the first part, end, settings
     "rk4": ("crank-slider", (), 0.02, 0.04, {}),
-    "end off the grid": ("crank-slider", (), 0.0203, 0.04, {"record_every": 7, "stabilise": "projection"}),
-    "end between instants": ("crank-slider", (), 0.07, 0.1, {"dt": 0.01, "stabilise": "projection"}),
-    "baumgarte": ("crank-slider", (), 0.02, 0.03, {"stabilise": go.Baumgarte(30.0, 25.0)}),
+    "end off the grid": ("crank-slider", (), 0.0203, 0.04, {"record_every": 7, "stabilisation": "projection"}),
+    "end between instants": ("crank-slider", (), 0.07, 0.1, {"dt": 0.01, "stabilisation": "projection"}),
+    "baumgarte": ("crank-slider", (), 0.02, 0.03, {"stabilisation": go.Baumgarte(30.0, 25.0)}),
     "compiled": ("crank-slider", (), 0.1, 0.2, {"engine": "compiled", "record_every": 7}),
-    "compiled, projected": ("crank-slider", (), 0.1, 0.2, {"engine": "compiled", "stabilise": "projection"}),
+    "compiled, projected": ("crank-slider", (), 0.1, 0.2, {"engine": "compiled", "stabilisation": "projection"}),
     "rattle": ("crank-slider", (), 0.02, 0.04, {"stepper": "rattle"}),
     "compiled rattle": ("crank-slider", (), 0.02, 0.04, {"stepper": "rattle", "engine": "compiled"}),
     "semi-implicit": ("crank-slider", (), 0.02, 0.04, {"stepper": "semi-implicit"}),
     "quasi-velocities": ("knife-edge-body", ("quasi-velocity",), 0.2, 0.4, {"dt": 0.02}),
     "quasi-velocities, projected": (
-        "knife-edge-body", ("quasi-velocity",), 0.2, 0.4, {"dt": 0.02, "stabilise": "projection"}
+        "knife-edge-body", ("quasi-velocity",), 0.2, 0.4, {"dt": 0.02, "stabilisation": "projection"}
     ),
     "impacts": ("bouncing-ball", (), 0.7, 1.5, {"dt": 0.02, "engine": "interpreted"}),
     "compiled impacts": ("bouncing-ball", (), 0.7, 1.5, {"dt": 0.02, "engine": "compiled"}),
     "slip and stick": ("friction-oscillator", (), 1.003, 3.0, {"dt": 0.1, "engine": "interpreted", "record_every": 4}),
     "compiled slip and stick": ("friction-oscillator", (), 1.0, 3.0, {"dt": 0.05, "engine": "compiled"}),
-    "projected contacts": ("two-bar", (), 0.25, 0.5, {"dt": 1e-2, "engine": "compiled", "stabilise": "projection"}),
+    "projected contacts": ("two-bar", (), 0.25, 0.5, {"dt": 1e-2, "engine": "compiled", "stabilisation": "projection"}),
     "moreau-jean": ("bouncing-ball", (), 0.7, 1.5, {"dt": 0.02, "stepper": "moreau-jean"}),
     "printed loop": ("two-bar", ("lcp", "lemke"), 0.3, 0.4, {"dt": 0.02, "stepper": "as-printed-001"}),
 }  # fmt: skip
@@ -41,7 +41,7 @@ FIXED: dict[str, tuple[Any, ...]] = {
 @pytest.fixture(scope="module")
 def part() -> go.Trajectory:
     """A motion to be continued."""
-    return go.simulate(go.problem("crank-slider", m1=0.4), t_end=0.01, stabilise="projection")
+    return go.simulate(go.problem("crank-slider", m1=0.4), t_end=0.01, stabilisation="projection")
 
 
 def same(one: go.Trajectory, other: go.Trajectory) -> None:
@@ -76,7 +76,7 @@ def test_files_hold_what_a_continuation_needs(part: go.Trajectory, tmp_path) -> 
     file = tmp_path / "motion.nc"
     part.save(file)
     more = go.simulate(start=file, t_end=0.02)
-    whole = go.simulate(go.problem("crank-slider", m1=0.4), t_end=0.02, stabilise="projection")
+    whole = go.simulate(go.problem("crank-slider", m1=0.4), t_end=0.02, stabilisation="projection")
     same(go.concatenate([go.Trajectory.load(file), more]), whole)
 
 
@@ -97,7 +97,7 @@ def test_interrupted_motions_go_on() -> None:
 
 @pytest.mark.parametrize(("given", "word"), [
     ({"stepper": "rattle"}, "stepper = rk4, and rattle"), ({"dt": 0.5}, "dt = 0.001, and 0.5"),
-    ({"stabilise": "none"}, "stabilisation = projection"), ({"q0": [1.0]}, "q0 is given beside start"),
+    ({"stabilisation": "none"}, "stabilisation = projection"), ({"q0": [1.0]}, "q0 is given beside start"),
     ({"t_end": 0.01}, "known up to t = 0.01"), ({"solver": "osqp"}, "solver = kkt, and osqp"),
     ({"engine": "compiled"}, "engine = interpreted"), ({"tolerance": 1e-3}, "tolerance = 1e-07"),
     ({"problem": "two-bar"}, "problem = crank-slider, and two"), ({"problem": "crank-slider"}, "m1 = 0.4, and 0.37"),

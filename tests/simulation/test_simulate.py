@@ -86,7 +86,7 @@ def test_a_rheonomic_system_ends_where_the_test_set_says() -> None:
         holonomic=[xb * xl + yb * yl, (xl - xr) ** 2 + (yl - yr) ** 2 - 1], name="car-axis",
     )  # fmt: skip
     traj = go.simulate(
-        system, "lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12, stabilise="projection", t_end=3.0,
+        system, "lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12, stabilisation="projection", t_end=3.0,
         q0=[0.0, 0.5, 1.0, 0.5], v0=[-0.5, 0.0, -0.5, 0.0],
     )  # fmt: skip
     position = [0.0493455784275402809, 0.496989460230171154, 1.04174252488542152, 0.373911027265361257]
@@ -349,7 +349,7 @@ def test_progress_rises_to_one() -> None:
         ({"formulation": "gaus"}, ("'gaus'", "did you mean 'gauss'")),
         ({"solver": "ospq"}, ("'ospq'", "did you mean 'osqp'")),
         ({"stepper": "rk_4"}, ("'rk_4'", "did you mean 'rk4'")),
-        ({"stabilise": "project"}, ("'project'", "did you mean 'projection'")),
+        ({"stabilisation": "project"}, ("'project'", "did you mean 'projection'")),
         ({"solver": "osqp", "solver_options": {"max_itr": 3}}, ("'max_itr'", "did you mean 'max_iter'")),
         ({"q0": [0.0]}, ("q0 has shape (1,)", "(7,)")),
         ({"v0": [float("nan")] * 7}, ("v0[0] is nan",)),
@@ -368,7 +368,7 @@ def test_bad_settings_are_named(
     [
         ({"engine": 3}, "Unknown engine 3; known: auto"),
         ({"stepper": 3}, "Unknown stepper 3"),
-        ({"stabilise": 3}, "stabilise is 3"),
+        ({"stabilisation": 3}, "stabilisation is 3"),
         ({"events": None}, "events is None"),
         ({"solver_options": "fast"}, "solver_options is 'fast'"),
         ({"progress": 3}, "progress is 3; give a function"),
@@ -443,7 +443,7 @@ def test_a_start_off_the_constraints_says_by_how_much(crank: go.Problem, assert_
         go.simulate(crank, v0=v0)
     # The crank turns, its centre does not: y1' - (l1/2) theta1' = -0.075, and the tip runs off with l1 = 0.15.
     assert_sentence(caught.value, "velocity residual 0.15", "constraint 4 of 6", "projection")
-    traj = go.simulate(crank, q0=q0, v0=v0, stabilise="projection", t_end=0.01)
+    traj = go.simulate(crank, q0=q0, v0=v0, stabilisation="projection", t_end=0.01)
     assert traj.status is go.Status.SOLVED
     assert traj.position_drift[0] <= 1e-13
     assert traj.velocity_drift[0] <= 1e-13

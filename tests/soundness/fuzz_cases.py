@@ -245,7 +245,7 @@ OPTIONS = {
     "verify": ("--tolerance",),
     "run": (*SHARED, "--solver-option", "--rtol", "--atol", "--tolerance", "--engine", "--record-every", "--save"),
     "animate": (*SHARED, "--from", "--out"),
-    "atlas": ("--axis", "--set", "--signs", "--loads", "--out"),
+    "atlas": ("--axis", "--set", "--slips", "--loads", "--out"),
     "compare": ("--family", "--dial", "--sequence", "--formulations", "--solvers", "--precision", "--stepper", "--dt",
                 "--t-end", "--tolerance", "--stride", "--time-budget", "--case-limit", "--jobs", "--out", "--qp"),
     "report": ("--out",),

@@ -76,13 +76,13 @@ def no_rows(t: float, *state: Any) -> Any:
 
 
 @pytest.mark.parametrize("rows", [two_rows, no_rows])
-@pytest.mark.parametrize("stabilise", ["none", "baumgarte", "projection"])
+@pytest.mark.parametrize("stabilisation", ["none", "baumgarte", "projection"])
 @pytest.mark.parametrize("stepper", ["rk4", "semi-implicit", "dop853", "radau", "rattle", "velocity-gauss"])
 def test_equality_rows_that_come_or_go_end_a_motion_and_lose_none(
-    stepper: str, stabilise: str, rows: Function, tmp_path: Path
+    stepper: str, stabilisation: str, rows: Function, tmp_path: Path
 ) -> None:
     try:
-        motion = go.simulate(broken(SMOOTH, "equality", rows), stepper=stepper, stabilise=stabilise, **SETTINGS)
+        motion = go.simulate(broken(SMOOTH, "equality", rows), stepper=stepper, stabilisation=stabilisation, **SETTINGS)
     except go.NotAccepted:
         pytest.skip("the stepper does not take the stabilisation")
     assert motion.status is Status.BAD_INPUT
@@ -98,14 +98,14 @@ def test_rows_that_change_are_told_where_an_adaptive_method_takes_its_own_steps(
     check_kept(motion, tmp_path, motion.t[-1])
 
 
-@pytest.mark.parametrize("stabilise", ["none", "projection"])
-def test_sparse_rows_that_come_end_a_motion_and_lose_none(stabilise: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+def test_sparse_rows_that_come_end_a_motion_and_lose_none(stabilisation: str, tmp_path: Path) -> None:
     def equality(t: float, q: Any, v: Any) -> Any:
         m = 2 if t > BREAK else 1
         return sparse.csr_array(np.eye(2)[:m]), np.zeros(m)
 
     system = go.System(sparse.csr_array(np.eye(2)), [0.0, -9.81], equality, name="mine")
-    motion = go.simulate(system, stabilise=stabilise, **SETTINGS)
+    motion = go.simulate(system, stabilisation=stabilisation, **SETTINGS)
     assert motion.status is Status.BAD_INPUT
     assert "has 2 equality rows" in motion.message
     check_kept(motion, tmp_path)

@@ -504,7 +504,7 @@ CODE = f"__import__('os').mkdir('{MARK}')"
         ["run", "crank-slider", "--stepper", f"rk45(rtol={CODE})"],
         ["atlas", "two-bar", "--axis", f"mu={CODE}:1:3", "--out", "o"],
         ["atlas", "two-bar", "--axis", f"{CODE}=0:1:3", "--out", "o"],
-        ["atlas", "two-bar", "--signs", CODE, "--out", "o"],
+        ["atlas", "two-bar", "--slips", CODE, "--out", "o"],
         ["compare", "--family", "chain", "--dial", f"number={CODE}", "--out", "o"],
         ["compare", "--family", CODE, "--out", "o"],
         ["compare", "crank-slider", "--solvers", f"osqp(eps_abs={CODE})", "--out", "o"],

@@ -53,7 +53,7 @@ def swung(**settings: Any) -> Trajectory:
         {"stepper": "rk4", "dt": 2e-3},
         {"stepper": "velocity-gauss", "dt": 2e-3},
         {"stepper": "rattle", "dt": 5e-3},
-        {"stepper": "rk4", "dt": 2e-3, "record_every": 5, "stabilise": "projection"},
+        {"stepper": "rk4", "dt": 2e-3, "record_every": 5, "stabilisation": "projection"},
         {"stepper": "rk45"},
         {"stepper": "dop853", "dt": 0.02},
     ],

@@ -41,7 +41,7 @@ def cases(quick: bool) -> list[Job]:
     lagrange, gauss = ("lagrange", "kkt"), ("gauss", "kkt")
     case = partial(motion_case, name=PROBLEM)
     found = [
-        case("motion: exact", 2.0, pair=lagrange, dt=0.01, t_end=shown, stabilise="projection", **exact),
+        case("motion: exact", 2.0, pair=lagrange, dt=0.01, t_end=shown, stabilisation="projection", **exact),
         case("motion: settles", 3.0, pair=lagrange, settings={"tau": 0.0}, dt=0.1 if quick else 0.05,
              t_end=5.0 if quick else 20.0, **near),
     ]  # fmt: skip
@@ -59,8 +59,15 @@ def cases(quick: bool) -> list[Job]:
         for label, solver, options in CONTROLS
     ]  # fmt: skip
     found += [
-        case(f"drift: rk4, {stabilise}", 1.5 * t_end, pair=gauss, dt=1e-3, t_end=t_end * 2, stabilise=stabilise)
-        for stabilise in ("none", "baumgarte", "projection")
+        case(
+            f"drift: rk4, {stabilisation}",
+            1.5 * t_end,
+            pair=gauss,
+            dt=1e-3,
+            t_end=t_end * 2,
+            stabilisation=stabilisation,
+        )
+        for stabilisation in ("none", "baumgarte", "projection")
     ]
     found.append(case("drift: semi-implicit, none", 1.0, pair=gauss, stepper="semi-implicit", dt=1e-3, t_end=t_end * 2))
     found += common.states_cases(PROBLEM, (REFERENCE,), *((100, common.FIRST_ALONE) if quick else (4,)))

@@ -1,0 +1,71 @@
+"""One name for one thing: options of the command line are keywords of Python, and former names still work."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import typer
+
+import gaussopt as go
+from gaussopt.cli.main import _present, app
+from gaussopt.comparison.sequence_files import export_sequence
+from gaussopt.papers.reproduce import reproduce
+from gaussopt.reporting.write import write_report
+from gaussopt.solving.verification import verify_answer
+
+PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
+    "run": (go.simulate,), "solve": (go.solve_step,), "verify": (verify_answer,), "papers": (reproduce,),
+    "animate": (go.simulate, go.animate), "atlas": (go.scan,), "compare": (go.compare,), "report": (write_report,),
+    "export": (export_sequence,), "list": (), "plot": (),
+}  # fmt: skip
+"""What each command calls; lists and figures have no settings in Python."""
+
+REPEATED = {"solver_option": "solver_options", "axis": "axes", "family": "sources", "sequence": "sources"}
+"""Options that are given once for each entry of a list."""
+
+OTHERWISE = {
+    "json": "how a command prints", "set": "settings of go.problem", "from": "start; Python keeps from for itself",
+    "save": "motion.save", "parquet": "results.to_parquet", "dial": "a source of go.compare",
+    "qp": "a source of go.compare", "dask": "executor, of which it is one", "no_motions": "motions=False",
+    "export_counterexamples": "methods of the atlas",
+}  # fmt: skip
+"""What is no keyword, and why."""
+
+
+def test_options_are_keywords() -> None:
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        known = {key for function in PYTHON[name] for key in inspect.signature(function).parameters}
+        for parameter in command.params:
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                key = option.removeprefix("--").replace("-", "_")
+                if parameter.param_type_name != "option" or key in OTHERWISE or not PYTHON[name]:
+                    continue
+                if (name, key) in {
+                    ("report", "out"),
+                    ("atlas", "out"),
+                }:  # folders of reports, which Python writes apart
+                    continue
+                assert REPEATED.get(key, key) in known, f"gaussopt {name} {option}"
+
+
+def test_former_names_of_arguments_are_taken() -> None:
+    with pytest.warns(DeprecationWarning, match=r"simulate\(stabilise=...\) is called stabilisation now"):
+        motion = go.simulate("crank-slider", t_end=2e-3, stabilise="projection")
+    assert motion.meta["stabilisation"] == "projection"
+    with pytest.raises(TypeError, match="stabilisation twice"):
+        go.simulate("crank-slider", stabilise="none", stabilisation="none")
+    with pytest.raises(go.BadInput), pytest.warns(DeprecationWarning, match="store"):
+        go.compare([], store="out")
+
+
+def test_former_names_of_options_are_taken() -> None:
+    assert _present(["atlas", "two-bar", "--signs=+"]) == ["atlas", "two-bar", "--slips=+"]
+    assert _present(["compare", "--formulation", "gauss"]) == ["compare", "--formulations", "gauss"]
+    assert _present(["run", "x", "--formulation", "gauss"]) == ["run", "x", "--formulation", "gauss"]
+
+
+def test_public_names_only() -> None:
+    assert set(dir(go)) == {*go.__all__, "__all__", "__doc__", "__version__"}
