@@ -15,6 +15,7 @@ from gaussopt.core.errors import BadInput
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from gaussopt.comparison.changes import Changes
     from gaussopt.comparison.sources import Spec
     from gaussopt.modelling.problem import Problem
 
@@ -57,6 +58,14 @@ Budget = Annotated[
 Limit = Annotated[float, typer.Option("--case-limit", help="Seconds after which a case is given up.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")]
 Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")]
+Against = Annotated[
+    Path | None,
+    typer.Option(
+        "--against",
+        metavar="DIR",
+        help="Say what changed since this comparison; exit code 1 if anything is worse.",
+    ),
+]
 Parquet = Annotated[
     bool, typer.Option("--parquet", help="Write the table of all answers as Parquet too; needs gaussopt[parquet].")
 ]
@@ -67,16 +76,20 @@ def compare_command(
     qp: Convex = False, sequence: Sequences = None, formulations: Formulations = None, solvers: Solvers = None,
     precision: Precision = None, stepper: Steppers = "rk4", dt: common.TimeStep = None, t_end: common.End = None,
     tolerance: common.Tolerance = 1e-7, stride: Stride = 10, motions: Motions = True, time_budget: Budget = 0.2,
-    case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None, parquet: Parquet = False, json_: common.Json = False,
+    case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None, parquet: Parquet = False, against: Against = None,
+    json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
+    from gaussopt.comparison.changes import changes
     from gaussopt.comparison.compare import compare
+    from gaussopt.comparison.results import Results
     from gaussopt.comparison.solver_spec import split_words
     from gaussopt.comparison.tables import check_parquet
     from gaussopt.reporting.write import write_comparison
 
     if parquet:
         check_parquet()
+    before = None if against is None else Results.load(against)  # which may be the folder that is written into
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
     with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True) as progress:
@@ -87,7 +100,12 @@ def compare_command(
             time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, out=out,
             progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
         )  # fmt: skip
-    _finish(context.obj, write_comparison(results, out, parquet), json_)
+    _finish(
+        context.obj,
+        write_comparison(results, out, parquet),
+        json_,
+        None if before is None else changes(before, results),
+    )
 
 
 def report_command(
@@ -96,13 +114,17 @@ def report_command(
     out: Annotated[
         Path | None, typer.Option("--out", help="Another folder for the report, without the cases; DIR if not given.")
     ] = None,
+    against: Against = None,
     json_: common.Json = False,
 ) -> None:
     """Write the report on stored results anew."""
-    from gaussopt.comparison.results import read_results
+    from gaussopt.comparison.changes import changes
+    from gaussopt.comparison.results import Results
     from gaussopt.reporting.write import write_report
 
-    _finish(context.obj, write_report(read_results(folder), out or folder), json_)
+    results = Results.load(folder)
+    found = None if against is None else changes(Results.load(against), results)
+    _finish(context.obj, write_report(results, out or folder), json_, found)
 
 
 def export_command(
@@ -168,9 +190,16 @@ def _executor(address: str | None) -> AbstractContextManager[Executor | None]:
     return nullcontext() if address is None else dask_executor(address)
 
 
-def _finish(out: Any, summary: dict[str, Any], as_json: bool) -> None:
-    common.show(out, as_json, summary, *summary["findings"], f"Report: {summary['report']}")
+def _finish(out: Any, summary: dict[str, Any], as_json: bool, found: Changes | None = None) -> None:
+    from gaussopt.comparison.changes import sentences
+
+    if found is not None:
+        summary = {**summary, "against": found.to_mapping()}
+    told = [] if found is None else sentences(found)
+    common.show(out, as_json, summary, *summary["findings"], *told, f"Report: {summary['report']}")
     for source, reason in summary["unanswered"].items():
         print(f"gaussopt: No pair answers the steps of {source}: {reason.rstrip('.')}.", file=sys.stderr)
     if summary["status"] != "solved":
         common.stop(summary["message"])
+    if found is not None and found.worse:
+        common.stop(f"Worse than before: {', '.join(p.label for p in found.pairs if p.worse)}.")

@@ -22,7 +22,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
-from gaussopt.processes.environment import versions
+from gaussopt.processes.environment import environment, versions
 from gaussopt.processes.job import Job
 from gaussopt.simulation.settings import check_settings, check_start
 
@@ -60,8 +60,13 @@ class Plan:
             "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
             "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": list(self.precision),
             "time_budget": self.time_budget, "case_limit": self.case_limit, "problems": self._problems(),
-            "versions": versions(),
+            "versions": versions(), "code": self._code(),
         }  # fmt: skip
+
+    def _code(self) -> dict[str, Any]:
+        """Source code and packages of each solver and formulation, by which a later comparison knows them again."""
+        parts = {("solver", registered_name(s)) for s in self.solvers} | {("formulation", f) for f in self.formulations}
+        return {f"{kind} {name}": environment(((kind, name),)) for kind, name in sorted(parts)}
 
     def _problems(self) -> dict[str, Any]:
         """Start and parameter values of the problems, by their labels."""

@@ -186,7 +186,8 @@ def kinds_of(failures: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    return Section("environment", "Environment", (texts.table("environment", _flat("", meta)),))
+    said = {key: value for key, value in meta.items() if key != "code"}  # which a person cannot read
+    return Section("environment", "Environment", (texts.table("environment", _flat("", said)),))
 
 
 def _flat(prefix: str, meta: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

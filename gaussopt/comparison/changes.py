@@ -1,0 +1,218 @@
+"""Differences between two comparisons of the same steps: which pairs became right or wrong, faster or slower.
+
+Answers are the same bit for bit in every run, so that one step more or less that is right is a difference. Times are
+not, and a difference of times counts only beyond the noise:
+
+- The time of a step is the median over its repetitions. The factor of a pair is the median over the steps of the new
+  time divided by the old one. Its interval, of confidence CONFIDENCE, is that of the sign test, which assumes no
+  distribution (`scipy.stats.quantile_test`); of fewer than FEWEST steps it is made of the quartiles of the repetitions.
+- Two runs meet the machine at another pace. Pairs on the same source whose code and packages are the same in both are
+  the controls: the median of their factors is the pace, by which all factors are divided, and the largest deviation of
+  a control from it is the noise between runs.
+- A pair is faster or slower if its whole interval lies beyond the noise, which is at least NOISE, and ALONE where there
+  is no control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import quantile_test
+
+from gaussopt.comparison.records import SourceKey
+from gaussopt.comparison.results import Results
+from gaussopt.comparison.solver_spec import registered_name
+from gaussopt.comparison.step_table import TimedAnswers, as_used, join, label_of
+from gaussopt.comparison.warm_starts import NOISE
+from gaussopt.core.errors import BadInput
+from gaussopt.processes.environment import difference
+
+CONFIDENCE = 0.99
+FEWEST = 8
+ALONE = 1.5
+"""Factor that counts without a control."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairChange:
+    """What became of a formulation and a solver on a source, over all kinds of start.
+
+    Attributes
+    ----------
+    changed : why the pair is another one than before, in words; "" if its code and packages are the same
+    gained, lost : steps that are right now and were not, and the other way round
+    false_before, false_after : answers called solved, or steps called ill-posed, that the certificate refutes
+    factor, low, high : new time divided by old time, corrected for the pace of the machine, and its interval; None
+        where the pair was not timed in both
+    noise : factor within which nothing is a difference
+    """
+
+    source: str
+    formulation: str
+    solver: str
+    changed: str
+    gained: int
+    lost: int
+    false_before: int
+    false_after: int
+    factor: float | None = None
+    low: float | None = None
+    high: float | None = None
+    noise: float = NOISE
+
+    @property
+    def label(self) -> str:
+        """Formulation, solver and source."""
+        return f"{label_of(self.formulation, self.solver)} on {self.source}"
+
+    @property
+    def speed(self) -> str:
+        """How its time changed: "faster", "slower", "same" (within the noise) or "" (a control, or not timed)."""
+        if not self.changed or self.factor is None or self.low is None or self.high is None:
+            return ""
+        return "faster" if self.high < 1 / self.noise else "slower" if self.low > self.noise else "same"
+
+    @property
+    def worse(self) -> bool:
+        """Whether it lost right answers, makes more false claims, or is slower beyond the noise."""
+        return self.lost > 0 or self.false_after > self.false_before or self.speed == "slower"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The differences of a comparison from an earlier one.
+
+    Attributes
+    ----------
+    pairs : of both comparisons on the same source
+    pace : by source, new time divided by old time of the pairs that are the same; without those there is no entry
+    absent : pairs of one comparison only, or with another number of steps, in words
+    """
+
+    pairs: tuple[PairChange, ...]
+    pace: Mapping[str, float]
+    absent: tuple[str, ...]
+
+    @property
+    def worse(self) -> bool:
+        """Whether any pair is worse."""
+        return any(p.worse for p in self.pairs)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        rows = [{**asdict(p), "speed": p.speed, "worse": p.worse} for p in self.pairs]
+        return {"worse": self.worse, "pairs": rows, "pace": dict(self.pace), "absent": list(self.absent)}
+
+
+def changes(old: Results, new: Results) -> Changes:
+    """Compare two comparisons; raises BadInput where they asked for different things or have no pair in common."""
+    for name in ("tolerance", "time_budget"):
+        then, now = old.meta.get(name), new.meta.get(name)
+        if then != now:
+            raise BadInput(f"The {name.replace('_', ' ')} was {then} then and is {now} now; compare with the same one.")
+    there, here = _cases(old), _cases(new)
+    common = [key for key in here if key in there and _steps(there[key]) == _steps(here[key])]
+    if not common:
+        raise BadInput("The two comparisons have no pair with the same steps in common; ask for the same sources.")
+    clocks = {key: _clock(there[key], here[key]) for key in common}
+    changed = {key: _why(old, new, key) for key in common}
+    pairs, pace = [], {}
+    for source in dict.fromkeys(key[0] for key in common):
+        own = [key for key in common if key[0] == source]
+        controls = [c[0] for key in own if not changed[key] and (c := clocks[key])]
+        label = here[own[0]][0].source.label
+        middle = float(np.median(controls)) if controls else 1.0
+        if controls:
+            pace[label] = middle
+        noise = max((NOISE, *(max(c / middle, middle / c) for c in controls))) if controls else ALONE
+        for key in own:
+            clock = clocks[key]
+            factor, low, high = (None, None, None) if clock is None else (x / middle for x in clock)
+            counts = _counts(there[key], here[key])
+            pairs.append(PairChange(label, key[1], key[2], changed[key], *counts, factor, low, high, noise))
+    absent = [f"{label_of(f, s)} on {(there | here)[key][0].source.label}" for key in {**there, **here}
+              if key not in common for _, f, s in [key]]  # fmt: skip
+    return Changes(tuple(pairs), pace, tuple(absent))
+
+
+Key = tuple[SourceKey, str, str]
+
+
+def _cases(results: Results) -> dict[Key, list[TimedAnswers]]:
+    """The cases of each pair on each source, one for each kind of start; refusals are left out."""
+    found: dict[Key, list[TimedAnswers]] = {}
+    for case in join(results.answers, results.times):
+        if not case.answers.refused:
+            found.setdefault((case.source.key, *case.pair), []).append(case)
+    return found
+
+
+def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:
+    return sorted((c.answers.start, c.steps) for c in cases)
+
+
+def _why(old: Results, new: Results, key: Key) -> str:
+    """Why a pair is another one than before."""
+    _, formulation, solver = key
+    said = []
+    for part in (f"solver {registered_name(solver)}", *([f"formulation {formulation}"] if formulation else [])):
+        before, now = (r.meta.get("code", {}).get(part) for r in (old, new))
+        said.append(difference(now, before) if before and now else "code that is not on record")
+    return "; ".join(dict.fromkeys(s for s in said if s))
+
+
+def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[int, int, int, int]:
+    """Steps gained and lost, false claims before and after."""
+    before, after = ({c.answers.start: c for c in cases} for cases in (old, new))
+    gained = sum(int((after[s]["right"] & ~before[s]["right"]).sum()) for s in before)
+    lost = sum(int((before[s]["right"] & ~after[s]["right"]).sum()) for s in before)
+    false = [sum(int((c["false"] & c["own"]).sum()) for c in of.values()) for of in (before, after)]
+    return gained, lost, false[0], false[1]
+
+
+def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float] | None:
+    """New time divided by old time as used in a simulation: the median over the steps, and its interval."""
+    (before,), (after,) = as_used(old), as_used(new)
+    if before.times is None or after.times is None:
+        return None
+    timed = min(len(before.times.per_step), len(after.times.per_step))
+    ratios = np.array(after.times.per_step[:timed]) / np.array(before.times.per_step[:timed])
+    middle = float(np.median(ratios))
+    if timed < FEWEST:
+        then, now = before.times.parts["work"], after.times.parts["work"]
+        return middle, now[1] / then[3], now[3] / then[1]
+    result: Any = quantile_test(ratios)
+    interval = result.confidence_interval(CONFIDENCE)
+    return middle, float(interval.low), float(interval.high)
+
+
+def sentences(found: Changes) -> list[str]:
+    """What a change did, for a person."""
+    lines = [f"Changed since then: {why}." for why in dict.fromkeys(p.changed for p in found.pairs if p.changed)]
+    if not lines:
+        lines = ["Every pair has the code and the packages that it had then."]
+    for p in found.pairs:
+        if p.gained or p.lost:
+            lines.append(f"{p.label}: {p.gained} steps became right, {p.lost} became wrong, over all kinds of start.")
+        if p.false_after != p.false_before:
+            lines.append(f"{p.label}: {p.false_after} false claims, {p.false_before} before.")
+        if p.speed in ("faster", "slower"):
+            lines.append(
+                f"{p.label} is {p.speed}: a step takes {p.factor:.3g} of its earlier time ({CONFIDENCE:.0%} interval "
+                f"{p.low:.3g} to {p.high:.3g}; factors up to {p.noise:.3g} are noise)."
+            )
+    within = sum(p.speed == "same" for p in found.pairs)
+    if within:
+        lines.append(f"Changed pairs whose speed is the same up to the noise, each source counted: {within}.")
+    if not any(p.gained or p.lost or p.false_after != p.false_before for p in found.pairs):
+        lines.append("Every pair is right on the same steps as before.")
+    for source, pace in found.pace.items() if any(p.speed for p in found.pairs) else ():
+        lines.append(
+            f"On {source} pairs that are the same took {pace:.3g} of the time; the factors are corrected by that."
+        )
+    if found.absent:
+        lines.append(f"Not in both comparisons with the same steps: {', '.join(found.absent)}.")
+    return lines
