@@ -85,8 +85,9 @@ def _burn() -> None:
 
 def table(found: dict[str, dict[str, list[Cost]]]) -> str:
     """As Markdown."""
-    lines = ["| motion of 6 s, recorded | ms on the clock | ms of processor | processor / clock | clock / that of start and "
-             "end | parts / total |", "|---|---|---|---|---|---|"]  # fmt: skip
+    heads = ("motion of 6 s, recorded", "ms on the clock", "ms of processor", "processor / clock",
+             "clock / that of start and end", "parts / total")  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for place, costs in found.items():
         once = [c.clock for c in costs["start and end"]]
         for name, entries in costs.items():
@@ -109,8 +110,8 @@ def batch(problem: go.Problem, members: int) -> str:
     processor = sum(b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime for a, b in zip(before, after, strict=True))
     step, solved = 1e6 / (members * BATCH_STEPS), int((data.status == "solved").sum())
     return (
-        f"{members} members of 3 s, {solved} solved: {clock:.0f} s on the clock with {cores()} cores, {processor:.0f} s "
-        f"of processor, {step * processor:.1f} microseconds of processor per step."
+        f"{members} members of 3 s, {solved} solved: {clock:.0f} s on the clock with {cores()} cores, "
+        f"{processor:.0f} s of processor, {step * processor:.1f} microseconds of processor per step."
     )
 
 
