@@ -78,6 +78,8 @@ class PhaseMarcher:
     def _enter(self, phase: ContactModes) -> None:
         self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
         self._space = kernel.space(self._n, self._m, self._stages, phase)
+        # More rows than coordinates: forces are never unique, and modes are too many singular systems to confirm.
+        self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
         """Steps from a state in the present phase; None where not a single one is regular and without an event.
@@ -177,4 +179,5 @@ class PhaseMarcher:
             largest(velocity, rate[:, closed], slip[:, sticking]), *energies.T, (how[:, 0] < MONOTONE).astype(float),
             lam_N, gap, np.tile(phase.modes().astype(float), (len(t), 1)), lam_T, slip[:, :, None],
         )  # fmt: skip
-        return PhaseSegment(dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True)), how[:, 0] == UNDECIDED)
+        undecided = (how[:, 0] == UNDECIDED) & (not self._redundant)
+        return PhaseSegment(dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True)), undecided)

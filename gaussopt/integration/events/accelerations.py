@@ -209,6 +209,8 @@ class ContactAccelerations(CertifiedAccelerations):
 
         Raises Rejected if it is not.
         """
+        if step.m + step.k + np.count_nonzero(step.resting) > step.n:
+            return
         laws = ContactOperator.of(step).complementarity
         if laws.quick and laws.uniqueness().status is not Status.SOLVED:
             self._solve(step, True, solver)  # fails with the reason
