@@ -9,11 +9,32 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from gaussopt.core.errors import BadInput
+
+
+def completion(kind: str, files: tuple[str, ...] = ()) -> Callable[[str], list[str]]:
+    """What Tab offers for a word that is begun: registered names, behind commas too, and files and folders."""
+
+    def complete(incomplete: str) -> list[str]:
+        from gaussopt.core import registry
+
+        before, comma, begun = incomplete.rpartition(",")
+        found = [f"{before}{comma}{name}" for name in registry.names(kind) if name.startswith(begun)]
+        if files:
+            folder, _, _ = incomplete.rpartition("/")
+            for path in sorted(Path(folder or ".").glob("*")):
+                name = f"{folder}/{path.name}" if folder else path.name
+                if name.startswith(incomplete) and (path.suffix in files or path.is_dir()):
+                    found.append(f"{name}/" if path.is_dir() else name)
+        return found
+
+    return complete
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Set = Annotated[
@@ -21,20 +42,38 @@ Set = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
 ]
 ProblemName = Annotated[
-    str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
-]
+    str,
+    typer.Argument(
+        metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.",
+        autocompletion=completion("problem", files=(".py",)),
+    ),
+]  # fmt: skip
 ProblemOfMotion = Annotated[
     str | None,
-    typer.Argument(metavar="[PROBLEM]", help="From `gaussopt list problems`, or a file.py; not needed with --from."),
+    typer.Argument(
+        metavar="[PROBLEM]",
+        help="From `gaussopt list problems`, or a file.py; not needed with --from.",
+        autocompletion=completion("problem", files=(".py",)),
+    ),
 ]
 SolverOption = Annotated[
     list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
 ]
 OfMotion = Annotated[
-    str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")
+    str | None,
+    typer.Option(
+        "--formulation",
+        help="gauss, or stick-slip with contacts, if not given.",
+        autocompletion=completion("formulation"),
+    ),
 ]
-SolverName = Annotated[str | None, typer.Option("--solver", help="One that fits, if not given.")]
-StepperName = Annotated[str | None, typer.Option("--stepper", help="rk4 if not given.")]
+SolverName = Annotated[
+    str | None,
+    typer.Option("--solver", help="One that fits, if not given.", autocompletion=completion("solver")),
+]
+StepperName = Annotated[
+    str | None, typer.Option("--stepper", help="rk4 if not given.", autocompletion=completion("stepper"))
+]
 TimeStep = Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")]
 End = Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")]
 Stabilisation = Annotated[
@@ -166,7 +205,9 @@ class _Milestones:
         self._next = (math.floor(4 * fraction) + 1) / 4
         spent = time.monotonic() - self._begin
         if spent >= QUICK:
-            print(f"gaussopt: {self._label}: {100 * fraction:.0f} % done after {spent:.0f} s.", file=sys.stderr)
+            left = spent * (1 - fraction) / fraction
+            said = f"{100 * fraction:.0f} % done after {spent:.0f} s, about {left:.0f} s left"
+            print(f"gaussopt: {self._label}: {said}.", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[PROBLEM|FILE.py|FILE.json]...", help="Problems by name or file, and qp, lcp or step files."
+        metavar="[PROBLEM|FILE.py|FILE.json]...",
+        help="Problems by name or file, and qp, lcp or step files.",
+        autocompletion=common.completion("problem", files=(".py", ".json")),
     ),
 ]
 Families = Annotated[list[str] | None, typer.Option("--family", help="From `gaussopt list families`; repeatable.")]
@@ -38,10 +40,19 @@ Sequences = Annotated[
 
 Out = Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")]
 Convex = Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")]
-Formulations = Annotated[str | None, typer.Option("--formulations", help="Names, comma-separated; all if absent.")]
+Formulations = Annotated[
+    str | None,
+    typer.Option(
+        "--formulations", help="Names, comma-separated; all if absent.", autocompletion=common.completion("formulation")
+    ),
+]
 Solvers = Annotated[
     str | None,
-    typer.Option("--solvers", help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent."),
+    typer.Option(
+        "--solvers",
+        help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent.",
+        autocompletion=common.completion("solver"),
+    ),
 ]
 Precision = Annotated[
     str | None,

@@ -32,7 +32,7 @@ from gaussopt.core.errors import GaussoptError, MachineFailure, Unverified
 from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
 
 app = typer.Typer(
-    name="gaussopt", add_completion=False, pretty_exceptions_enable=False,
+    name="gaussopt", pretty_exceptions_enable=False,
     help="Every time step of a mechanical system as an optimisation problem.",
 )  # fmt: skip
 
@@ -40,9 +40,18 @@ TYPER_INTERRUPTED = 130
 """Exit code of Typer after Ctrl-C."""
 
 
+COMPLETION = "_GAUSSOPT_COMPLETE"
+"""Variable by which a shell asks for completions, set by what `gaussopt --install-completion` installs."""
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code instead of leaving the interpreter."""
     given = sys.argv[1:] if arguments is None else arguments
+    if COMPLETION in os.environ or given[:1] in (["--install-completion"], ["--show-completion"]):
+        try:
+            app(given, prog_name="gaussopt")
+        except SystemExit as done:  # how Typer ends what it does for a shell
+            return done.code if isinstance(done.code, int) else 0
     try:
         with _plain_warnings():
             return _run(given)
@@ -88,7 +97,7 @@ def _run(given: list[str]) -> int:
     talk = contextlib.nullcontext(sys.stdout) if "--help" in given else _quiet_backends()
     with talk as out:
         try:
-            if app(given, standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
+            if app(given, prog_name="gaussopt", standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
                 return _interrupted(out, as_json)
         except Done as done:
             return done.code

@@ -351,3 +351,21 @@ def test_a_system_without_constraints_has_no_drift(tmp_path: Path, capsys: pytes
     printed = capsys.readouterr().out
     assert "certified" in printed
     assert "drift" not in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("comp", "compare"), ("run crank-s", "crank-slider"), ("run four-bar --solver daq", "daqp"),
+     ("compare four-bar --solvers kkt,enum", "kkt,enumerate"), ("compare mi", "mine.py")],
+)  # fmt: skip
+def test_tab_completes_commands_names_and_files(
+    words: str, offered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("")
+    (tmp_path / "mine.txt").write_text("")
+    monkeypatch.setenv("_GAUSSOPT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"gaussopt {words}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
+    assert run([]) == 0
+    assert capsys.readouterr().out.split() == [offered]
