@@ -6,5 +6,5 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("dt.sig dl").forEach((list) => {
     list.outerHTML = list.outerHTML.replace(/<(\/?)dl/g, "<$1div").replace(/<dd/g, '<div class="parameter"').replace(/<\/dd/g, "</div");
   });
-  document.querySelectorAll("pre, .table-wrapper, .formula").forEach((box) => box.setAttribute("tabindex", "0"));
+  document.querySelectorAll("pre, .table-wrapper, .formula, .output > div").forEach((box) => box.setAttribute("tabindex", "0"));
 });

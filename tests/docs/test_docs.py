@@ -34,6 +34,9 @@ from gaussopt.core import registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+"""Run by the build of the site, see test_site.py."""
+
 BLOCK = re.compile(r"(?:<!-- (?P<remark>[^\n]*?) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```", re.S | re.M)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 NAMED = {"formulation": "formulation", "formulations": "formulation", "solver": "solver", "solvers": "solver",
@@ -184,9 +187,10 @@ def test_outputs_are_compared_number_by_number(shown: str, printed: str, alike: 
 
 def test_the_index_lists_every_page_and_links_lead_somewhere() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    for page in PAGES[2:]:
-        assert page.name == "README.md" or f"]({page.name})" in index, page.name
-    for page in PAGES:
+    for page in (*PAGES[2:], *TUTORIALS):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert name == "README.md" or f"]({name})" in index, name
+    for page in (*PAGES, *TUTORIALS):
         text = page.read_text(encoding="utf-8")
         for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]+))?\)", text):
             if "://" in target:
