@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
@@ -20,8 +23,11 @@ from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.jit.threads import cores
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_dataset import Batch, check_size
+from gaussopt.simulation.batch_folder import BatchFolder
 from gaussopt.simulation.batch_members import BatchMembers
+from gaussopt.simulation.continuation import as_mapping
 from gaussopt.simulation.settings import check_impacts, check_kinds, check_settings, problem_or_system, stride
+from gaussopt.storage.checksums import digest_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,6 +42,7 @@ def simulate_batch(
     tolerance: float = DEFAULT_TOLERANCE, stabilisation: str | Stabilisation = "none", impact: str = "newton",
     accumulation: str = "stop", record_every: int = 1, certify: bool = True, threads: int | None = None,
     keep_interrupted: bool = True, progress: Callable[[float], None] | None = None,
+    out: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:  # fmt: skip
     """Integrate a problem for many sets of parameters and initial states.
 
@@ -59,6 +66,7 @@ def simulate_batch(
     threads : cores to use; results do not depend on it
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
+    out : folder that keeps members, 64 at a time, for the same call to go on after an interruption
 
     Returns
     -------
@@ -79,6 +87,12 @@ def simulate_batch(
                 "accumulation": accumulation}  # fmt: skip
     check_kinds(stabilisation, progress)
     _check_threads(threads)
+    if out is not None:
+        entry, rest = problem_or_system(problem), {"record_every": stride(record_every), "certify": certify}
+        compute = partial(
+            simulate_batch, entry, **{**settings, **rest}, threads=threads, keep_interrupted=keep_interrupted
+        )
+        return _in_folder(out, BatchMembers.of(entry, parameters, initial), {**settings, **rest}, compute, progress)
     batch = _batch(problem, (parameters, initial), settings, stride(record_every), certify, progress)
     return _run(batch, threads, keep_interrupted, begin)
 
@@ -102,6 +116,29 @@ def _batch(
     instants = TimeGrid(t0, t_end, dt, every)
     check_size(members, instants, certify)
     return Batch(members, method, instants, settings, certify, progress or (lambda done: None))
+
+
+def _in_folder(
+    out: str | os.PathLike[str], members: BatchMembers, settings: dict[str, Any], compute: Callable[..., xr.Dataset],
+    progress: Callable[[float], None] | None,
+) -> xr.Dataset:  # fmt: skip
+    """The batch by parts that are kept in a folder."""
+    entry, start = members.problem, digest_of(np.hstack((members.q, members.v)).tobytes())
+    about = {
+        **settings, "stabilisation": as_mapping(stabilisation.make(settings["stabilisation"])), "problem": entry.name,
+        "variant": entry.variant if isinstance(entry, Problem) else "", "start": start,
+        "parameters": {name: digest_of(values.tobytes()) for name, values in members.values.items()},
+    }  # fmt: skip
+
+    def some(chosen: NDArray[np.intp]) -> xr.Dataset:
+        def share(done: float) -> None:
+            if progress is not None:
+                progress((chosen[0] + done * len(chosen)) / members.count)
+
+        values = {name: members.values[name][chosen] for name in members.varied}
+        return compute(parameters=values, initial={"q0": members.q[chosen], "v0": members.v[chosen]}, progress=share)
+
+    return BatchFolder(out, about).gather(members.count, some)
 
 
 def _run(batch: Batch, threads: int | None, keep_interrupted: bool, begin: float) -> xr.Dataset:

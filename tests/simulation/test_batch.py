@@ -417,3 +417,26 @@ def test_a_parameter_may_be_called_self() -> None:
     start = {"q0": [1.0], "v0": [0.0]}
     data = go.simulate_batch(system, parameters={"self": [1.0, 4.0]}, initial=start, dt=0.01, t_end=0.1)
     np.testing.assert_allclose(data.q.values[:, -1, 0], np.cos([0.1, 0.2]), atol=1e-9)
+
+
+def test_a_batch_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gaussopt.simulation import batch_folder
+
+    monkeypatch.setattr(batch_folder, "PART", 2)
+    given: dict[str, Any] = {"parameters": {"e": [0.5, 0.6, 0.7, 0.8, 0.9]}, "dt": 0.05, "t_end": 0.6}
+    whole = go.simulate_batch("bouncing-ball", **given)
+
+    def stop(done: float) -> None:
+        if done > 0.5:
+            raise KeyboardInterrupt
+
+    kept = go.simulate_batch("bouncing-ball", out=tmp_path / "b", progress=stop, threads=1, **given)
+    assert kept.sizes["trajectory"] < 5
+    before = (tmp_path / "b" / "part-0000000.nc").stat().st_mtime_ns
+    data = go.simulate_batch("bouncing-ball", out=tmp_path / "b", **given)
+    np.testing.assert_array_equal(data.q, whole.q)
+    assert data.status.values.tolist() == ["solved"] * 5
+    assert data.trajectory.values.tolist() == list(range(5))
+    assert (tmp_path / "b" / "part-0000000.nc").stat().st_mtime_ns == before
+    with pytest.raises(go.BadInput, match="other dt; name another folder"):
+        go.simulate_batch("bouncing-ball", out=tmp_path / "b", **given | {"dt": 0.1})

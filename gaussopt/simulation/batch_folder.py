@@ -1,0 +1,90 @@
+"""A batch in parts that are kept in a folder as they are done, so that it goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt._version import __version__
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import prepare_folder, write_text
+from gaussopt.core.status import Status
+from gaussopt.storage.checksums import checksum
+from gaussopt.storage.netcdf import load_dataset, save_dataset
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PART = 64
+"""Members of a part, which are lost together where a process is killed."""
+
+HEAD = "batch.json"
+
+Compute = Callable[[NDArray[np.intp]], "xr.Dataset"]
+"""The dataset of some members, by their numbers."""
+
+
+class BatchFolder:
+    """A folder of the parts of one batch, made if it is not there.
+
+    `about` is all that decides the result, as JSON holds it. Raises BadInput if the folder holds anything else, or a
+    batch of which something else is said.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
+        self._folder = Path(folder)
+        plain: dict[str, Any] = json.loads(json.dumps({"gaussopt": __version__, **about}))
+        prepare_folder(self._folder)
+        head = self._folder / HEAD
+        if head.exists():
+            self._check(head, plain)
+        elif any(self._folder.iterdir()):
+            raise BadInput(f"{self._folder} is not empty and holds no batch; name another folder.")
+        else:
+            write_text(head, json.dumps({**plain, "checksum": checksum(plain)}, indent=1) + "\n")
+
+    def _check(self, head: Path, about: dict[str, Any]) -> None:
+        try:
+            found = json.loads(head.read_bytes())
+            sound = found.pop("checksum") == checksum(found)
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            sound = False
+        if not sound:
+            raise BadInput(f"{head} is damaged or not gaussopt's; name another folder.")
+        other = [name for name in {**found, **about} if found.get(name) != about.get(name)]
+        if other:
+            raise BadInput(f"{self._folder} holds a batch with other {', '.join(other)}; name another folder.")
+
+    def gather(self, count: int, compute: Compute) -> xr.Dataset:
+        """All members, those kept before and those computed now; as many as there are where that is interrupted."""
+        import xarray as xr
+
+        parts = []
+        for first in range(0, count, PART):
+            part = self._part(np.arange(first, min(first + PART, count)), compute)
+            parts.append(part)
+            if (part.status == str(Status.INTERRUPTED)).any():
+                break
+        return xr.concat(parts, "trajectory", combine_attrs="override")
+
+    def _part(self, members: NDArray[np.intp], compute: Compute) -> xr.Dataset:
+        import xarray as xr
+
+        file = self._folder / f"part-{members[0]:07d}.nc"
+        known = load_dataset(file) if file.exists() else None
+        if known is not None:
+            done = known.isel(trajectory=(known.status != str(Status.INTERRUPTED)).values)
+            members = np.setdiff1d(members, done.trajectory.values)
+            if not len(members):
+                return known
+        found = compute(members).assign_coords(trajectory=members)
+        if known is not None and done.sizes["trajectory"]:
+            found = xr.concat([done, found], "trajectory", combine_attrs="override").sortby("trajectory")
+        save_dataset(found, file)
+        return found
