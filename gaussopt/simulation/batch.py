@@ -82,7 +82,7 @@ def simulate_batch(
         If the batch as a whole makes no sense; what is wrong with one trajectory is in its status.
     """
     begin = perf_counter()
-    settings = {"stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol,
+    settings: dict[str, Any] = {"stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol,
                 "tolerance": tolerance, "stabilisation": stabilisation, "impact": impact,
                 "accumulation": accumulation}  # fmt: skip
     check_kinds(stabilisation, progress)
