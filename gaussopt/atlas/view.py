@@ -153,8 +153,8 @@ def draw(atlas: Mapped, name: str, onto: Any = plain_figure) -> list[Any]:
             panels = [replace(p, values=np.maximum(p.values, SMALLEST)) for p in panels]
         line = 1.0 if name == "contraction" else None
         axes = value_map(panels, *view.axes, _scale(panels, name), contour=line, onto=onto)
-    if callable(onto):
-        axes[0].figure.suptitle(MEANINGS[name][0], fontsize=10)
+    for legend in axes[0].figure.legends if callable(onto) else ():
+        legend.set_title(MEANINGS[name][0], {"size": 9})
     return axes
 
 

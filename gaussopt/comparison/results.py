@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from gaussopt.comparison import tables
+from gaussopt.comparison import pairs, tables
 from gaussopt.comparison.records import Answers, MotionRecord, Times
-from gaussopt.comparison.step_table import label_of
 from gaussopt.core.display import About, counted, listed, shown
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.files import read_regular, write_bytes
 from gaussopt.execution.store import HEAD
+from gaussopt.plotting.figures import one_or_all, pyplot_figure
 from gaussopt.storage.archives import gunzip
 from gaussopt.storage.checksums import checksum
 
@@ -53,21 +53,51 @@ class Results:
     store: Path | None = None
 
     def _about(self) -> About:
-        given = [a for a in self.answers if not a.refused]
-        sources = dict.fromkeys(a.source.label for a in given)
-        solvers = dict.fromkeys(a.solver for a in given)
-        confirmed, answered = sum(sum(a.confirmed) for a in given), sum(len(a.status) for a in given)
-        work = {(t.source.key, t.formulation, t.solver, t.start): 1e6 * t.work for t in self.times}
-        rows = [
-            (a.source.label, label_of(a.formulation, a.solver), a.start, f"{sum(a.confirmed)} of {len(a.status)}",
-             work.get((a.source.key, a.formulation, a.solver, a.start)))
-            for a in given
-        ]  # fmt: skip
-        head = ("steps of", "pair", "start", "confirmed", "median time / µs")
-        title = f"{listed(sources)}; solvers {listed(solvers)}"
+        found = pairs.rows(self.answers, self.times)
+        sources = listed(dict.fromkeys(r.source.partition(",")[0] for r in found))
+        title = f"{sources}; solvers {listed(dict.fromkeys(r.solver for r in found))}"
+        right, steps = sum(r.confirmed for r in found), sum(r.steps for r in found)
         broken = f", {counted(len(self.failures), 'failure')}" if self.failures else ""
-        more = (f"{confirmed} of {answered} answers confirmed, {counted(len(self.motions), 'motion')}{broken}",)
-        return About(title, more, rows, head)
+        more = (f"{right} of {steps} answers confirmed, {counted(len(self.motions), 'motion')}{broken}",)
+        return About(title, more, [r.cells for r in found], pairs.HEAD)
+
+    def plot(self, source: str | None = None, *, start: str | None = None, ax: Any = None) -> Any:
+        """Draw the time per step of each pair of formulation and solver, with its 5 and 95 % quantiles.
+
+        Points are hollow where the certificate does not confirm every answer. A solver has the same colour and marker
+        in all figures.
+
+        Parameters
+        ----------
+        source : label of the only one to be drawn, such as "four-bar, D-2s"; a panel for each if not given
+        start : "setup", "cold" or "warm"; if not given, of each pair the last of these, as it starts in a simulation
+        ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them where there are several panels
+
+        Raises UnknownName for a source or start that there is not, BadInput where nothing was timed or `ax` holds
+        another number of axes.
+        """
+        found = pairs.rows(self.answers, self.times)
+        return one_or_all(pairs.draw(found, source, start, pyplot_figure if ax is None else ax))
+
+    def table(self, name: str = "pairs", form: str = "markdown") -> str:
+        """A table as text: `form` is "markdown", "csv" or "latex".
+
+        `name` is "pairs" (who answers which steps, right answers and times) or one of those of `to_pandas`. Raises
+        UnknownName for others.
+        """
+        import pandas as pd
+
+        if name == "pairs":
+            cells = [row.cells for row in pairs.rows(self.answers, self.times)]
+            return pairs.text_of(pd.DataFrame(cells, columns=list(pairs.HEAD)), form)
+        known = self.to_pandas()
+        if name not in known:
+            raise UnknownName("table of results", name, ["pairs", *known])
+        return pairs.text_of(known[name], form)
 
     def to_mapping(self) -> dict[str, Any]:
         """Every record and what was asked, for JSON."""
