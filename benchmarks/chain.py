@@ -83,7 +83,7 @@ def rk4_step(links: int, closed: bool = False, solver: str = "sparse-kkt", steps
     body, q, v = chain(links, closed)
     marks: list[float] = []
     run = go.simulate(
-        body.system, "gauss", solver, dt=DT, t_end=count * DT, q0=q, v0=v, step_folder=None,
+        body.system, "gauss", solver, dt=DT, t_end=count * DT, q0=q, v0=v, step_folder=None, error_estimate=False,
         progress=lambda _: marks.append(perf_counter()),
     )  # fmt: skip
     status = str(run.status) if run.status is go.Status.SOLVED else f"{run.status}: {run.message}"

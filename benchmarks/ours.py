@@ -31,7 +31,7 @@ def prepare(
     def run() -> NDArray[np.float64]:
         motion = go.simulate(
             _problem(mechanism), dt=dt, t_end=steps * dt, stabilisation=stabilisation, engine=engine, record_every=each,
-            step_folder=None,
+            step_folder=None, error_estimate=False,
         )  # fmt: skip
         return _solved(motion).q[1:, column]
 
@@ -67,7 +67,7 @@ def prepare_adaptive(mechanism: Mechanism, tolerance: float) -> Run:
     def run() -> NDArray[np.float64]:
         motion = go.simulate(
             _problem(mechanism), stepper="dop853", dt=interval, t_end=mechanism.t_end, rtol=tolerance, atol=tolerance,
-            stabilisation="projection", engine="compiled", step_folder=None,
+            stabilisation="projection", engine="compiled", step_folder=None, error_estimate=False,
         )  # fmt: skip
         return _solved(motion).q[1:, column]
 
@@ -126,7 +126,7 @@ def interpreted_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable
     def steps(count: int) -> None:
         _solved(go.simulate(
             tables.system, q0=q, v0=v, dt=dt, t_end=count * dt, stepper=stepper, engine="interpreted",
-            record_every=count, step_folder=None,
+            record_every=count, step_folder=None, error_estimate=False,
         ))  # fmt: skip
 
     return steps

@@ -43,8 +43,9 @@ class ContactMotion:
         """From event to event with a tight adaptive integrator, (marks,)."""
         interval = self.t_end / marks
         motion = go.simulate(
-            self.problem, stepper="dop853", dt=interval, t_end=self.t_end, rtol=1e-12, atol=1e-12, step_folder=None
-        )
+            self.problem, stepper="dop853", dt=interval, t_end=self.t_end, rtol=1e-12, atol=1e-12, step_folder=None,
+            error_estimate=False,
+        )  # fmt: skip
         if motion.status is not go.Status.SOLVED:
             raise RuntimeError(f"The reference of {self.problem.label}: {motion.message}")
         at = [int(np.argmin(np.abs(motion.t - interval * (k + 1)))) for k in range(marks)]

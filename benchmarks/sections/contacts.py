@@ -62,7 +62,10 @@ def measure(budget: float) -> Section:
 
 def _ours(motion: ContactMotion, dt: float, engine: str) -> Callable[[], NDArray[np.float64]]:
     def run() -> NDArray[np.float64]:
-        found = go.simulate(motion.problem, stepper="rk4", dt=dt, t_end=motion.t_end, engine=engine, step_folder=None)
+        found = go.simulate(
+            motion.problem, stepper="rk4", dt=dt, t_end=motion.t_end, engine=engine, step_folder=None,
+            error_estimate=False,
+        )  # fmt: skip
         if found.status is not go.Status.SOLVED:
             raise RuntimeError(found.message)
         at = [int(np.argmin(np.abs(found.t - motion.t_end * (k + 1) / MARKS))) for k in range(MARKS)]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from measuring import Competitor, interleave
 from page import Goal, Section, Table, spread
 
-MOTION = "import gaussopt as go; go.simulate('crank-slider', engine='compiled', t_end=0.1)"
+MOTION = "import gaussopt as go; go.simulate('crank-slider', engine='compiled', t_end=0.1, error_estimate=False)"
 COMMANDS = {
     "python -c 'import gaussopt'": ("-c", "import gaussopt"),
     "gaussopt --help": ("-m", "gaussopt", "--help"),

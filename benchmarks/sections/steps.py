@@ -99,7 +99,9 @@ def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[LoopJob], fa
 
 
 def _simulated(problem: go.Problem, every: int) -> Callable[[], object]:
-    return lambda: go.simulate(problem, engine="compiled", dt=DT, t_end=COUNT * DT, record_every=every)
+    return lambda: go.simulate(
+        problem, engine="compiled", dt=DT, t_end=COUNT * DT, record_every=every, error_estimate=False
+    )
 
 
 def _by_numpy(problem: go.Problem, count: int) -> Callable[[], object]:

@@ -36,6 +36,9 @@ def run_command(
     accumulation: common.Accumulation = None,
     engine: common.Engine = None,
     record_every: common.RecordEvery = None,
+    error_estimate: Annotated[
+        bool, typer.Option(help="Estimate the error of the motion from the same motion by other steps.")
+    ] = True,
     set_: common.Set = None,
     from_: Annotated[
         Path | None,
@@ -63,7 +66,7 @@ def run_command(
             entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
             tolerance=tolerance, stabilisation=stabilisation, impact=impact, accumulation=accumulation,
             solver_options=options, progress=progress, engine=engine, record_every=record_every,
-            step_folder="." if save is None else save.parent, keep_interrupted=True, start=start,
+            step_folder="." if save is None else save.parent, keep_interrupted=True, start=start, error_estimate=error_estimate,
         )  # fmt: skip
     if start is not None:
         trajectory = concatenate([start, trajectory])
@@ -109,16 +112,24 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
         compiled = ", compiled" if data["engine"] == "compiled" else ""
         width = max(len(c) for c in traj.coordinates)
         rows = zip(traj.coordinates, data["q"], data["v"], data["a"], strict=True)
+        errors = [f"  {x:12.2g}" if math.isfinite(x) else "" for x in traj.error_estimate]
         lines += [
             f"{data['steps']} steps to t = {data['t']:.9g} s{compiled}",
-            f"{'':{width}}  {'q':>20}  {'v':>20}  {'a':>20}",
-            *(f"{name:{width}}  {q:20.12g}  {v:20.12g}  {a:20.12g}" for name, q, v, a in rows),
+            f"{'':{width}}  {'q':>20}  {'v':>20}  {'a':>20}{'  error of q *' if any(errors) else ''}",
+            *(
+                f"{name:{width}}  {q:20.12g}  {v:20.12g}  {a:20.12g}{error}"
+                for (name, q, v, a), error in zip(rows, errors, strict=True)
+            ),
         ]
+        if any(errors):
+            lines.append(f"* the largest one on the way, estimated from {' and '.join(data['compared_with'])}")
     lines += [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
     lines += [f"warning: {warning}" for warning in traj.warnings]
     if traj.status is Status.SOLVED:
-        worst = f"relative error at most {traj.worst.relative_error:.2g} over {_certified(traj)}"
-        lines.append(f"accelerations certified: {worst}; the error of the time steps is not part of it")
+        lines.append(
+            f"accelerations certified: relative error at most {traj.worst.relative_error:.2g} over {_certified(traj)}"
+            "; this says nothing about the error of the time steps"
+        )
     if not data["forces_unique"]:
         which = named_forces(data["open_forces"])
         some = f"{int((~traj.forces_unique).sum())} of {len(traj.t)} recorded instants{which and f': {which}'}"

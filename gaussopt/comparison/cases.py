@@ -191,7 +191,7 @@ def motion_case(
     own_step = {"dt": entry.dt if dt is None and not adaptive else dt}
     traj = simulate(
         entry, formulation, name, solver_options=options, stepper=method, t_end=t_end, tolerance=tolerance,
-        step_folder=None, **{**own_step, **settings_of_it},  # type: ignore[arg-type]
+        step_folder=None, error_estimate=False, **{**own_step, **settings_of_it},  # type: ignore[arg-type]
     )  # fmt: skip
     if traj.meta.get("machine_failure"):
         raise MachineFailure(traj.message)

@@ -92,7 +92,7 @@ def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object) 
     entry = find_problem(name, **dict(settings))
     motion = simulate(
         entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
-        step_folder=None,
+        step_folder=None, error_estimate=False,
     )  # fmt: skip
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")

@@ -38,7 +38,7 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
     def _landings(self, t: float) -> Vector:
         dt, end = self.control.dt, self.control.t_end
         if dt is None:
-            return np.array([end])
+            return np.array([*self.control.instants, end])
         grid = t + dt * np.arange(1, math.floor((end - t) / dt + 2))
         return np.append(grid[grid <= end - 1e-9 * dt], end)
 

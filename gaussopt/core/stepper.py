@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -85,6 +86,7 @@ class Control:
     origin : the instant whose multiples of dt are landed on; the start if not given
     every_step : whether an adaptive method with a recording interval also returns at its own steps
     first_step : first trial step of an adaptive method
+    instants : of an adaptive method without a recording interval, instants that it lands on
     """
 
     t_end: float
@@ -94,9 +96,12 @@ class Control:
     origin: float | None = None
     every_step: bool = False
     first_step: float | None = None
+    instants: tuple[float, ...] = ()
 
     def grid_index(self, t: float) -> int:
-        """The number of the first multiple of dt after t, counted from the origin."""
+        """The number of the first multiple of dt after t, counted from the origin, or of the first landing, from 1."""
+        if self.instants:
+            return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
             return 1
         return math.floor((t - self.origin) / self.dt + 1e-9) + 1
@@ -104,8 +109,11 @@ class Control:
     def instant(self, number: int) -> float:
         """The multiple of dt of this number from the origin, or the end where no more than a sliver would be left.
 
-        Multiples of dt, not a running sum, so that rounding does not add up.
+        Multiples of dt, not a running sum, so that rounding does not add up. The landing of this number where there
+        are such.
         """
+        if self.instants:
+            return self.instants[number - 1] if number <= len(self.instants) else self.t_end
         assert self.dt is not None
         assert self.origin is not None
         t = self.origin + number * self.dt

@@ -87,6 +87,10 @@ class Trajectory(ShownMotion):
         contacts of one body that stick, only their resultant has a meaning; the message names them.
     events : tuple of dict
         What happened when: {"t", "kind", ...}.
+    error_estimate : (n,)
+        Estimated error of each coordinate, the largest one over the motion, in the unit of the coordinate: the time
+        steps' part, which no certificate of accelerations sees. `meta["compared_with"]` names the motions from whose
+        differences it comes. NaN where it was not asked for or the motion did not reach its end.
     status, message
         How the run ended. A run that stops early keeps what it has.
     warnings : tuple of str
@@ -133,6 +137,7 @@ class Trajectory(ShownMotion):
     events: tuple[dict[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
     restart: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    error_estimate: Vector = field(default_factory=lambda: np.zeros(0))
 
     @property
     def _known(self) -> dict[str, tuple[str, ...]]:
@@ -144,7 +149,11 @@ class Trajectory(ShownMotion):
         """As an xarray Dataset with dimensions time, coordinate and row, described by the CF conventions."""
         import xarray as xr
 
-        variables = {name: (("time", *dimensions), getattr(self, name)) for name, dimensions in self._known.items()}
+        variables: dict[str, Any] = {
+            name: (("time", *dimensions), getattr(self, name)) for name, dimensions in self._known.items()
+        }
+        if len(self.error_estimate):
+            variables["error_estimate"] = ("coordinate", self.error_estimate)
         coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
         if self.contacts:
             coords["contact"] = list(self.contacts)
@@ -219,7 +228,9 @@ class Trajectory(ShownMotion):
             "lam_N": final(self.lam_N), "lam_T": None if last < 0 else _plane(self.lam_T[-1]),
             "contacts": list(self.contacts), "g_N": final(self.gap), "v_T": None if last < 0 else _plane(self.slip[-1]),
             "coordinates": list(self.coordinates), "steps": self.meta["steps"], "events": list(self.events),
-            "certificate": self.worst.to_mapping(), "drift": drift, "energy": energy, "timing": timing,
+            "certificate": self.worst.to_mapping(), "error_estimate": self.error_estimate,
+            "compared_with": self.meta.get("compared_with", []), "drift": drift,
+            "energy": energy, "timing": timing,
             "parameters": self.meta["parameters"], "settings": {
                 k: self.meta[k] for k in ("dt", "t_end", "rtol", "atol", "tolerance", "stabilisation", "solver_options")
             },
@@ -252,7 +263,11 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
     found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
     k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)
-    sizes = {"coordinate": found["q"].shape[-1], "row": found["lam"].shape[-1], "contact": k, "tangent": d}
+    n = found["q"].shape[-1]
+    found["error_estimate"] = found.get("error_estimate", np.full(n, np.nan)).astype(np.float64)
+    if found["error_estimate"].shape != (n,):
+        raise ValueError(f"error_estimate is of shape {found['error_estimate'].shape}, expected ({n},)")
+    sizes = {"coordinate": n, "row": found["lam"].shape[-1], "contact": k, "tangent": d}
     optional = {"forces_unique", *(() if "lam_T" in found else CONTACT_COLUMNS)}
     for name, dimensions in {"t": (), **COLUMNS, **CONTACT_COLUMNS}.items():
         shape = len(found["t"]), *(sizes[x] for x in dimensions)

@@ -63,7 +63,7 @@ TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
     """Simulate a problem; a step that is not accepted is not saved."""
     entry = problem(name, **settings)
-    return simulate(entry, formulation, solver, step_folder=None, **options)
+    return simulate(entry, formulation, solver, step_folder=None, error_estimate=False, **options)
 
 
 def motion_case(

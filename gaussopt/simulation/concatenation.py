@@ -29,7 +29,8 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
     -------
     Trajectory
         Instants and events of all; status, failed step and settings of the last one; warnings of all; the worst
-        certificates of all; times and counts added up, also those of the steps that two parts share.
+        certificates of all; times and counts added up, also those of the steps that two parts share. Estimated errors
+        are added up, too: how the error of a part grows in the next one is not known.
 
     Raises
     ------
@@ -74,6 +75,7 @@ def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
     }
     return replace(
         last, **arrays, events=(*first.events[:events], *last.events), warnings=warnings,
+        error_estimate=first.error_estimate + last.error_estimate,
         worst=WorstCertificate(**worst, evaluations=first.worst.evaluations + last.worst.evaluations),
         timing=_sum(first.timing, last.timing, {**first.timing, **last.timing}), restart=restart,
         meta=_meta(first.meta, last.meta) | {"open_forces": open_forces},

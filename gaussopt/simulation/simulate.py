@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, GaussoptError, MotionStopped, NotAccepted, StickInSpace
 from gaussopt.core.event import Event
 from gaussopt.core.files import write_text
@@ -24,8 +25,9 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
-from gaussopt.integration.loops import MotionLoop
+from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.restart import Mark
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
@@ -33,6 +35,14 @@ from gaussopt.linalg.redundancy import named_forces
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.continuation import CONTINUABLE, restart_of
 from gaussopt.simulation.engine import choose_engine
+from gaussopt.simulation.error_estimate import (
+    MotionError,
+    drift_sentence,
+    error_sentence,
+    estimated,
+    of_motion,
+    unknown,
+)
 from gaussopt.simulation.settings import RunSettings
 
 DIVERGED = 1e15
@@ -49,7 +59,7 @@ def simulate(
     solver_options: Mapping[str, Any] | None = None, impact: str | None = None, accumulation: str | None = None,
     events: Sequence[Event] = (), step_folder: str | Path | None = ".", keep_interrupted: bool = False,
     progress: Callable[[float], None] | None = None, engine: str | None = None, record_every: int | None = None,
-    start: Trajectory | str | os.PathLike[str] | None = None,
+    start: Trajectory | str | os.PathLike[str] | None = None, error_estimate: bool = True,
 ) -> Trajectory:  # fmt: skip
     """Integrate a problem, certifying every step.
 
@@ -87,6 +97,8 @@ def simulate(
         is refused. With a method of constant step it is bit for bit the motion that never ended, by the same engine,
         from the last step on, which the end may have shortened. An adaptive method chooses its steps anew; so do
         solvers start anew that iterate from their previous answer. `concatenate` joins the parts.
+    error_estimate : whether `Trajectory.error_estimate` is computed, from the same motion by steps twice as long (half
+        of its cost) and, where they differ by more than 1 % of an amplitude, half as long (twice its cost)
 
     Returns
     -------
@@ -99,8 +111,7 @@ def simulate(
         If the run cannot begin.
     """
     settings, begin = RunSettings.of(problem, formulation, solver, dict(locals())), perf_counter()
-    loop = choose_engine(settings, progress)
-    return _trajectory(settings, loop, _integrate(settings, loop, keep_interrupted, begin), step_folder)
+    return _trajectory(settings, *_computed(settings, progress, keep_interrupted, error_estimate, begin), step_folder)
 
 
 @dataclass(frozen=True)
@@ -112,13 +123,41 @@ class _End:
     seconds: float
     failed: StepData | None = None
     machine: bool = False
+    error: MotionError | None = None
 
 
-def _integrate(settings: RunSettings, loop: MotionLoop, keep_interrupted: bool, begin: float) -> _End:
-    """Integrate from the start to the end, or to what stops the motion; `begin` is when its settings were checked."""
-    continued, motion = settings.continued, loop.motion
+def _computed(
+    settings: RunSettings, progress: Progress | None, keep_interrupted: bool, error_estimate: bool, begin: float
+) -> tuple[MotionLoop, dict[str, Any], _End]:
+    """The motion, what is recorded of it, and how it ended, with the estimate of its error if it got to its end.
+
+    `begin` is when its settings were checked.
+    """
+    loop = choose_engine(settings, of_motion(progress) if error_estimate else progress)
+    continued = settings.continued
     start = settings.consistent_start() if continued is None else continued.mark
-    motion.timing["prepare"] = perf_counter() - begin - motion.seconds
+    loop.motion.timing["prepare"] = perf_counter() - begin - loop.motion.seconds
+    end = _integrate(loop, start, keep_interrupted, begin)
+    columns = loop.recorder.arrays(len(settings.start.q))
+    if error_estimate and end.status is Status.SOLVED:
+        begin = perf_counter()
+        state = (start.t, start.q, start.v) if isinstance(start, Mark) else start
+        try:
+            error = estimated(settings, state, loop, columns, progress)
+        except KeyboardInterrupt:
+            if not keep_interrupted:
+                raise
+            error = unknown(settings)
+        loop.motion.timing["error_estimate"] = seconds = perf_counter() - begin
+        end = replace(end, seconds=end.seconds + seconds, error=error)
+    return loop, columns, end
+
+
+def _integrate(
+    loop: MotionLoop, start: tuple[float, Vector, Vector] | Mark, keep_interrupted: bool, begin: float
+) -> _End:
+    """Integrate from the start to the end, or to what stops the motion."""
+    motion = loop.motion
     failed: StepData | None = None
     machine = False
     try:
@@ -172,11 +211,12 @@ def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
     return status, f"Stopped after t = {t:.9g}: {reason}"
 
 
-def _trajectory(settings: RunSettings, loop: MotionLoop, end: _End, step_folder: str | Path | None) -> Trajectory:
+def _trajectory(
+    settings: RunSettings, loop: MotionLoop, columns: dict[str, Any], end: _End, step_folder: str | Path | None
+) -> Trajectory:
     """The trajectory of a motion with what there is to say of it."""
     motion, start = loop.motion, settings.start
-    columns = loop.recorder.arrays(len(start.q))
-    message = end.message
+    message, error = end.message, end.error
     if end.status is Status.BAD_INPUT and len(columns["t"]) and "diverged" not in message:
         size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
         message += f" The motion diverged: an entry of its last state is {size:.3g}." if size > DIVERGED else ""
@@ -185,7 +225,10 @@ def _trajectory(settings: RunSettings, loop: MotionLoop, end: _End, step_folder:
     if not settings.with_contacts:
         own = loop.steps - (0 if settings.continued is None else settings.continued.mark.steps)
         abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], own)
-    found = (*motion.warnings, motion.singular.sentence(), abrupt)
+    inexact = None if error is None else error_sentence(settings, columns, error)
+    if inexact is None and end.status is Status.SOLVED:
+        inexact = drift_sentence(settings, columns)
+    found = (*motion.warnings, motion.singular.sentence(), abrupt, _loose(motion.worst, end.status), inexact)
     warnings = tuple(sentence for sentence in found if sentence is not None)
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):
@@ -198,8 +241,22 @@ def _trajectory(settings: RunSettings, loop: MotionLoop, end: _End, step_folder:
         **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
         events=tuple(event.to_mapping() for event in loop.events), restart=restart,
-        meta={**_about(settings, loop, many), **({"machine_failure": True} if end.machine else {})},
+        error_estimate=np.full(len(start.q), math.nan) if error is None else error.largest,
+        meta={
+            **_about(settings, loop, many), **({"machine_failure": True} if end.machine else {}),
+            "compared_with": list(error.compared) if error is not None else [],
+        },
     )  # fmt: skip
+
+
+def _loose(worst: Mapping[str, float], status: Status) -> str | None:
+    """What is said of a motion whose accelerations are less exact than the default tolerance allows."""
+    if status is not Status.SOLVED or worst["relative_error"] <= DEFAULT_TOLERANCE:
+        return None
+    return (
+        f"Accelerations are inexact: their relative error is up to {worst['relative_error']:.2g}, which the tolerance "
+        "allows and the estimated error of the motion does not see."
+    )
 
 
 def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:

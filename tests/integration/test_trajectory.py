@@ -13,6 +13,7 @@ import gaussopt as go
 ARRAYS = [
     "t", "q", "v", "a", "lam", "error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic",
     "potential", "power", "lam_N", "lam_T", "gap", "slip", "mode", "forces_unique",
+    "error_estimate",
 ]  # fmt: skip
 
 

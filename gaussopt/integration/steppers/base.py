@@ -93,7 +93,7 @@ class ScipyIntegration(Integration):
     def _begin(self, t: float, y: Vector, first: float | None) -> None:
         c = self._control
         bound = c.t_end
-        if c.dt is not None:
+        if c.dt is not None or c.instants:
             self._count += 1
             bound = c.instant(self._count)
         if first is not None:

@@ -1,0 +1,124 @@
+"""The estimated error of a motion against references, and what is said of motions that are inexact."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.core import registry
+from gaussopt.modelling.reference import Reference
+from gaussopt.simulation.error_estimate import BOUND, amplitudes
+
+ROUNDING = 1e-10
+"""Errors relative to the amplitude below which rounding may hide what the steps do."""
+
+PAPERS = [
+    (name, reference)
+    for name in ("crank-slider", "four-bar", "knife-edge-body", "sliding-rod", "two-bar")
+    for reference in go.problem(name).references
+    if reference.name != "crank-A-20s"  # chaotic enough to diverge at 0.01 s
+]
+
+
+def _off(motion: go.Trajectory, exact: Any) -> np.ndarray:
+    """Largest error of each coordinate at instants that both have."""
+    pairs = [(i, k) for k, t in enumerate(exact.t) for i in np.flatnonzero(np.abs(motion.t - t) < 1e-9)[-1:]]
+    mine, its = (list(x) for x in zip(*pairs, strict=True))
+    return np.abs(motion.q[mine] - exact.q[its]).max(axis=0)
+
+
+def _amplitudes(problem: go.Problem, motion: go.Trajectory) -> np.ndarray:
+    mass = problem.system.evaluate(0.0, problem.q0, problem.v0).M.diagonal()
+    return amplitudes({"q": motion.q}, mass)
+
+
+@pytest.mark.parametrize("dt", [1e-2, 1e-3])
+@pytest.mark.parametrize(("name", "reference"), PAPERS, ids=[r.name for _, r in PAPERS])
+def test_the_estimate_is_within_a_factor_of_three_of_the_error(name: str, reference: Reference, dt: float) -> None:
+    problem, exact = go.problem(name, **reference.settings), reference.load()
+    run = partial(go.simulate, problem, t_end=exact.t[-1], step_folder=None, engine="compiled")
+    motion = run(dt=dt)
+    if reference.events:
+        # The instants of these references are others than those of the steps, but for start and end.
+        fine = run(dt=dt / 10, error_estimate=False)
+        np.testing.assert_allclose(fine.q[-1], exact.q[-1], atol=1e-10)
+        exact = fine
+    error, size = _off(motion, exact), _amplitudes(problem, motion)
+    assert motion.status is go.Status.SOLVED
+    seen = error > ROUNDING * size
+    assert (motion.error_estimate[seen] < 3 * error[seen]).all()
+    assert (motion.error_estimate[seen] > error[seen] / 3).all()
+    assert (motion.error_estimate[~seen] < 10 * ROUNDING * size[~seen]).all()
+    assert bool(motion.warnings) == bool((error > BOUND * size).any())
+
+
+@pytest.mark.parametrize("name", registry.names("problem"))
+def test_no_motion_that_is_off_is_called_solved_without_a_warning(name: str) -> None:
+    problem = go.problem(name)
+    run = partial(go.simulate, problem, accumulation="close", step_folder=None)
+    exact = run(dt=2.5e-3, engine="compiled", error_estimate=False)
+    for dt, stepper in ((2e-2, "rk4"), (1e-1, "rk4"), (2e-2, "semi-implicit")):
+        motion = run(dt=dt, stepper=stepper)
+        if motion.status is go.Status.SOLVED:
+            error, size = _off(motion, exact), _amplitudes(problem, exact)
+            off = bool((error > BOUND * size).any())
+            assert any("inexact" in warning for warning in motion.warnings) or not off, (dt, stepper, error)
+            # Nor does a motion that is far better carry one.
+            assert off or not motion.warnings or (error > BOUND / 3 * size).any(), (dt, stepper, motion.warnings)
+
+
+@pytest.mark.parametrize("stepper", ["rk45", "dop853"])
+def test_the_estimate_of_adaptive_motions_is_no_smaller_than_the_error(stepper: str) -> None:
+    reference = go.problem("crank-slider").references[0]
+    exact, run = reference.load(), partial(go.simulate, "crank-slider", t_end=2.0, stepper=stepper)
+    for tolerance in (1e-4, 1e-7):
+        for dt in (0.02, None):
+            motion = run(dt=dt, rtol=tolerance, atol=tolerance)
+            error = _off(motion, exact)
+            assert (motion.error_estimate > error / 1.5).all()
+            assert dt is None or (motion.error_estimate < 200 * error).all()
+
+
+def test_drift_is_told_with_the_remedy_where_no_error_is_estimated() -> None:
+    motion = go.simulate("crank-slider", dt=1e-2, error_estimate=False)
+    assert np.isnan(motion.error_estimate).all()
+    assert "leaves its constraints" in motion.warnings[0]
+    assert "projection" in motion.warnings[0]
+    assert not go.simulate("crank-slider", dt=1e-2, error_estimate=False, stabilise="projection").warnings
+
+
+def test_an_inexact_formula_that_the_tolerance_lets_pass_is_told() -> None:
+    motion = go.simulate("crank-slider", "least-squares-as-printed", tolerance=np.inf, t_end=0.01)
+    assert motion.status is go.Status.SOLVED
+    assert "Accelerations are inexact" in motion.warnings[0]
+
+
+def test_a_motion_whose_other_steps_fail_is_of_unknown_error() -> None:
+    """Steps of 0.1 s are stable, those of 0.2 s are not, and the force is not defined at the stages of 0.05 s."""
+
+    def force(t: float, q: Any, v: Any) -> Any:
+        if abs(q[0]) > 10 or abs(t / 0.05 - round(t / 0.05)) > 1e-6:
+            raise ValueError("undefined")
+        return -400.0 * q
+
+    system = go.System(mass=[[1.0]], force=force)
+    motion = go.simulate(system, q0=[1.0], v0=[0.0], dt=0.1, t_end=2.0, step_folder=None)
+    assert motion.status is go.Status.SOLVED
+    assert np.isnan(motion.error_estimate).all()
+    assert "unknown: the same motion with steps of 0.2 s and with steps of 0.05 s" in motion.warnings[-1]
+
+
+def test_an_interrupted_estimate_leaves_the_motion() -> None:
+    def interrupt(done: float) -> None:
+        if done > 0.8:
+            raise KeyboardInterrupt
+
+    run = partial(go.simulate, "knife-edge-body", dt=0.1, t_end=1.0, progress=interrupt)
+    motion = run(keep_interrupted=True)
+    assert motion.t[-1] == 1.0
+    assert np.isnan(motion.error_estimate).all()
+    assert "interrupted" in motion.warnings[-1]
+    with pytest.raises(KeyboardInterrupt):
+        run()
