@@ -90,6 +90,9 @@ AbsoluteTolerance = Annotated[float | None, typer.Option("--atol", help="Of an a
 Engine = Annotated[
     str | None, typer.Option("--engine", help="interpreted, compiled (generated code), or auto if not given.")
 ]
+ErrorEstimate = Annotated[
+    bool, typer.Option(help="Estimate the error of the motion from the same motion by other steps.")
+]
 RecordEvery = Annotated[
     int | None, typer.Option("--record-every", help="Steps between two recorded states; 1 if not given.")
 ]

@@ -36,9 +36,7 @@ def run_command(
     accumulation: common.Accumulation = None,
     engine: common.Engine = None,
     record_every: common.RecordEvery = None,
-    error_estimate: Annotated[
-        bool, typer.Option(help="Estimate the error of the motion from the same motion by other steps.")
-    ] = True,
+    error_estimate: common.ErrorEstimate = True,
     set_: common.Set = None,
     from_: Annotated[
         Path | None,
@@ -66,7 +64,7 @@ def run_command(
             entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
             tolerance=tolerance, stabilisation=stabilisation, impact=impact, accumulation=accumulation,
             solver_options=options, progress=progress, engine=engine, record_every=record_every,
-            step_folder="." if save is None else save.parent, keep_interrupted=True, start=start, error_estimate=error_estimate,
+            error_estimate=error_estimate, start=start, keep_interrupted=True, step_folder=save.parent if save else ".",
         )  # fmt: skip
     if start is not None:
         trajectory = concatenate([start, trajectory])

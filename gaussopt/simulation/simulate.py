@@ -97,8 +97,7 @@ def simulate(
         is refused. With a method of constant step it is bit for bit the motion that never ended, by the same engine,
         from the last step on, which the end may have shortened. An adaptive method chooses its steps anew; so do
         solvers start anew that iterate from their previous answer. `concatenate` joins the parts.
-    error_estimate : whether `Trajectory.error_estimate` is computed, from the same motion by steps twice as long (half
-        of its cost) and, where they differ by more than 1 % of an amplitude, half as long (twice its cost)
+    error_estimate : whether to estimate the error by the same motion in longer (and, if in doubt, shorter) steps
 
     Returns
     -------
