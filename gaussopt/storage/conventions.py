@@ -22,6 +22,7 @@ WORDS: dict[str, tuple[str, str | None]] = {
     "time": ("time", "s"), "t": ("time", "s"), "q": ("coordinates", None), "v": ("velocities", None),
     "a": ("accelerations", None), "lam": ("forces of the equality constraints, M a + h = Q + J^T lam", None),
     "error_bound": ("certified distance of the acceleration to the true one, in the mass norm, kg^(1/2) m s-2", None),
+    "error_estimate": ("largest estimated errors of the coordinates over the motion", None),
     "relative_error": ("error_bound divided by 1 + ||a||_M", "1"),
     "position_drift": ("largest constraint residual at position level", None),
     "velocity_drift": ("largest constraint residual at velocity level", None), "kinetic": ("kinetic energy", "J"),
@@ -38,7 +39,7 @@ WORDS: dict[str, tuple[str, str | None]] = {
 }  # fmt: skip
 """Names in words and units of the variables of motions and batches; None where there is no one unit."""
 
-RATES = {"q": "", "v": " s-1", "a": " s-2"}
+RATES = {"q": "", "error_estimate": "", "v": " s-1", "a": " s-2"}
 
 
 def describe(data: xr.Dataset, title: str, units: list[str] | None = None) -> xr.Dataset:
