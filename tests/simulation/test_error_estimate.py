@@ -86,7 +86,7 @@ def test_drift_is_told_with_the_remedy_where_no_error_is_estimated() -> None:
     assert np.isnan(motion.error_estimate).all()
     assert "leaves its constraints" in motion.warnings[0]
     assert "projection" in motion.warnings[0]
-    assert not go.simulate("crank-slider", dt=1e-2, error_estimate=False, stabilise="projection").warnings
+    assert not go.simulate("crank-slider", dt=1e-2, error_estimate=False, stabilisation="projection").warnings
 
 
 def test_an_inexact_formula_that_the_tolerance_lets_pass_is_told() -> None:
