@@ -28,6 +28,16 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         If the step has contacts.
     BadInput
         If M is asymmetric or indefinite.
+
+    Examples
+    --------
+    A mass of 2 kg falls by 9.81 m/s^2; who says 9 is 0.81 * sqrt(2) off in the metric of the masses.
+
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> step = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62]})
+    >>> round(float(go.certify(step, np.array([-9.0])).error_bound), 4)
+    1.1455
     """
     if step.k:
         raise NotAccepted(f"The step has {step.k} contacts; the certificate covers steps without contacts.")

@@ -102,6 +102,14 @@ def rank_report(step: StepData) -> RankReport:
     """Ranks of a step and dependencies of its rows.
 
     Raises NotAccepted if the step is sparse: ranks are read off dense singular values.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> rows = {"J": [[1.0, 0.0], [2.0, 0.0]], "gamma": [0.0, 0.0]}
+    >>> report = go.rank_report(go.StepData.from_mapping({"M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, 0.0], **rows}))
+    >>> len(report.dependencies)
+    1
     """
     if step.sparse:
         raise NotAccepted(f"Ranks need dense matrices, and this step of {step.n} coordinates is sparse.")

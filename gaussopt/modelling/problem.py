@@ -330,6 +330,12 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     Raises
     ------
     UnknownName, BadInput
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> go.problem("crank-slider", tau=0.0).parameter_values["tau"]
+    0.0
     """
     if name == "":
         name = settings.pop("name", "")  # by keyword; beside a name it is a setting like others

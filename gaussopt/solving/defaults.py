@@ -24,6 +24,14 @@ def formulate(step: StepData, formulation: str) -> Program:
     Raises
     ------
     UnknownName, NotAccepted
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> step = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62]})
+    >>> program = go.formulate(step, "gauss")
+    >>> program.P, program.q
+    (array([[2.]]), array([19.62]))
     """
     entry = find(formulation)
     step = entry.prepare(step.select(entry.contacts(step)))

@@ -45,6 +45,15 @@ def solve_step(
     UnknownName, NotAccepted, MissingBackend
     BadInput
         Also where a contact penetrates or is about to impact, with gap and rate.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> problem = go.problem("crank-slider")
+    >>> step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    >>> answer = go.solve_step(step, "gauss", "kkt")
+    >>> print(answer.status, answer.a[2].round(4))
+    solved -156.5795
     """
     if not isinstance(step, StepData):
         raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
