@@ -278,7 +278,7 @@ def test_a_progress_that_raises_keeps_the_motion(tmp_path: Path) -> None:
         if fraction > 0.45:
             raise ValueError("enough")
 
-    motion = go.simulate(system_of(SMOOTH), progress=progress, **SETTINGS)
+    motion = go.simulate(system_of(SMOOTH), progress=progress, error_estimate=False, **SETTINGS)
     assert motion.status is Status.CRASHED
     assert "ValueError: enough" in motion.message
     check_kept(motion, tmp_path)
