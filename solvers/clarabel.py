@@ -33,7 +33,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class ClarabelOptions(Options):
-    """Clarabel's own names; `time_limit` in seconds."""
+    """The names are those of Clarabel's own settings; `time_limit` in seconds."""
 
     tol_gap_abs: float = 1e-14
     tol_gap_rel: float = 1e-14

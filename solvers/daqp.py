@@ -65,7 +65,7 @@ _SINGULAR = 1e-10
 
 @dataclass(frozen=True)
 class DAQPOptions(Options):
-    """DAQP's own names, and `scaling`; `time_limit` in seconds, 0 for none.
+    """The names are those of DAQP's own settings, and `scaling`; `time_limit` in seconds, 0 for none.
 
     `primal_tol` is measured in the mass norm (of scaled coordinates). A negative `eps_prox` regularises a singular
     P only, a positive one always.

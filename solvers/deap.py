@@ -42,11 +42,12 @@ CROWDING = 2.0
 
 @dataclass(frozen=True)
 class DEAPOptions(EvolutionOptions):
-    """Options of `EvolutionOptions`, and those of the operators.
+    """Options of every evolution, and those of the operators.
 
-    `crossover`: line, blend or simulated-binary, of a share `crossover_rate` of the pairs; `mutation`: gaussian or
-    difference, of a share `mutation_rate` of the individuals; `shrink`: factor by which the width of Gaussian mutation
-    falls over the run; `selection`: tournament of `tournament` individuals, or truncation to the better half.
+    `population`: individuals; `crossover`: line, blend or simulated-binary, of a share `crossover_rate` of the pairs;
+    `mutation`: gaussian or difference, of a share `mutation_rate` of the individuals; `shrink`: factor by which the
+    width of Gaussian mutation falls over the run; `selection`: tournament of `tournament` individuals, or truncation to
+    the better half.
     """
 
     population: int = 40

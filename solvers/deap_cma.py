@@ -31,7 +31,7 @@ from gaussopt.solvers._search import Search
 
 @dataclass(frozen=True)
 class CMAOptions(EvolutionOptions):
-    """Options of `EvolutionOptions`, and `population`, individuals a generation; 0: 4 + 3 ln d, at least 6."""
+    """Options of every evolution; `population`: individuals of a generation, 0 for 4 + 3 ln d, at least 6."""
 
     population: int = 0
     generations: int = 500

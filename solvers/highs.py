@@ -24,7 +24,7 @@ from gaussopt.solvers._qpsolvers import Stateless
 
 @dataclass(frozen=True)
 class HiGHSOptions(Options):
-    """HiGHS's own names; `time_limit` in seconds."""
+    """The names are those of HiGHS's own settings; `time_limit` in seconds."""
 
     primal_feasibility_tolerance: float = 1e-10
     dual_feasibility_tolerance: float = 1e-10

@@ -62,9 +62,9 @@ SINGULAR = "a pivot was so small that the basis became singular, from every cove
 class LemkeOptions(Options):
     """Limits.
 
-    `max_iter` pivots; `pivot_tolerance` below which an entry of the scaled column is no pivot; `attempts` with other
-    covering vectors after a secondary ray; `fallback`: the largest problem of which all complementary bases are
-    visited where every path ends on a ray, 0 for none.
+    `max_iter`: pivots; `pivot_tolerance`: below it an entry of the scaled column is no pivot; `attempts`: with other
+    covering vectors, after a path that ends on a ray; `fallback`: the largest problem of which all complementary bases
+    are visited where every path ends on a ray, 0 for none.
     """
 
     max_iter: int = 10_000

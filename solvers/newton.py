@@ -33,7 +33,11 @@ from gaussopt.solvers.lemke import lemke
 
 @dataclass(frozen=True)
 class NewtonOptions(Options):
-    """`tolerance` on the largest entry of Phi, in scaled variables; `fallback`: Lemke's method behind it for LCPs."""
+    """Where it ends, and what it solves.
+
+    `tolerance`: largest entry of the complementarity function, in scaled variables, at which it ends; `function`: that
+    function, fischer-burmeister or min; `fallback`: whether Lemke's method follows on an LCP where it does not end.
+    """
 
     tolerance: float = 1e-12
     max_iter: int = 200

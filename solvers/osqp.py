@@ -78,7 +78,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class OSQPOptions(Options):
-    """OSQP's own names; `time_limit` in seconds, 0 for none."""
+    """The names are those of OSQP's own settings; `time_limit` in seconds, 0 for none."""
 
     eps_abs: float = 1e-9
     eps_rel: float = 1e-9

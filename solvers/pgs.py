@@ -31,7 +31,7 @@ DIVERGED = 1e15
 
 @dataclass(frozen=True)
 class PGSOptions(Options):
-    """`omega` relaxation; `max_iter` sweeps; `tolerance` on min(z, w), scaled to unit diagonal and unit data."""
+    """`omega`: relaxation; `max_iter`: sweeps; `tolerance`: on min(z, w), scaled to unit diagonal and unit data."""
 
     omega: float = 1.0
     max_iter: int = 10_000

@@ -35,7 +35,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class PIQPOptions(Options):
-    """PIQP's own names."""
+    """The names are those of PIQP's own settings."""
 
     eps_abs: float = 1e-10
     eps_rel: float = 1e-13

@@ -36,7 +36,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class ProxQPOptions(Options):
-    """ProxQP's own names."""
+    """The names are those of ProxQP's own settings."""
 
     eps_abs: float = 1e-10
     eps_rel: float = 1e-12

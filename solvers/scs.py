@@ -28,7 +28,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class SCSOptions(Options):
-    """SCS's own names; `time_limit_secs` 0 for none."""
+    """The names are those of SCS's own settings; `time_limit_secs` in seconds, 0 for none."""
 
     eps_abs: float = 1e-11
     eps_rel: float = 1e-11

@@ -20,7 +20,9 @@ def animate_command(
     problem: Annotated[
         str,
         typer.Argument(
-            metavar="PROBLEM|FILE.py", help="A name from `gaussopt list problems`, or a file with a sketch in it."
+            metavar="PROBLEM|FILE.py",
+            help="A name from `gaussopt list problems`, or a file with a sketch in it.",
+            autocompletion=common.completion("problem", files=(".py",)),
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html|mp4", help="Where to write the animation.")],

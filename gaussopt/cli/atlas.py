@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, Set, plain, progress_bar, settings_of, show
+from gaussopt.cli.common import Json, Set, completion, plain, progress_bar, settings_of, show
 
 if TYPE_CHECKING:
     from gaussopt.atlas.scan import Atlas
@@ -26,7 +26,11 @@ def atlas_command(
     context: typer.Context,
     problem: Annotated[
         str,
-        typer.Argument(metavar="PROBLEM", help="With contacts: a name from `gaussopt list problems`, or a file.py."),
+        typer.Argument(
+            metavar="PROBLEM",
+            help="A problem with contacts: a name from `gaussopt list problems`, or a file.py.",
+            autocompletion=completion("problem", files=(".py",)),
+        ),
     ],
     axis: Annotated[
         list[str] | None,

@@ -17,14 +17,15 @@ import typer
 from gaussopt.core.errors import BadInput
 
 
-def completion(kind: str, files: tuple[str, ...] = ()) -> Callable[[str], list[str]]:
-    """What Tab offers for a word that is begun: registered names, behind commas too, and files and folders."""
+def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> Callable[[str], list[str]]:
+    """What Tab offers for a word that is begun: registered names and words, behind commas too, files and folders."""
 
     def complete(incomplete: str) -> list[str]:
         from gaussopt.core import registry
 
         before, comma, begun = incomplete.rpartition(",")
-        found = [f"{before}{comma}{name}" for name in registry.names(kind) if name.startswith(begun)]
+        known = sorted({*words, *(name for kind in kinds for name in registry.names(kind))})
+        found = [f"{before}{comma}{name}" for name in known if name.startswith(begun)]
         if files:
             folder, _, _ = incomplete.rpartition("/")
             for path in sorted(Path(folder or ".").glob("*")):
@@ -77,7 +78,12 @@ StepperName = Annotated[
 TimeStep = Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")]
 End = Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")]
 Stabilisation = Annotated[
-    str | None, typer.Option("--stabilisation", help="baumgarte, projection, or none if not given.")
+    str | None,
+    typer.Option(
+        "--stabilisation",
+        help="baumgarte, projection, or none if not given.",
+        autocompletion=completion(words=("baumgarte", "projection", "none")),
+    ),
 ]
 Impact = Annotated[str | None, typer.Option("--impact", help="Impact law: poisson, none, or newton if not given.")]
 Accumulation = Annotated[

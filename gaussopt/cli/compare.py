@@ -28,7 +28,12 @@ Sources = Annotated[
         autocompletion=common.completion("problem", files=(".py", ".json")),
     ),
 ]
-Families = Annotated[list[str] | None, typer.Option("--family", help="From `gaussopt list families`; repeatable.")]
+Families = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--family", help="From `gaussopt list families`; repeatable.", autocompletion=common.completion("family")
+    ),
+]
 Dials = Annotated[
     list[str] | None,
     typer.Option("--dial", metavar="NAME=A:B", help="Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable."),
@@ -56,10 +61,20 @@ Solvers = Annotated[
 ]
 Precision = Annotated[
     str | None,
-    typer.Option("--precision", metavar="all|NAMES", help="Formulations on which solvers also go from loose to tight."),
+    typer.Option(
+        "--precision",
+        metavar="all|NAMES",
+        help="Formulations on which solvers are also asked for every precision, from loose to tight.",
+        autocompletion=common.completion("formulation", words=("all",)),
+    ),
 ]
 Steppers = Annotated[
-    str, typer.Option("--stepper", help="Of trajectories, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).")
+    str,
+    typer.Option(
+        "--stepper",
+        help="Of the simulated motions, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).",
+        autocompletion=common.completion("stepper"),
+    ),
 ]
 Stride = Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")]
 Motions = Annotated[bool, typer.Option(help="Whether pairs that are right on every step also simulate the motion.")]
@@ -141,7 +156,10 @@ def report_command(
 def export_command(
     context: typer.Context,
     problem: common.ProblemName,
-    formulation: Annotated[str, typer.Option("--formulation", help="Whose programs to write.")],
+    formulation: Annotated[
+        str,
+        typer.Option("--formulation", help="Whose programs to write.", autocompletion=common.completion("formulation")),
+    ],
     out: Annotated[Path, typer.Option("--out", help="New folder.")],
     reference: Annotated[
         str | None, typer.Option("--reference", help="Trajectory to follow; the problem's first if not given.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, show
+from gaussopt.cli.common import Json, completion, show
 
 KINDS = {
     "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
@@ -17,7 +17,12 @@ KINDS = {
 
 
 def list_command(
-    context: typer.Context, kind: Annotated[str, typer.Argument(metavar="|".join(KINDS))], json_: Json = False
+    context: typer.Context,
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="|".join(KINDS), help="What to list.", autocompletion=completion(words=tuple(KINDS))),
+    ],
+    json_: Json = False,
 ) -> None:
     """List what is available."""
     from gaussopt.core import registry, solver

@@ -1,4 +1,4 @@
-"""The command line: list, run, solve, verify, papers; animate, atlas, compare, export, plot and report live beside it.
+"""The command line; each group of commands lives in a file beside it.
 
 Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
 one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved` or the machine gave out,
@@ -26,6 +26,7 @@ from gaussopt.cli.compare import compare_command, export_command, report_command
 from gaussopt.cli.list import list_command
 from gaussopt.cli.plot import plot_command
 from gaussopt.cli.run import run_command
+from gaussopt.cli.show import show_command
 from gaussopt.cli.solve import solve_command, verify_command
 from gaussopt.core.cache import UnsafeCache, check_chosen
 from gaussopt.core.errors import GaussoptError, MachineFailure, Unverified
@@ -202,7 +203,7 @@ def papers_command(
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "list": list_command, "run": run_command, "solve": solve_command, "verify": verify_command,
+    "list": list_command, "show": show_command, "run": run_command, "solve": solve_command, "verify": verify_command,
     "papers": papers_command, "plot": plot_command, "animate": animate_command, "atlas": atlas_command,
     "compare": compare_command, "report": report_command, "export": export_command,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, SolverName, SolverOption, Tolerance, pairs_of, plain, show, stop
+from gaussopt.cli.common import Json, SolverName, SolverOption, Tolerance, completion, pairs_of, plain, show, stop
 from gaussopt.core.errors import BadInput, IllPosed
 
 if TYPE_CHECKING:
@@ -18,7 +18,12 @@ def solve_command(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
     formulation: Annotated[
-        str | None, typer.Option("--formulation", help="Of a step; gauss, or stick-slip with contacts.")
+        str | None,
+        typer.Option(
+            "--formulation",
+            help="Of a step; gauss, or stick-slip with contacts, if not given.",
+            autocompletion=completion("formulation"),
+        ),
     ] = None,
     solver: SolverName = None,
     solver_option: SolverOption = None,

@@ -163,6 +163,9 @@ def test_standard_output_is_json_alone_even_with_talkative_backends(tmp_path: Pa
         (["run", "crank-slider", "--no-such-flag"], ["--no-such-flag"]),
         (["run", "crank-slider", "--dt", "fast"], ["--dt", "number"]),
         (["run"], ["PROBLEM"]),
+        (["show", "two-bars"], ["'two-bar'"]),
+        (["show", "gauss", "--set", "m=1"], ["--set", "formulation"]),
+        (["show", "missing.py"], ["missing.py"]),
         (["list", "problem"], ["problem", "'problems'"]),
         (["solve", "missing.json"], ["missing.json"]),
         (["verify", "missing.json", "also.json"], ["missing.json"]),
@@ -356,7 +359,8 @@ def test_a_system_without_constraints_has_no_drift(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("words", "offered"),
     [("comp", "compare"), ("run crank-s", "crank-slider"), ("run four-bar --solver daq", "daqp"),
-     ("compare four-bar --solvers kkt,enum", "kkt,enumerate"), ("compare mi", "mine.py")],
+     ("compare four-bar --solvers kkt,enum", "kkt,enumerate"), ("compare mi", "mine.py"), ("show radau", "radau"),
+     ("show mi", "mine.py"), ("list fam", "families"), ("compare --family box-", "box-stack")],
 )  # fmt: skip
 def test_tab_completes_commands_names_and_files(
     words: str, offered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -19,9 +19,9 @@ from gaussopt.solving.verification import verify_answer
 PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
     "run": (go.simulate,), "solve": (go.solve_step,), "verify": (verify_answer,), "papers": (reproduce,),
     "animate": (go.simulate, go.animate), "atlas": (go.scan,), "compare": (go.compare,), "report": (write_report,),
-    "export": (export_sequence,), "list": (), "plot": (),
+    "export": (export_sequence,), "list": (), "show": (), "plot": (),
 }  # fmt: skip
-"""What each command calls; lists and figures have no settings in Python."""
+"""What each command calls; lists, descriptions and figures have no settings in Python."""
 
 REPEATED = {"solver_option": "solver_options", "axis": "axes", "family": "sources", "sequence": "sources"}
 """Options that are given once for each entry of a list."""

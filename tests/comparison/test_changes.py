@@ -93,7 +93,7 @@ def test_what_cannot_be_compared(assert_sentence: Callable[..., None]) -> None:
 def test_the_command_says_what_a_change_of_a_solver_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean_registry: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    docs = (Path(__file__).parents[2] / "docs" / "own-solver.md").read_text()
+    docs = (Path(__file__).parents[2] / "docs" / "tutorials" / "own-solver.md").read_text()
     text = docs.split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "schur.py"
