@@ -111,7 +111,7 @@ def compare_command(
     from gaussopt.comparison.results import Results
     from gaussopt.comparison.solver_spec import split_words
     from gaussopt.comparison.tables import check_parquet
-    from gaussopt.reporting.write import write_comparison
+    from gaussopt.reporting.write import write_comparison, write_report
 
     if parquet:
         check_parquet()
@@ -126,12 +126,11 @@ def compare_command(
             time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, out=out,
             progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
         )  # fmt: skip
-    _finish(
-        context.obj,
-        write_comparison(results, out, parquet),
-        json_,
-        None if before is None else changes(before, results),
-    )
+    summary = write_comparison(results, out, parquet)
+    found = None if before is None else changes(before, results)
+    if found is not None:
+        summary |= write_report(results, out, found)
+    _finish(context.obj, summary, json_, found)
 
 
 def report_command(
@@ -150,7 +149,7 @@ def report_command(
 
     results = Results.load(folder)
     found = None if against is None else changes(Results.load(against), results)
-    _finish(context.obj, write_report(results, out or folder), json_, found)
+    _finish(context.obj, write_report(results, out or folder, found), json_, found)
 
 
 def export_command(
@@ -231,4 +230,4 @@ def _finish(out: Any, summary: dict[str, Any], as_json: bool, found: Changes | N
     if summary["status"] != "solved":
         common.stop(summary["message"])
     if found is not None and found.worse:
-        common.stop(f"Worse than before: {', '.join(p.label for p in found.pairs if p.worse)}.")
+        common.stop(f"Worse than before: {', '.join(found.worse_pairs)}.")

@@ -15,7 +15,7 @@ not, and a difference of times counts only beyond the noise:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -90,21 +90,31 @@ class Changes:
     pairs : of both comparisons on the same source
     pace : by source, new time divided by old time of the pairs that are the same; without those there is no entry
     absent : pairs of one comparison only, or with another number of steps, in words
+    refused : pairs that answered then and are refused now, in words, with the reason
     """
 
     pairs: tuple[PairChange, ...]
     pace: Mapping[str, float]
     absent: tuple[str, ...]
+    refused: Mapping[str, str]
 
     @property
     def worse(self) -> bool:
         """Whether any pair is worse."""
-        return any(p.worse for p in self.pairs)
+        return bool(self.worse_pairs)
+
+    @property
+    def worse_pairs(self) -> list[str]:
+        """The pairs that are worse, in words; one that is refused now is."""
+        return [*(p.label for p in self.pairs if p.worse), *self.refused]
 
     def to_mapping(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         rows = [{**asdict(p), "speed": p.speed, "worse": p.worse} for p in self.pairs]
-        return {"worse": self.worse, "pairs": rows, "pace": dict(self.pace), "absent": list(self.absent)}
+        return {
+            "worse": self.worse, "pairs": rows, "pace": dict(self.pace), "absent": list(self.absent),
+            "refused": dict(self.refused),
+        }  # fmt: skip
 
 
 def changes(old: Results, new: Results) -> Changes:
@@ -115,7 +125,8 @@ def changes(old: Results, new: Results) -> Changes:
             raise BadInput(f"The {name.replace('_', ' ')} was {then} then and is {now} now; compare with the same one.")
     there, here = _cases(old), _cases(new)
     common = [key for key in here if key in there and _steps(there[key]) == _steps(here[key])]
-    if not common:
+    refused = _refused(there, here, new)
+    if not common and not refused:
         raise BadInput("The two comparisons have no pair with the same steps in common; ask for the same sources.")
     clocks = {key: _clock(there[key], here[key]) for key in common}
     changed = {key: _why(old, new, key) for key in common}
@@ -133,9 +144,8 @@ def changes(old: Results, new: Results) -> Changes:
             factor, low, high = (None, None, None) if clock is None else (x / middle for x in clock)
             counts = _counts(there[key], here[key])
             pairs.append(PairChange(label, key[1], key[2], changed[key], *counts, factor, low, high, noise))
-    absent = [f"{label_of(f, s)} on {(there | here)[key][0].source.label}" for key in {**there, **here}
-              if key not in common for _, f, s in [key]]  # fmt: skip
-    return Changes(tuple(pairs), pace, tuple(absent))
+    absent = [_words(key, there | here) for key in {**there, **here} if key not in common and key not in refused]
+    return Changes(tuple(pairs), pace, tuple(absent), {_words(key, there): why for key, why in refused.items()})
 
 
 Key = tuple[SourceKey, str, str]
@@ -147,6 +157,23 @@ def _cases(results: Results) -> dict[Key, list[TimedAnswers]]:
     for case in join(results.answers, results.times):
         if not case.answers.refused:
             found.setdefault((case.source.key, *case.pair), []).append(case)
+    return found
+
+
+def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
+    return f"{label_of(key[1], key[2])} on {cases[key][0].source.label}"
+
+
+def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
+    """Pairs that answered then and are refused now, with the reason; that of a formulation holds for all solvers."""
+    why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
+    found = {}
+    for key in there:
+        source, formulation, solver = key
+        name = source[1]
+        reason = why.get((name, formulation, solver)) or why.get((name, formulation, ""))
+        if reason and key not in here:
+            found[key] = reason
     return found
 
 
@@ -204,11 +231,12 @@ def sentences(found: Changes) -> list[str]:
                 f"{p.label} is {p.speed}: a step takes {p.factor:.3g} of its earlier time ({CONFIDENCE:.0%} interval "
                 f"{p.low:.3g} to {p.high:.3g}; factors up to {p.noise:.3g} are noise)."
             )
+    lines += [f"{pair} answered then and is refused now: {why.rstrip('.')}." for pair, why in found.refused.items()]
     within = sum(p.speed == "same" for p in found.pairs)
     if within:
         lines.append(f"Changed pairs whose speed is the same up to the noise, each source counted: {within}.")
-    if not any(p.gained or p.lost or p.false_after != p.false_before for p in found.pairs):
-        lines.append("Every pair is right on the same steps as before.")
+    if found.pairs and not any(p.gained or p.lost or p.false_after != p.false_before for p in found.pairs):
+        lines.append("Every pair that answered in both is right on the same steps as before.")
     for source, pace in found.pace.items() if any(p.speed for p in found.pairs) else ():
         lines.append(
             f"On {source} pairs that are the same took {pace:.3g} of the time; the factors are corrected by that."

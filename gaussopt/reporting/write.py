@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.comparison import tables
+from gaussopt.comparison.changes import Changes
 from gaussopt.comparison.results import Results, unanswered, write_results
 from gaussopt.core.files import prepare_folder
 from gaussopt.reporting.html.page import prepare_report, write
@@ -25,8 +26,10 @@ def write_comparison(results: Results, folder: Path, parquet: bool = False) -> d
     return {**write_report(results, folder), "tables": [str(path) for path in written]}
 
 
-def write_report(results: Results, folder: Path) -> dict[str, Any]:
-    """Write the report on a comparison; raises BadInput if the folder cannot be written.
+def write_report(results: Results, folder: Path, found: Changes | None = None) -> dict[str, Any]:
+    """Write the report on a comparison, and on what changed since an earlier one if that is given.
+
+    Raises BadInput if the folder cannot be written.
 
     Returns status, message, report, findings, counts, motions, failures, and "unanswered": the sources that nobody
     answered to, with the reason; for JSON.
@@ -35,7 +38,7 @@ def write_report(results: Results, folder: Path) -> dict[str, Any]:
         prepare_folder(folder)
     else:
         prepare_report(folder)
-    page = document(results)
+    page = document(results, found)
     report = write(page, folder)
     asked = [r for r in results.answers if not r.refused]
     broken = results.failures

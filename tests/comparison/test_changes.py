@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from comparison_records import answers, times
+from comparison_records import answers, refused, times
 
 from gaussopt.cli.main import run
 from gaussopt.comparison.changes import ALONE, changes, sentences
 from gaussopt.comparison.results import Results
 from gaussopt.core.errors import BadInput
+from gaussopt.reporting.document import Items
+from gaussopt.reporting.sections.comparison import document
 
 SOLVERS = ("mine", "kkt", "osqp", "daqp")
 CONTROLS = {"kkt": 1.6, "osqp": 1.55, "daqp": 1.65}
@@ -80,6 +82,21 @@ def test_steps_that_became_right_or_wrong() -> None:
     assert not changes(old, results("c" * 20, {}, "new", 1)).worse
 
 
+def test_a_pair_that_is_refused_now_is_worse_and_the_report_says_so() -> None:
+    same = results("c" * 20, {}, "old", 1)
+    for name in ("mine", ""):  # the solver refuses, or the formulation, whoever solves it
+        left = tuple(a for a in same.answers if name and a.solver != name)
+        new = Results((*left, refused(name)), same.times, (), {}, same.meta)
+        found = changes(BEFORE, new)
+        gone = set(SOLVERS) if not name else {"mine"}
+        assert set(found.refused) == {f"gauss by {s} on four-bar, A" for s in gone}
+        assert found.worse
+        assert not found.absent
+        (section,) = (s for s in document(new, found).sections if s.anchor == "changes")
+        said = [str(item) for block in section.blocks if isinstance(block, Items) for item in block.items]
+        assert "gauss by mine on four-bar, A answered then and is refused now: it takes linear systems only." in said
+
+
 def test_what_cannot_be_compared(assert_sentence: Callable[..., None]) -> None:
     other = results("c" * 20, {}, "new", 1)
     with pytest.raises(BadInput) as error:
@@ -94,7 +111,7 @@ def test_the_command_says_what_a_change_of_a_solver_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean_registry: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     docs = (Path(__file__).parents[2] / "docs" / "tutorials" / "own-solver.md").read_text()
-    text = docs.split("```python\n")[1].split("```")[0]
+    text = docs.split("%%writefile schur.py\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "schur.py"
     file.write_text(text)
@@ -116,4 +133,5 @@ def test_the_command_says_what_a_change_of_a_solver_did(
     assert all(p["lost"] == 5 and "solver schur" in p["changed"] for p in found["pairs"] if p["solver"] == "schur")
     assert not any(p["lost"] or p["changed"] for p in found["pairs"] if p["solver"] == "kkt")
     assert "Worse than before: gauss by schur on" in said.err
+    assert "What changed since the earlier comparison" in (tmp_path / "mine" / "index.html").read_text(encoding="utf-8")
     assert run(["report", "mine", "--against", "absent"]) == 2

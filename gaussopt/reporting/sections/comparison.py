@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison import tables
+from gaussopt.comparison.changes import Changes, sentences
 from gaussopt.comparison.paper_claims import NOT_MEASURED, MeasuredClaim, claims
 from gaussopt.comparison.records import Answers, MotionRecord
 from gaussopt.comparison.results import Results
@@ -29,8 +30,11 @@ MOST_ROWS = 24
 MOST_FAILURES = 60
 
 
-def document(results: Results) -> Document:
-    """The report; sections without data are left out."""
+def document(results: Results, changed: Changes | None = None) -> Document:
+    """The report, with what changed since an earlier comparison if that is given.
+
+    Sections without data are left out.
+    """
     found = groups(results)
     looks = places(a.solver for a in results.answers)
     speeds = [speed.Speed.of(g) for g in found] if results.times else []
@@ -39,6 +43,7 @@ def document(results: Results) -> Document:
     warm, warm_lines = speed.warm_section(found)
     families, family_lines = sweeps.section(found, looks)
     sections: list[Section | None] = [
+        None if changed is None else _changes(changed),
         _how_to_read() if judged else None,
         correctness.section(found, results.answers) if judged else None,
         speed.section(speeds, looks) if any(s.group.kind != "family" and s.means for s in speeds) else None,
@@ -65,6 +70,21 @@ def document(results: Results) -> Document:
         findings.insert(0, "No pair answered any step.")
     given = tuple(s for s in sections if s is not None)
     return Document("Comparison", texts("lead"), tuple(findings), given)
+
+
+def _changes(found: Changes) -> Section:
+    """What became of the pairs since an earlier comparison."""
+    moved = [p for p in found.pairs if p.changed or p.worse or p.gained]
+    shown, more = first(moved, MOST_ROWS)
+    rows = (
+        (p.source, label_of(p.formulation, p.solver), p.gained, p.lost, p.false_before, p.false_after, p.speed or "–",
+         *("–" if x is None else x for x in (p.factor, p.low, p.high)), p.noise)
+        for p in shown
+    )  # fmt: skip
+    blocks: list[Block] = [Items(tuple(map(Timed.plain, sentences(found))))]
+    if moved:
+        blocks.append(texts.table("changes", rows, timed=("speed", "factor", "low", "high", "noise"), more=more))
+    return Section("changes", "What changed since the earlier comparison", tuple(blocks))
 
 
 def _how_to_read() -> Section:
