@@ -27,7 +27,7 @@ def animate_command(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html|mp4", help="Where to write the animation.")],
     from_: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE.nc", help="A motion that `run --save` wrote.")
+        Path | None, typer.Option("--from", metavar="FILE.nc", help="Draw a motion that `gaussopt run --save` wrote.")
     ] = None,
     formulation: common.OfMotion = None,
     solver: common.SolverName = None,

@@ -34,20 +34,27 @@ def atlas_command(
     ],
     axis: Annotated[
         list[str] | None,
-        typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter; repeatable."),
+        typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter, evenly spaced; repeatable."),
     ] = None,
     set_: Set = None,
     slips: Annotated[
-        str, typer.Option("--slips", metavar="all|+,-|...", help="Signs of slip of the contacts, joined by |.")
+        str,
+        typer.Option(
+            "--slips",
+            metavar="all|+,-|...",
+            help="Signs of slip of the contacts, such as +,- for two of them; several joined by |.",
+        ),
     ] = "all",
-    loads: Annotated[int, typer.Option("--loads", help="Directions of the load; 0 for the problem's own load.")] = 0,
+    loads: Annotated[
+        int, typer.Option("--loads", help="Number of directions of the load; 0 for the problem's own load.")
+    ] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder of the report, reports/atlas-PROBLEM if not given.")
     ] = None,
     export: Export = 0,
     json_: Json = False,
 ) -> None:
-    """Map on a grid of states what LCP, printed QP and their relatives do."""
+    """Map on a grid of states how many answers the contact laws have, and where the printed QP returns one of them."""
     from gaussopt.atlas.counterexamples import write_counterexamples
     from gaussopt.atlas.scan import scan
     from gaussopt.core.errors import BadInput
@@ -78,7 +85,7 @@ def atlas_command(
         "counterexamples": list(map(str, steps)),
     }  # fmt: skip
     write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
-    lines = [f"{atlas.points} states in {atlas.seconds:.3g} s.", f"Data: {file}", f"Report: {report}"]
+    lines = [f"{atlas.points} states were mapped in {atlas.seconds:.3g} s.", f"Data: {file}", f"Report: {report}"]
     lines += [_exported(steps, folder)] * bool(export)
     show(context.obj, json_, data, *page.findings, *lines)
 
@@ -96,4 +103,5 @@ def _summary(atlas: Atlas) -> dict[str, Any]:
 def _exported(steps: list[Path], folder: Path) -> str:
     if not steps:
         return "There is no counterexample on this grid: the printed QP answers as the contact laws do."
-    return f"Counterexamples: {len(steps)} steps and their lcp in {folder / 'counterexamples'}, such as {steps[0].name}"
+    where = folder / "counterexamples"
+    return f"Counterexamples, each a step and its lcp: {len(steps)} in {where}, such as {steps[0].name}"

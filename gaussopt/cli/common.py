@@ -64,37 +64,50 @@ OfMotion = Annotated[
     str | None,
     typer.Option(
         "--formulation",
-        help="gauss, or stick-slip with contacts, if not given.",
+        help="How a step becomes a program; gauss, or stick-slip with contacts, if not given.",
         autocompletion=completion("formulation"),
     ),
 ]
 SolverName = Annotated[
     str | None,
-    typer.Option("--solver", help="One that fits, if not given.", autocompletion=completion("solver")),
+    typer.Option(
+        "--solver",
+        help="Solver of the programs; one that fits is chosen if not given.",
+        autocompletion=completion("solver"),
+    ),
 ]
 StepperName = Annotated[
-    str | None, typer.Option("--stepper", help="rk4 if not given.", autocompletion=completion("stepper"))
+    str | None,
+    typer.Option("--stepper", help="Method of integration; rk4 if not given.", autocompletion=completion("stepper")),
 ]
-TimeStep = Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")]
-End = Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")]
+TimeStep = Annotated[
+    float | None, typer.Option("--dt", help="Length of a step, or recording interval of an adaptive stepper, in s.")
+]
+End = Annotated[float | None, typer.Option("--t-end", help="End of the motion in s; the problem's own if not given.")]
 Stabilisation = Annotated[
     str | None,
     typer.Option(
         "--stabilisation",
-        help="baumgarte, projection, or none if not given.",
+        help="How constraint errors are treated: baumgarte, projection, or none, taken if not given.",
         autocompletion=completion(words=("baumgarte", "projection", "none")),
     ),
 ]
-Impact = Annotated[str | None, typer.Option("--impact", help="Impact law: poisson, none, or newton if not given.")]
+Impact = Annotated[
+    str | None, typer.Option("--impact", help="Impact law: poisson, none, or newton, taken if not given.")
+]
 Accumulation = Annotated[
     str | None,
-    typer.Option("--accumulation", help="stop where impacts accumulate, as if not given, or close the contact."),
+    typer.Option("--accumulation", help="Where impacts accumulate: stop, taken if not given, or close the contact."),
 ]
-Tolerance = Annotated[float, typer.Option("--tolerance")]
-RelativeTolerance = Annotated[float | None, typer.Option("--rtol", help="Of an adaptive stepper; 1e-9 if not given.")]
-AbsoluteTolerance = Annotated[float | None, typer.Option("--atol", help="Of an adaptive stepper; 1e-9 if not given.")]
+Tolerance = Annotated[float, typer.Option("--tolerance", help="Largest relative error that the certificate lets pass.")]
+RelativeTolerance = Annotated[
+    float | None, typer.Option("--rtol", help="Tolerance of an adaptive stepper; 1e-9 if not given.")
+]
+AbsoluteTolerance = Annotated[
+    float | None, typer.Option("--atol", help="Tolerance of an adaptive stepper; 1e-9 if not given.")
+]
 Engine = Annotated[
-    str | None, typer.Option("--engine", help="interpreted, compiled (generated code), or auto if not given.")
+    str | None, typer.Option("--engine", help="interpreted, compiled (generated code), or auto, taken if not given.")
 ]
 ErrorEstimate = Annotated[
     bool, typer.Option(help="Estimate the error of the motion from the same motion by other steps.")

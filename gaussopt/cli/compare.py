@@ -76,7 +76,9 @@ Steppers = Annotated[
         autocompletion=common.completion("stepper"),
     ),
 ]
-Stride = Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")]
+Stride = Annotated[
+    int, typer.Option("--stride", help="Distance of two states of a reference that are taken, in states.")
+]
 Motions = Annotated[bool, typer.Option(help="Whether pairs that are right on every step also simulate the motion.")]
 Budget = Annotated[
     float, typer.Option("--time-budget", help="Seconds on the clock for each solver on each source; 0: no times.")
@@ -142,7 +144,7 @@ def report_command(
     against: Against = None,
     json_: common.Json = False,
 ) -> None:
-    """Write the report on stored results anew."""
+    """Write the report on stored results once more, without computing."""
     from gaussopt.comparison.changes import changes
     from gaussopt.comparison.results import Results
     from gaussopt.reporting.write import write_report
@@ -157,13 +159,18 @@ def export_command(
     problem: common.ProblemName,
     formulation: Annotated[
         str,
-        typer.Option("--formulation", help="Whose programs to write.", autocompletion=common.completion("formulation")),
+        typer.Option(
+            "--formulation",
+            help="Formulation whose programs are written.",
+            autocompletion=common.completion("formulation"),
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="New folder.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write into; it must be new.")],
     reference: Annotated[
-        str | None, typer.Option("--reference", help="Trajectory to follow; the problem's first if not given.")
+        str | None,
+        typer.Option("--reference", help="Reference trajectory to follow; the problem's first if not given."),
     ] = None,
-    stride: Annotated[int, typer.Option("--stride", help="Every how many states.")] = 1,
+    stride: Annotated[int, typer.Option("--stride", help="Distance of two states that are taken, in states.")] = 1,
     set_: common.Set = None,
     json_: common.Json = False,
 ) -> None:

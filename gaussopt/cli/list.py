@@ -24,7 +24,7 @@ def list_command(
     ],
     json_: Json = False,
 ) -> None:
-    """List what is available."""
+    """List the problems, formulations, solvers, steppers or families that there are."""
     from gaussopt.core import registry, solver
     from gaussopt.core.errors import UnknownName
 

@@ -14,7 +14,7 @@ from gaussopt.cli.common import Json, show
 
 def plot_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="MOTION.nc", help="A motion that `run --save` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="MOTION.nc", help="A motion that `gaussopt run --save` wrote.")],
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -25,11 +25,11 @@ def plot_command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE.svg|pdf|pgf|png", help="The figure; MOTION.svg if not given."),
+        typer.Option("--out", metavar="FILE.svg|pdf|pgf|png", help="File of the figure; MOTION.svg if not given."),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Draw quantities of a motion over time, with its events."""
+    """Draw quantities of a saved motion over time, with its events."""
     from gaussopt.core.errors import Unverified
     from gaussopt.core.files import check_target
     from gaussopt.integration.trajectory import Trajectory

@@ -30,7 +30,11 @@ def run_command(
     t_end: common.End = None,
     stabilisation: common.Stabilisation = None,
     tolerance: Annotated[
-        float | None, typer.Option("--tolerance", help="Of the certificate, 1e-7 if not given; inf only records.")
+        float | None,
+        typer.Option(
+            "--tolerance",
+            help="Largest error that the certificate lets pass, relative, 1e-7 if not given; inf only records it.",
+        ),
     ] = None,
     impact: common.Impact = None,
     accumulation: common.Accumulation = None,
@@ -40,7 +44,11 @@ def run_command(
     set_: common.Set = None,
     from_: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE.nc", help="Go on with a motion that --save wrote; what is saved is both."),
+        typer.Option(
+            "--from",
+            metavar="FILE.nc",
+            help="Continue a motion that --save wrote; what is saved then holds both parts.",
+        ),
     ] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
     json_: common.Json = False,

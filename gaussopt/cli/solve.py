@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def solve_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A file that holds a step, a qp or an lcp.")],
     formulation: Annotated[
         str | None,
         typer.Option(
@@ -120,12 +120,17 @@ def _solve_lcp(
 
 def verify_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
-    answer_file: Annotated[Path, typer.Argument(metavar="ANSWER.json", help='{"a", "lam"}, {"x"} or {"z"}.')],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A file that holds a step, a qp or an lcp.")],
+    answer_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ANSWER.json", help='A file with "a" and "lam" of a step, "x" of a qp or "z" of an lcp.'
+        ),
+    ],
     tolerance: Tolerance = 1e-7,
     json_: Json = False,
 ) -> None:
-    """Certify an answer that anybody computed."""
+    """Certify an answer to a step, a qp or an lcp, whoever computed it."""
     from gaussopt.core import problem_files
     from gaussopt.solving.verification import verify_answer
 
