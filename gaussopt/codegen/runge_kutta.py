@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from gaussopt.codegen.job import LoopJob
 from gaussopt.codegen.loop import LoopWriter, Written, indented
+from gaussopt.core.errors import NotCompiled
 
 
 def write(job: LoopJob) -> Written:
-    """The loop of a stepper with a tableau."""
+    """The loop of a stepper with a tableau; raises NotCompiled if it has none."""
     tableau = job.method.tableau
-    assert tableau is not None
+    if tableau is None:
+        raise NotCompiled(f"the stepper {job.method.name!r} has no tableau, which its generated loop is written from")
     stages = len(tableau.b)
     loop = LoopWriter(job.model, job.parts(), stages)
     size = loop.size

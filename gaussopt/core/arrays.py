@@ -46,15 +46,38 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
         array = real_array(value)
     except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{name} is not an array of numbers; give nested lists of equal length.") from None
-    expected = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
     if array.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(array.shape, shape, strict=False)
     ):
-        raise BadInput(f"{name} has shape {array.shape}, expected {expected}.")
+        raise BadInput(f"{name} has shape {array.shape}, expected {shape_in_words(shape)}.")
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise BadInput(f"{name}{list(where)} is {array[where]}; all entries must be finite.")
     return array
+
+
+def shape_in_words(shape: tuple[int | None, ...]) -> str:
+    """A shape that is expected, for messages; None: any length."""
+    if None not in shape:
+        return str(shape)
+    kind = {1: "a vector", 2: "a matrix"}.get(len(shape), f"an array of {len(shape)} axes")
+    axes = ("rows", "columns", "layers") if len(shape) == 2 else ("first", "second", "third")
+    known = [(axes[i], s) for i, s in enumerate(shape) if s is not None]
+    if len(shape) == 2:
+        return kind + "".join(f" with {s} {axis if s != 1 else axis[:-1]}" for axis, s in known)
+    return kind + (", " if known else "") + " and ".join(f"{s} along the {axis}" for axis, s in known)
+
+
+def as_state(t: Any, q: ArrayLike, v: ArrayLike) -> tuple[float, Vector, Vector]:
+    """Time, s, and a state of two vectors of one length, (n,); raises BadInput, naming the one that is wrong."""
+    try:
+        time, state, rate = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+        if state.ndim == 1 and rate.shape == state.shape:
+            return time, state, rate
+    except (TypeError, ValueError, OverflowError):
+        pass
+    time, state = finite_number("t", t), as_array("q", q, (None,))
+    return time, state, as_array("v", v, state.shape)
 
 
 def real_array(value: ArrayLike) -> NDArray[np.float64]:

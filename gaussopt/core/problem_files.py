@@ -52,7 +52,8 @@ def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
         check_entries(data, kind)
         return KINDS[kind].from_mapping(data)
     if kind is None:
-        raise BadInput(f"The file has no 'kind'; write \"kind\": {' or '.join(repr(k) for k in KINDS)}.")
+        entries = " or ".join(f'"kind": "{k}"' for k in KINDS)
+        raise BadInput(f"The file has no 'kind'; write {entries}.")
     raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
 
 

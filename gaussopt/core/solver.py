@@ -131,6 +131,8 @@ class Solver(ABC, Generic[O]):
 
 def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
     """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend."""
+    if not isinstance(name, str):
+        raise BadInput(f"A solver is a name of `gaussopt list solvers`, not {name!r}.")
     base, _, variant = name.partition(":")
     cls: type[Solver[Any]] = registry.load("solver", base)
     missing = missing_packages(cls)

@@ -14,7 +14,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import DEFINITE_TOLERANCE, SYMMETRY_TOLERANCE, Vector, check_mass_matrix
+from gaussopt.core.arrays import (
+    DEFINITE_TOLERANCE,
+    SYMMETRY_TOLERANCE,
+    Vector,
+    check_mass_matrix,
+    shape_in_words,
+)
 from gaussopt.core.errors import BadInput
 
 Sparse: TypeAlias = "scipy.sparse.csr_array[np.float64, tuple[int, int]]"
@@ -66,7 +72,7 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
         raise BadInput(f"{name} is not a sparse matrix of numbers.") from None
     rows, columns = shape
     if A.ndim != 2 or A.shape[1] != columns or (rows is not None and A.shape[0] != rows):
-        raise BadInput(f"{name} has shape {A.shape}, expected ({'any' if rows is None else rows}, {columns}).")
+        raise BadInput(f"{name} has shape {A.shape}, expected {shape_in_words(shape)}.")
     if not A.has_canonical_format:
         A = A.copy()  # the caller's matrix stays as it is
         A.sum_duplicates()

@@ -75,6 +75,11 @@ class AbstractSystem(ABC):
         """Step data of the state q, v, (n,); raises BadInput where the equations are undefined."""
 
     @property
+    def size(self) -> int | None:
+        """Number of coordinates, None where only an evaluation tells."""
+        return None
+
+    @property
     def parameters(self) -> dict[str, float]:
         """Parameter values by name."""
         return {}

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.errors import NotCompiled
+
 ENTRANCE = "_entrance"
 """Behind the name of a function, where it is called from outside."""
 
@@ -95,7 +97,9 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
     if name in ARRAYS:
         entry, dimensions = ARRAYS[name]
         return ADDRESS + "q" * dimensions, _array(entry, dimensions)
-    record = scope[name]
+    record = scope.get(name)
+    if record is None:
+        raise NotCompiled(f"its annotation {name!r} has no translation; use float, int, Vector or Matrix")
     if not isinstance(record, type):
         return ADDRESS, _function
     inside = vars(sys.modules[record.__module__])

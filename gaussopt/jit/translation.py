@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
+from gaussopt.core.errors import NotCompiled
 from gaussopt.jit.arithmetic import Unit
 from gaussopt.jit.entry import ENTRANCE
 from gaussopt.jit.statements import Body, CheckedBody
@@ -76,8 +77,10 @@ class Translation(Unit):
             for node in ast.parse(source.text).body:
                 self._read(node, source.known)
         for name in exported:
-            annotations = [a.annotation for a in self._definitions[name][0].args.args]
-            function, kinds = self.function(name, [self._kind(x) for x in annotations if x])
+            parameters = self._definitions[name][0].args.args
+            if bare := [x.arg for x in parameters if x.annotation is None]:
+                raise NotCompiled(f"its function {name!r} has no annotation of {', '.join(bare)}")
+            function, kinds = self.function(name, [self._kind(x.annotation) for x in parameters if x.annotation])
             function.linkage = "external"
             self._enter(function, kinds)
 

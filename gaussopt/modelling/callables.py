@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaussopt.core.arrays import check_mass_matrix, is_sparse, with_axis
+from gaussopt.core.arrays import as_state, check_mass_matrix, is_sparse, with_axis
 from gaussopt.core.contacts import (
     Coefficients,
     Contact,
@@ -156,7 +156,7 @@ class System(AbstractSystem):
 
         Raises BadInput if a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
         """
-        t, q, v = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+        t, q, v = as_state(t, q, v)
         n = len(q)
         mass = self._call("mass", self._mass, t, q, v) if callable(self._mass) else self._mass
         if is_sparse(mass):
@@ -188,6 +188,12 @@ class System(AbstractSystem):
             M, h, Q, J, gamma, c.J_N, c.zeta_N, c.J_T, c.zeta_T, c.v_T, coefficients.mu, t, q, v, g_N=c.g_N,
             gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T,
         )  # fmt: skip
+
+    @property
+    def size(self) -> int | None:
+        if isinstance(self._mass, np.ndarray) and self._mass.ndim:
+            return len(self._mass)
+        return None if self._coordinates is None else len(self._coordinates)
 
     def _extent(self) -> str:
         return f"coordinates {listed(self._coordinates)}; " if self._coordinates else ""

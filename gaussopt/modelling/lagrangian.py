@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from gaussopt.codegen.equations import equations_of
 from gaussopt.codegen.source import Unwritable
 from gaussopt.core import generated_modules
+from gaussopt.core.arrays import as_state
 from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, check_normals
 from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
@@ -148,6 +149,10 @@ class LagrangianSystem(AbstractSystem):
         """The system for one motion, which may be compiled without the others."""
         return copy(self)
 
+    @property
+    def size(self) -> int | None:
+        return self.n
+
     def prepare(self, evaluations: float) -> None:
         """Evaluate by machine code from now on, where so many evaluations are worth it."""
         if evaluations >= ENOUGH:
@@ -162,8 +167,7 @@ class LagrangianSystem(AbstractSystem):
         Raises BadInput where the expressions are undefined (square root of a negative number, division by zero), where
         the normal direction of a contact vanishes, or if mu, e_N or e_T is no such coefficient.
         """
-        q = np.asarray(q, dtype=np.float64)
-        v = np.asarray(v, dtype=np.float64)
+        t, q, v = as_state(t, q, v)
         flat = self._run("step", self._size, t, q, v)
         n, m, (a, b, c, d) = self.n, self.m, self._cuts
         D_omega = w_omega = None

@@ -46,7 +46,9 @@ class ModifiedSystem(AbstractSystem):
         # The generated certificate reads the regular step.
         return changed if same else replace(changed, arithmetic=None)
 
-    parameters, contact_names, two_sided = map(_property_of_regular, ("parameters", "contact_names", "two_sided"))
+    parameters, contact_names, two_sided, size = map(
+        _property_of_regular, ("parameters", "contact_names", "two_sided", "size")
+    )
     outline, coordinates, position_residual, position_jacobian, velocity_residual, energy, gaps, gap_rates = map(
         _method_of_regular,
         (

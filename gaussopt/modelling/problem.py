@@ -127,7 +127,7 @@ class Problem:
             )
 
         def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
-            q = as_array("q0", q0(p) if callable(q0) else q0, (None,))
+            q = as_array("q0", q0(p) if callable(q0) else q0, (system.size,))
             v = np.zeros(len(q)) if v0 is None else as_array("v0", v0(p) if callable(v0) else v0, (len(q),))
             return q, v
 
@@ -142,10 +142,11 @@ class Problem:
             "build": _Given(system), "t_end": t_end, "dt": dt, "title": title,
         }  # fmt: skip
         problem = cls(**given | more)
+        q, v = problem.q0, problem.v0
         try:
-            system.evaluate(0.0, problem.q0, problem.v0)
+            system.evaluate(0.0, q, v)
         except BadInput as error:
-            raise BadInput(f"The system cannot be evaluated at its start: {error}") from None
+            raise BadInput(f"The system cannot be evaluated at its start q0, v0: {error}") from None
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:

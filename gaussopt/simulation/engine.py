@@ -9,7 +9,7 @@ from time import perf_counter
 from gaussopt.compiled import loop_of
 from gaussopt.compiled.contact_phases import PhaseMarcher
 from gaussopt.compiled.generated_loop import GeneratedLoop
-from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled, UnknownName
+from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
 from gaussopt.integration.bilateral_loop import BilateralLoop
 from gaussopt.integration.events.accelerations import ContactAccelerations, ContactSolvers
@@ -79,8 +79,6 @@ def _state(settings: RunSettings, solver: StepSolver) -> str:
     if state is None:
         natural = solver.formulation.state
         return natural if natural == "velocity" or system.has_quasi_velocities else "velocity"
-    if state not in ("velocity", "quasi-velocity"):
-        raise UnknownName("state", state, ("velocity", "quasi-velocity"))
     if state == "quasi-velocity" and not system.has_quasi_velocities:
         raise BadInput(f"{system.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
     return state

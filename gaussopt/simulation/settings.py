@@ -46,6 +46,8 @@ ENGINES = ("auto", "interpreted", "compiled")
 
 ACCUMULATION = ("stop", "close")
 
+STATES = ("velocity", "quasi-velocity")
+
 LEAST_RTOL = 2.3e-14
 """Smallest relative tolerance that SciPy's methods accept."""
 
@@ -78,7 +80,7 @@ class RunStart:
         if isinstance(problem, AbstractSystem):
             if q0 is None or v0 is None or t_end is None:
                 raise BadInput("A bare system needs q0, v0 and t_end.")
-            q = as_array("q0", q0, (None,))
+            q = as_array("q0", q0, (problem.size,))
             return cls(problem, problem.name, "", problem.parameters, q, as_array("v0", v0, (len(q),)), dt, t_end)
         problem = problem.at(**{k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None})
         return cls(
@@ -160,6 +162,8 @@ class RunSettings:
             _check_without_contacts(system, method, rules.events)
         if given["engine"] not in ENGINES:
             raise UnknownName("engine", given["engine"], ENGINES)
+        if given["state"] is not None:
+            _check_state(given["state"], system)
         names = ("impact", "solver_options", "tolerance", "warm_start", "state", "engine")
         return cls(
             start, system, first, method, control, stabiliser, rules, *pair,
@@ -285,6 +289,14 @@ def _check_without_contacts(system: AbstractSystem, method: Stepper, events: Seq
             f"Events are located in motions with contacts, and {system.name!r} has none; look for them in what is "
             "recorded."
         )
+
+
+def _check_state(state: str, system: AbstractSystem) -> None:
+    """Refuse a state that is none, or that the motion cannot have."""
+    if state not in STATES:
+        raise UnknownName("state", state, STATES)
+    if state == "quasi-velocity" and system.contact_names:
+        raise NotAccepted("The state of a motion with contacts is the velocity; leave out state='quasi-velocity'.")
 
 
 def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vector) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.step_data import StepData
 from gaussopt.solving.foreign_formulation import find
@@ -18,12 +21,18 @@ def default_solver(program: Program) -> str:
     return "kkt"
 
 
+def check_step(step: Any) -> None:
+    """Refuse what is no step; raises BadInput."""
+    if not isinstance(step, StepData):
+        raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
+
+
 def formulate(step: StepData, formulation: str) -> Program:
     """The program of a step.
 
     Raises
     ------
-    UnknownName, NotAccepted
+    UnknownName, NotAccepted, BadInput
 
     Examples
     --------
@@ -33,6 +42,7 @@ def formulate(step: StepData, formulation: str) -> Program:
     >>> program.P, program.q
     (array([[2.]]), array([19.62]))
     """
+    check_step(step)
     entry = find(formulation)
     step = entry.prepare(step.select(entry.contacts(step)))
     entry.check(step)

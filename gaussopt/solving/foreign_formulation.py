@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 def find(given: str | Formulation) -> Formulation:
     """A formulation by name, or itself; one from outside the package is guarded; raises UnknownName."""
-    entry: Formulation = registry.load("formulation", given) if isinstance(given, str) else given
+    entry: Formulation = given if isinstance(given, Formulation) else registry.load("formulation", given)
     return Guarded(entry) if is_foreign(entry) and not isinstance(entry, Guarded) else entry
 
 

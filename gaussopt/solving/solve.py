@@ -13,6 +13,7 @@ from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.solution import Solution
+from gaussopt.core.solver import PROGRAMS
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
@@ -20,7 +21,7 @@ from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.formulations.base import Formulation
 from gaussopt.lcp.verification import check_lcp
 from gaussopt.solving.answer import Answer
-from gaussopt.solving.defaults import default_solver
+from gaussopt.solving.defaults import check_step, default_solver
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.step_solver import StepSolver
 from gaussopt.solving.verification import verified
@@ -55,8 +56,7 @@ def solve_step(
     >>> print(answer.status, answer.a[2].round(4))
     solved -156.5795
     """
-    if not isinstance(step, StepData):
-        raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
+    check_step(step)
     driver = StepSolver(formulation, solver, {**options, **(solver_options or {})}, tolerance)
     closed = driver.formulation.contacts(step)
     answer = driver.solve(step.select(closed))
@@ -99,6 +99,9 @@ def solve(
         program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
     elif isinstance(program, LCP):
         program = check_lcp(program)
+    elif not isinstance(program, PROGRAMS):
+        names = ", ".join(kind.__name__ for kind in PROGRAMS)
+        raise BadInput(f"A program is one of {names}, not {type(program).__name__}; see formulate and solve_step.")
     sequence = SolverSequence(solver, {**options, **(solver_options or {})})
     if start is not None:
         x, y = start

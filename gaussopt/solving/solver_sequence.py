@@ -40,7 +40,7 @@ class SolverSequence:
         warm_start: bool = True,
         reuse: bool = True,
     ) -> None:
-        self.solver = make_solver(solver, options) if isinstance(solver, str) else solver
+        self.solver = solver if isinstance(solver, Solver) else make_solver(solver, options)
         self.warm_start = warm_start
         self.reuse = reuse
         self.latest: tuple[Program, RawSolution] | None = None

@@ -22,7 +22,7 @@ from gaussopt.integration.events import regular_stages
 pytest.importorskip("llvmlite")
 
 from gaussopt.jit import llvm
-from gaussopt.jit.entry import Workspace
+from gaussopt.jit.entry import Workspace, _parameter
 from gaussopt.jit.translation import Translation
 
 
@@ -299,6 +299,20 @@ def test_stages_of_a_motion_are_those_of_cpython(name: str, monkeypatch: pytest.
 def test_what_has_no_translation_is_said(line: str) -> None:
     with pytest.raises(NotCompiled, match="no translation"):
         Translation(f"def f(x: float) -> float:\n    {line}\n", ["f"], False, {})
+
+
+@pytest.mark.parametrize(
+    ("head", "why"),
+    [("x, y: float", "no annotation of x"), ("x: np.ndarray", "ndarray"), ("x: NDArray[np.float64]", "NDArray")],
+)
+def test_a_parameter_without_a_known_annotation_is_said(head: str, why: str) -> None:
+    with pytest.raises(NotCompiled, match=why):
+        Translation(f"def f({head}) -> float:\n    return 1.0\n", ["f"], False, {})
+
+
+def test_a_class_that_the_scope_does_not_know_has_no_translation() -> None:
+    with pytest.raises(NotCompiled, match="'ndarray' has no translation"):
+        _parameter(np.ndarray, {})
 
 
 def test_machine_code_is_kept_and_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -344,3 +344,35 @@ def test_an_exception_that_nobody_expects_ends_the_command_line_with_a_sentence(
         shown = capsys.readouterr()
         assert words in json.loads(shown.out)["message"]
         assert "Traceback" not in shown.err
+
+
+ONE = go.System(np.eye(1), [1.0])
+NONE: Any = None
+CALLS = {
+    "solve": (lambda: go.solve(NONE, "kkt"), "A program is one of QP"),
+    "solver": (lambda: go.make_solver(NONE), "A solver is a name"),
+    "formulate": (lambda: go.formulate(NONE, "gauss"), "A step is StepData"),
+    "solve_step": (lambda: go.solve_step(NONE), "A step is StepData"),
+    "time": (lambda: ONE.evaluate("a", [0.0], [0.0]), "t is 'a'; give a finite number"),  # type: ignore[arg-type]
+    "time of energies": (lambda: go.problem("two-bar").system.evaluate(NONE, [0.0], [0.0]), "t is None"),
+    "coordinates": (lambda: ONE.evaluate(0.0, "a", [0.0]), "q is not an array"),
+    "one number": (lambda: ONE.evaluate(0.0, 1.0, 0.0), "q has shape (), expected a vector"),
+    "velocity": (lambda: ONE.evaluate(0.0, [1.0], [0.0, 1.0]), "v has shape (2,), expected (1,)"),
+    "start of a run": (lambda: go.simulate(ONE, q0=[1, 2], v0=[0], t_end=1.0, dt=0.1), "q0 has shape (2,), expected"),
+    "start of a problem": (lambda: go.Problem.of(ONE, q0=[1, 2], t_end=1.0), "q0 has shape (2,), expected (1,)"),
+    "start, mass by a function": (lambda: go.Problem.of(go.System(lambda t, q, v: np.eye(1), [1.0]), [1, 2], t_end=1.0),
+                                  "at its start q0"),
+    "matrix": (lambda: go.solve_batch(np.eye(2), np.ones(2)), "q has shape (2,), expected a matrix"),
+    "state": (lambda: go.simulate("bouncing-ball", state="x", t_end=0.01), "Unknown state 'x'"),
+    "state of contacts": (lambda: go.simulate("bouncing-ball", state="quasi-velocity", t_end=0.01), "is the velocity"),
+    "kind": (lambda: problem_files.parse({}), '"kind": "step" or "kind": "qp" or "kind": "lcp"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", CALLS)
+def test_a_wrong_argument_is_a_sentence(wrong: str) -> None:
+    call_it, sentence = CALLS[wrong]
+    with pytest.raises(go.GaussoptError) as refused:
+        call_it()
+    assert sentence in str(refused.value)
+    assert "any" not in str(refused.value)
