@@ -156,7 +156,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 def _certified(traj: Trajectory) -> str:
     """Steps or states that the worst certificate stands for."""
     if "residuals" not in traj.meta:
-        return f"{traj.worst.evaluations} steps solved"
+        return f"{traj.worst.evaluations} evaluations"
     residual = max(traj.meta["residuals"].values())
     return f"{len(traj.t)} recorded states; residuals of all steps at most {residual:.2g}"
 

@@ -187,7 +187,9 @@ def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
     lines = []
     for key, value in plain(result).items():
         if isinstance(value, dict):
-            value = ", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in value.items())
+            # The certificate's own verdict is on the problem, not on the answer; beside the status it would mislead.
+            shown = {k: v for k, v in value.items() if k != "verdict"}
+            value = ", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in shown.items())
         lines.append(f"{key}: {value}")
     show(out, as_json, result, *lines)
     if result["status"] != "solved":

@@ -376,3 +376,14 @@ def test_a_wrong_argument_is_a_sentence(wrong: str) -> None:
         call_it()
     assert sentence in str(refused.value)
     assert "any" not in str(refused.value)
+
+
+def test_one_verdict_on_an_answer_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, given = tmp_path / "problem.json", tmp_path / "answer.json"
+    file.write_text(json.dumps(PENDULUM), encoding="utf-8")
+    given.write_text(json.dumps({"a": [0.0, 0.0], "lam": [0.0]}), encoding="utf-8")
+    assert run(["verify", str(file), str(given)]) == 1
+    shown = capsys.readouterr().out
+    assert "status: inaccurate" in shown
+    assert "verdict" not in shown
+    assert "solved" not in shown
