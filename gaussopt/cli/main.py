@@ -92,6 +92,13 @@ def _present(given: list[str]) -> list[str]:
     return [former.get(name, name) + equals + value for name, equals, value in parts]
 
 
+def _misread(error: typer.TyperException) -> str:
+    """What is wrong with the arguments; the value too, where it could not be read as what an option takes."""
+    text = error.format_message()
+    found = getattr(error.__cause__, "errors", list)()  # pydantic's, which reads the values
+    return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
+
+
 def _run(given: list[str]) -> int:
     as_json = "--json" in given
     given = _present(given)
@@ -103,7 +110,7 @@ def _run(given: list[str]) -> int:
         except Done as done:
             return done.code
         except typer.TyperException as error:
-            text = error.format_message()
+            text = _misread(error)
             return _fail(out, as_json, text if text.endswith((".", "?")) else f"{text}.")
         except (typer.Abort, KeyboardInterrupt):
             return _interrupted(out, as_json)

@@ -387,3 +387,10 @@ def test_one_verdict_on_an_answer_is_printed(tmp_path: Path, capsys: pytest.Capt
     assert "status: inaccurate" in shown
     assert "verdict" not in shown
     assert "solved" not in shown
+
+
+def test_an_option_that_is_no_number_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found, _ = call(capsys, "run", "crank-slider", "--dt", "abc")
+    assert code == 2
+    assert "'--dt'" in found["message"]
+    assert "not 'abc'." in found["message"]
