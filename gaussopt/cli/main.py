@@ -95,7 +95,7 @@ def _present(given: list[str]) -> list[str]:
 def _misread(error: typer.TyperException) -> str:
     """What is wrong with the arguments; the value too, where it could not be read as what an option takes."""
     text = error.format_message()
-    found = getattr(error.__cause__, "errors", list)()  # pydantic's, which reads the values
+    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # pydantic's, which reads the values
     return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
 
 
