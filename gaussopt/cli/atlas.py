@@ -20,6 +20,14 @@ Export = Annotated[
         help="Write up to N steps on which the printed QP is wrong as files for `gaussopt solve` and `verify`.",
     ),
 ]  # fmt: skip
+Slips = Annotated[
+    str,
+    typer.Option(
+        "--slips",
+        metavar="all|+,-|...",
+        help="Signs of slip of the contacts, such as +,- for two of them; several joined by |.",
+    ),
+]
 
 
 def atlas_command(
@@ -37,14 +45,7 @@ def atlas_command(
         typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter, evenly spaced; repeatable."),
     ] = None,
     set_: Set = None,
-    slips: Annotated[
-        str,
-        typer.Option(
-            "--slips",
-            metavar="all|+,-|...",
-            help="Signs of slip of the contacts, such as +,- for two of them; several joined by |.",
-        ),
-    ] = "all",
+    slips: Slips = "all",
     loads: Annotated[
         int, typer.Option("--loads", help="Number of directions of the load; 0 for the problem's own load.")
     ] = 0,

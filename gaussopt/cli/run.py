@@ -17,6 +17,25 @@ if TYPE_CHECKING:
     from gaussopt.modelling.problem import Problem
 
 
+FIRST_EVENTS, LAST_EVENTS = 8, 4
+"""Events that are told one by one where there are more."""
+
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance",
+        help="Largest error that the certificate lets pass, relative, 1e-7 if not given; inf only records it.",
+    ),
+]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FILE.nc", help="Continue a motion that --save wrote; what is saved then holds both parts."
+    ),
+]
+Save = Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")]
+
+
 def run_command(
     context: typer.Context,
     problem: common.ProblemOfMotion = None,
@@ -29,28 +48,15 @@ def run_command(
     atol: common.AbsoluteTolerance = None,
     t_end: common.End = None,
     stabilisation: common.Stabilisation = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(
-            "--tolerance",
-            help="Largest error that the certificate lets pass, relative, 1e-7 if not given; inf only records it.",
-        ),
-    ] = None,
+    tolerance: Tolerance = None,
     impact: common.Impact = None,
     accumulation: common.Accumulation = None,
     engine: common.Engine = None,
     record_every: common.RecordEvery = None,
     error_estimate: common.ErrorEstimate = True,
     set_: common.Set = None,
-    from_: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="FILE.nc",
-            help="Continue a motion that --save wrote; what is saved then holds both parts.",
-        ),
-    ] = None,
-    save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
+    from_: From = None,
+    save: Save = None,
     json_: common.Json = False,
 ) -> None:
     """Simulate a problem, certifying the acceleration of every step."""
@@ -129,7 +135,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
         ]
         if any(errors):
             lines.append(f"* the largest one on the way, estimated from {' and '.join(data['compared_with'])}")
-    lines += [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
+    lines += _events(traj)
     lines += [f"warning: {warning}" for warning in traj.warnings]
     if traj.status is Status.SOLVED:
         lines.append(
@@ -147,7 +153,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
     if data["energy"]:
         energy = data["energy"]
         lines.append(f"energy: {energy['initial']:.9g} J at the start, {energy['final']:.9g} J at the end")
-    lines.append(f"time: {', '.join(f'{k} {v:.3g} s' for k, v in data['timing'].items())}")
+    lines.append(_times(data["timing"]))
     if save is not None:
         lines.append(f"saved: {save}")
     print("\n".join(lines), file=out)
@@ -161,8 +167,31 @@ def _certified(traj: Trajectory) -> str:
     return f"{len(traj.t)} recorded states; residuals of all steps at most {residual:.2g}"
 
 
+def _times(timing: dict[str, float]) -> str:
+    """The whole time and its parts above one percent, the largest first."""
+    total = timing["total"]
+    parts = sorted(((v, k) for k, v in timing.items() if k != "total" and v > 0.01 * total), reverse=True)
+    told = ", ".join(f"{k.replace('_', ' ')} {v:.3g} s" for v, k in parts)
+    return f"time: {total:.3g} s{told and f', of which {told}'}"
+
+
+def _events(traj: Trajectory) -> list[str]:
+    """A line on each event; of many on the first and the last ones."""
+    lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
+    left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
+    if left_out <= 1:
+        return lines
+    return [*lines[:FIRST_EVENTS], f"({left_out} more events; --json tells them all)", *lines[-LAST_EVENTS:]]
+
+
 def _event_words(event: dict[str, Any]) -> str:
     who = event.get("contact") or ", ".join(event.get("contacts", []))
     more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate") if k in event}
-    extra = ", ".join(f"{k} = {common.plain(v)}" for k, v in more.items())
+    extra = ", ".join(f"{k} = {_number(v)}" for k, v in more.items())
     return " ".join(part for part in (event["kind"].replace("_", " "), who, f"({extra})" if extra else "") if part)
+
+
+def _number(value: Any) -> str:
+    """A number to six digits, or a list of them."""
+    plain = common.plain(value)
+    return ", ".join(f"{x:.6g}" for x in (plain if isinstance(plain, list) else [plain]))

@@ -36,6 +36,8 @@ class RecordedMotion:
     worst: Any
     meta: Mapping[str, Any]
     events: tuple[dict[str, Any], ...]
+    warnings: tuple[str, ...]
+    error_estimate: Vector
 
     @property
     def contacts(self) -> tuple[str, ...]:

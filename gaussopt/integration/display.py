@@ -131,7 +131,8 @@ class ShownMotion(RecordedMotion):
 
     def __repr__(self) -> str:
         title = f"{self.meta.get('problem', 'a motion')}, {self.status}, {self._extent()}"
-        return display.lines(type(self).__name__, title, self._content(), self._certified())
+        told = "; ".join(x for x in (self._inexact(), self._certified()) if x)
+        return display.lines(type(self).__name__, title, self._content(), told)
 
     def _extent(self) -> str:
         if not len(self.t):
@@ -152,13 +153,21 @@ class ShownMotion(RecordedMotion):
         known = self.status is Status.SOLVED and self.worst.evaluations > 0 and np.isfinite(worst)
         return f"accelerations certified to {worst:.2g} (relative)" if known else ""
 
+    def _inexact(self) -> str:
+        """The largest estimated error of a coordinate; "" where nothing is known."""
+        error = np.where(np.isfinite(self.error_estimate), self.error_estimate, -1.0)
+        i = int(np.argmax(error)) if len(error) else -1
+        return f"estimated error up to {error[i]:.2g} ({self.coordinates[i]})" if i >= 0 and error[i] >= 0 else ""
+
     def _repr_html_(self) -> str:
         rows = [
             ("status", self.status), ("recorded", self._extent()), ("method", self._method()),
+            *([("accuracy", self._inexact())] if self._inexact() else []),
+            *([("certified", self._certified())] if self._certified() else []),
             ("coordinates", display.listed(self.coordinates)),
             *([("contacts", display.listed(self.contacts))] if self.contacts else []),
             *([("events", display.counted(len(self.events), "event"))] if self.events else []),
-            ("message", self.message),
+            ("message", self.message), *(("warning", text) for text in self.warnings),
         ]  # fmt: skip
         title = f"Motion of {self.meta.get('problem', 'a system')}"
         return display.table(title, rows, below=self._figure(title))
