@@ -28,3 +28,10 @@ def acceleration(step: StepData, formulation: str = "lagrange", tolerance: float
 def miss(x: Any, true: Any) -> float:
     """The difference of two arrays, relative to the true one."""
     return float(np.linalg.norm(x - true) / np.linalg.norm(true))
+
+
+def mass_miss(step: StepData, a: Vector, true: Vector) -> float:
+    """Distance of two accelerations in the mass norm, divided by the sizes of the true and the free one."""
+    free = np.linalg.solve(step.M, step.force)
+    off, *sizes = (float(np.sqrt(x @ step.M @ x)) for x in (a - true, true, free))
+    return off / sum(sizes)

@@ -159,23 +159,6 @@ def _uniqueness() -> Evidence:
     )
 
 
-def _locked() -> Evidence:
-    """Read Lagrange's equations as a = M^+ (Q~ + J^T lam), J a = gamma."""
-    step = first_step("four-bar")
-    Mp = np.linalg.pinv(step.M)
-    S = step.J @ Mp @ step.J.T
-    lam, *_ = np.linalg.lstsq(S, step.gamma - step.J @ Mp @ step.force, rcond=1e-12)
-    a = Mp @ (step.force + step.J.T @ lam)
-    exact = acceleration(step)
-    return Evidence(
-        {"largest |a| by M^+": float(np.abs(a).max()), "λ₁ by M^+": float(lam[0]), "λ₂ by M^+": float(lam[1]),
-         "θ₁″ by the KKT system": exact[0]},
-        f"With the pseudo-inverse of M in Lagrange's equations no acceleration exceeds {np.abs(a).max():.2g} rad/s², "
-        f"where θ₁″ is {exact[0]:.4g} rad/s². No inverse of M is needed.",
-        bool(np.allclose(a, exact)),
-    )  # fmt: skip
-
-
 def _gradient() -> Evidence:
     """What (4) says with the constraints themselves in the place of their gradients."""
     step, entry = first_step("four-bar"), problem.at(variant="printed-constraint")
@@ -192,23 +175,6 @@ def _gradient() -> Evidence:
     )  # fmt: skip
 
 
-def _initial_moment() -> Evidence:
-    """A finite torque that acts at one instant only."""
-    rate = acceleration(first_step("four-bar"))[0] - acceleration(first_step("four-bar", psi=0.0))[0]
-    numbers = {f"rate left by 450 N m over {t:g} s, rad/s": float(rate * t) for t in (1e-2, 1e-4, 1e-6)}
-    ends = []
-    for label, name in (("constant torque", "four-bar-A"), ("no torque", "four-bar-B")):
-        reference = problem.reference(name)
-        k = int(np.argmin(np.abs(reference.t - 1.0)))
-        ends.append(float(reference.q[k, 0]))
-        numbers[f"θ₁ at {reference.t[k]:g} s, {label}, rad"] = ends[-1]
-    return Evidence(
-        numbers, "A torque at the initial moment only leaves nothing: the motion is the one without a torque, and not "
-        "the one with it. Both readings are run.",
-        bool(np.isclose(ends[0], ends[1])),
-    )  # fmt: skip
-
-
 ERRATA: dict[str, Callable[[], Evidence]] = {
     "002-1": partial(_against_start, "printed sign", "printed-sign", "The printed sign reverses all forces."),
     "002-2": _pseudo_inverse,
@@ -216,7 +182,6 @@ ERRATA: dict[str, Callable[[], Evidence]] = {
         _against_start, "printed force", "printed-force", "The printed forces count half of the coupler twice."
     ),
     "002-4": _constraint, "002-5": _gradient, "002-6": _what_degenerates, "002-7": _uniqueness,
-    "002-8": _initial_moment, "002-10": _locked,
 }  # fmt: skip
 
 VARIANTS: dict[str, Callable[[], AbstractSystem]] = {

@@ -171,16 +171,18 @@ def _routh() -> Evidence:
 
     numbers = {}
     for label, variant in (("tan row", {"variant": "tan-row"}), ("regular row", {})):
-        traj = simulate(
-            problem.at(case="NH-A", **variant), "routh", "kkt", dt=0.01, t_end=10.0, step_folder=None,
-            error_estimate=False,
-        )  # fmt: skip
-        numbers[f"largest position error, {label}, m"] = float(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max())
+        for dt in (0.0099, 0.01, 0.0101):  # the tan row's error depends on where the pole lies within a step
+            traj = simulate(
+                problem.at(case="NH-A", **variant), "routh", "kkt", dt=dt, t_end=4.0, step_folder=None,
+                error_estimate=False,
+            )  # fmt: skip
+            off = float(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max())
+            numbers[f"largest position error, {label}, dt = {dt:g} s, m"] = off
+    tan, regular = ([v for k, v in numbers.items() if f" {row} row" in k] for row in ("tan", "regular"))
     return Evidence(
-        numbers, "Routh's equations with the regular row follow the closed form to "
-        f"{numbers['largest position error, regular row, m']:.1e} m; those with the tan row miss it by "
-        f"{numbers['largest position error, tan row, m']:.2g} m (NH-A, RK4, dt = 0.01, 10 s).",
-        numbers["largest position error, regular row, m"] > 1e-3,
+        numbers, f"Routh's equations with the regular row follow the closed form to {max(regular):.1e} m; those with "
+        f"the tan row miss it by {min(tan):.2g} to {max(tan):.2g} m (NH-A, RK4 with three steps near 0.01 s, 4 s, one "
+        "pole).", max(regular) > 1e-3 * min(tan),
     )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ class FrozenFriction(Formulation):
 
     name = "frozen-friction"
     title = "Gauss QP with frozen friction, iterated"
-    source = "eqs. (22), (25) of Yao, Liu & Yang 2020 as a fixed-point iteration"
+    source = "eq. (25) of Yao, Liu & Yang 2020 in a fixed-point iteration of our own"
 
     def refuses(self, step: StepData) -> str | None:
         reason = not_sliding(step)

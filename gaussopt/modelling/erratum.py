@@ -5,9 +5,23 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib import resources
 from typing import Any
+
+
+class ErratumKind(StrEnum):
+    """How grave an erratum is."""
+
+    SLIP = "slip"
+    """A reader repairs it from what stands around it."""
+    OMISSION = "omission"
+    """What is missing is needed."""
+    FORMULA = "wrong formula"
+    """Used as printed, the formula or value gives a wrong result."""
+    CONCLUSION = "wrong conclusion"
+    """Something is said to follow that does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +42,34 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Erratum:
-    """A misprint or false formula of the source, with the computation that shows it."""
+    """A misprint, gap or false statement of the source, with the computation that shows it.
+
+    Attributes
+    ----------
+    id : number of the paper and of the erratum
+    where : section, equation and paragraph of the source
+    printed, correct : what stands there, and what should, in words of ours
+    check : computes the evidence
+    kind : how grave it is; None if it was not graded
+    doubt : what the transcription of the source that was read may have altered; "" for nothing
+    """
 
     id: str
     printed: str
     correct: str
     check: Callable[[], Evidence]
+    where: str = ""
+    kind: ErratumKind | None = None
+    doubt: str = ""
 
 
 def errata(checks: Mapping[str, Callable[[], Evidence]]) -> tuple[Erratum, ...]:
     """Errata of a problem that ships, from the computations by number."""
-    return tuple(Erratum(number, **_texts()[number], check=check) for number, check in checks.items())
+    return tuple(_erratum(number, check, **_texts()[number]) for number, check in checks.items())
+
+
+def _erratum(number: str, check: Callable[[], Evidence], kind: str = "", **texts: str) -> Erratum:
+    return Erratum(number, check=check, kind=ErratumKind(kind) if kind else None, **texts)
 
 
 def notes(problem: str) -> tuple[str, ...]:

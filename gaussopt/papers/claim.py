@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 
 class ClaimVerdict(StrEnum):
@@ -15,15 +15,8 @@ class ClaimVerdict(StrEnum):
     CONDITIONAL = "true under conditions"
     FALSE = "false"
     IRREPRODUCIBLE = "cannot be reproduced"
-
-    @classmethod
-    def of(cls, holds: Sequence[bool]) -> ClaimVerdict:
-        """TRUE if all of several readings or circumstances hold, FALSE if none does."""
-        return cls.TRUE if all(holds) else cls.CONDITIONAL if any(holds) else cls.FALSE
-
-    def where(self, conditions: str) -> str:
-        """The conditions of a claim that holds under some; "" for the other verdicts."""
-        return conditions if self is ClaimVerdict.CONDITIONAL else ""
+    UNDECIDED = "not decided"
+    UNCLAIMED = "not claimed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +54,83 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Circumstance:
+    """A part of the circumstances that a source states or implies, and whether a reading holds in all of that part."""
+
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One meaning that the words of a claim allow, and where it holds.
+
+    Attributes
+    ----------
+    meaning : what is claimed, read so; a sentence without its full stop
+    holds : whether it holds in all circumstances that the source states or implies
+    parts : named parts of these circumstances, told apart by properties of the data
+    ours : whether the source leaves the meaning open, so that the reading is ours
+    """
+
+    meaning: str
+    holds: bool
+    parts: tuple[Circumstance, ...] = ()
+    ours: bool = True
+
+    @property
+    def somewhere(self) -> bool:
+        """Whether it holds in all or in a named part of the circumstances."""
+        return self.holds or any(p.holds for p in self.parts)
+
+    @property
+    def where(self) -> str:
+        """The parts in which it holds, and those in which it does not; "" without parts."""
+        parts = {truth: "; ".join(p.text for p in self.parts if p.holds is truth) for truth in (True, False)}
+        return " ".join(f"This {HOLDS[truth]} {told}." for truth, told in parts.items() if told)
+
+
+HOLDS = {True: "holds", False: "does not hold"}
+
+
+def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
+    """The one rule by which all claims are judged.
+
+    A derivation that this run does not confirm leaves the claim undecided. Without a reading nothing is claimed, and
+    what was computed is a result of ours. Where the source does not print what decides
+    (`missing` says what), it cannot be reproduced. Else it is true if every reading holds in all circumstances of the
+    source, false if no reading holds in all or in a named part of them, and true under conditions otherwise.
+    """
+    if not all(d.holds for d in derivations):
+        return ClaimVerdict.UNDECIDED
+    if not readings:
+        return ClaimVerdict.UNCLAIMED
+    if missing:
+        return ClaimVerdict.IRREPRODUCIBLE
+    if all(r.holds for r in readings):
+        return ClaimVerdict.TRUE
+    return ClaimVerdict.CONDITIONAL if any(r.somewhere for r in readings) else ClaimVerdict.FALSE
+
+
+@dataclass(frozen=True, slots=True)
+class OwnResult:
+    """A result of ours that goes beyond a claim and stands beside it: it has no part in the verdict.
+
+    Attributes
+    ----------
+    sentence : what it says, with the numbers of this run
+    derivations, searches, columns, rows, timed : as of a judgement
+    """
+
+    sentence: str
+    derivations: tuple[Derivation, ...] = ()
+    searches: tuple[Attempt, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    timed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """A verdict and all it rests on.
 
@@ -73,6 +143,8 @@ class Judgement:
     columns, rows : a table of numbers behind it; () if there is none
     timed : the columns that hold measured times
     times_decide : whether `sentence`, `computed` and `found` quote measured times
+    readings : what the claim may mean, and where it holds
+    own : a result of ours beside the claim, if there is one
     """
 
     verdict: ClaimVerdict
@@ -84,6 +156,44 @@ class Judgement:
     rows: tuple[tuple[Any, ...], ...] = ()
     timed: tuple[str, ...] = ()
     times_decide: bool = False
+    readings: tuple[Reading, ...] = ()
+    own: OwnResult | None = None
+
+    @classmethod
+    def of(
+        cls, readings: Sequence[Reading], sentence: str, derivations: Sequence[Derivation], searches: Sequence[Attempt],
+        *, missing: str = "", **table: Any,
+    ) -> Self:  # fmt: skip
+        """The judgement that `verdict` makes of the readings; `table` holds columns, rows, timed, times_decide, own."""
+        found = verdict(readings, derivations, missing)
+        failed = [d.statement for d in derivations if not d.holds]
+        told = {
+            ClaimVerdict.CONDITIONAL: _told(readings),
+            ClaimVerdict.UNDECIDED: f"This run does not confirm: {'; '.join(failed)}.",
+            ClaimVerdict.IRREPRODUCIBLE: missing,
+        }
+        return cls(
+            found, sentence, tuple(derivations), tuple(searches), told.get(found, ""), readings=tuple(readings), **table
+        )
+
+
+def _told(readings: Sequence[Reading]) -> str:
+    """Where the readings of a claim that is true under conditions hold; those with equal parts are told together."""
+    if len(readings) == 1:
+        return readings[0].where
+    alike: dict[tuple[bool, tuple[Circumstance, ...]], list[Reading]] = {}
+    for r in readings:
+        alike.setdefault((r.holds, () if r.holds else r.parts), []).append(r)
+    return " ".join(_together(found) for found in alike.values())
+
+
+def _together(readings: Sequence[Reading]) -> str:
+    first = readings[0]
+    that = (" and that " if first.holds else " or that ").join(r.meaning for r in readings)
+    if first.holds:
+        return f"It holds that {that}."
+    in_general = " in general" if first.somewhere else ""
+    return f"It does not hold{in_general} that {that}.{' ' + first.where if first.somewhere else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +204,8 @@ class Claim:
     ----------
     id : "C1", "C2", ...
     paper : "000", "001", "002" or "004"
-    where : equation or section of the paper
-    says : the claim, in our words
+    where : section, equation and paragraph of the paper
+    says : the claim, in our words and without a full stop
     check : computes the evidence, the same on every run but for measured times; `check(True)` searches less far
     reading : what was taken as its meaning, where that is not plain; "" if it is
     weight : about how many seconds it takes

@@ -6,10 +6,10 @@ import importlib
 import pkgutil
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
-from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement
+from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement, OwnResult
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.texts import Texts
@@ -57,7 +57,8 @@ def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]
 def counts(found: Mapping[str, Judgement | str]) -> dict[str, int]:
     """The number of claims with each verdict; those without evidence last, if there are any."""
     number = Counter(str(j.verdict) if isinstance(j, Judgement) else NOT_COMPUTED for j in found.values())
-    return {v: number[v] for v in (*map(str, ClaimVerdict), NOT_COMPUTED) if number[v] or v != NOT_COMPUTED}
+    rare = (NOT_COMPUTED, ClaimVerdict.UNDECIDED, ClaimVerdict.UNCLAIMED)
+    return {v: number[v] for v in (*map(str, ClaimVerdict), NOT_COMPUTED) if number[v] or v not in rare}
 
 
 def overview(found: Mapping[str, Judgement | str]) -> Section:
@@ -66,7 +67,8 @@ def overview(found: Mapping[str, Judgement | str]) -> Section:
         (Link(c.id, _anchor(c)), c.paper, _verdict(found[c.id]), Tex(c.says), _conditions(found[c.id]))
         for c in ledger()
     )
-    return Section("claims", "The claims", (*texts.blocks("lead"), texts.table("claims", rows)))
+    rule = (*texts.blocks("lead"), *texts.blocks("rule"), texts.table("verdict-rule"))
+    return Section("claims", "The claims", (*rule, texts.table("claims", rows)))
 
 
 def section(paper: str, found: Mapping[str, Judgement | str]) -> Section:
@@ -76,24 +78,36 @@ def section(paper: str, found: Mapping[str, Judgement | str]) -> Section:
 
 
 def _claim(claim: Claim, judged: Judgement | str) -> Section:
-    blocks: list[Block] = [Paragraph(Tex(f"{claim.where}: {claim.says}."))]
+    blocks: list[Block] = [Paragraph(Tex(f"The source ({claim.where}), in our words: {claim.says}."))]
     if claim.reading:
         blocks.append(Paragraph(Tex(f"Read as: {claim.reading}.")))
     title = f"{claim.id}: {_verdict(judged)}"
     if isinstance(judged, str):
         return Section(_anchor(claim), title, (*blocks, Paragraph(f"Nothing was computed: {judged}")))
-    text = Timed if judged.times_decide else Tex
-    blocks.append(Paragraph(text(judged.sentence)))
+    blocks.append(Paragraph((Timed if judged.times_decide else Tex)(judged.sentence)))
     if judged.conditions:
-        blocks.append(Paragraph(Tex(f"Where it holds: {judged.conditions}")))
+        blocks.append(Paragraph(Tex(judged.conditions)))
     name = _anchor(claim)
-    derived = ((Tex(d.statement), text(d.computed), d.holds) for d in judged.derivations)
-    sought = ((Tex(s.sought), Tex(s.covered), text(s.found), s.refutes) for s in judged.searches)
-    blocks.append(texts.table("derivation", derived, anchor=f"{name}-derivation", claim=claim))
-    blocks.append(texts.table("search", sought, anchor=f"{name}-search", claim=claim))
-    if judged.rows:
-        blocks.append(Table(name, f"{claim.id}, the numbers behind it.", judged.columns, judged.rows, judged.timed))
+    if judged.readings:
+        read = ((Tex(r.meaning), "ours" if r.ours else "the source's", r.holds, Tex(r.where)) for r in judged.readings)
+        blocks.append(texts.table("readings", read, anchor=f"{name}-readings", claim=claim))
+    blocks += _evidence(name, claim.id, judged, Timed if judged.times_decide else Tex)
+    if judged.own:
+        blocks.append(Paragraph(Tex(texts("own", sentence=judged.own.sentence))))
+        blocks += _evidence(f"{name}-own", f"Beside {claim.id}, our own result", judged.own, Tex)
     return Section(_anchor(claim), title, tuple(blocks))
+
+
+def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) -> Iterator[Block]:
+    """Tables of derivations, searches and numbers; `text` is that of their numbers."""
+    derived = ((Tex(d.statement), text(d.computed), d.holds) for d in of.derivations)
+    sought = ((Tex(s.sought), Tex(s.covered), text(s.found), s.refutes) for s in of.searches)
+    if of.derivations:
+        yield texts.table("derivation", derived, anchor=f"{name}-derivation", what=what)
+    if of.searches:
+        yield texts.table("search", sought, anchor=f"{name}-search", what=what)
+    if of.rows:
+        yield Table(name, texts("numbers", what=what), of.columns, of.rows, of.timed)
 
 
 def _verdict(judged: Judgement | str) -> str:

@@ -266,7 +266,8 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
     for item in entry.errata:
         outcome = results.outcomes.get(f"erratum {item.id}")
         evidence: Evidence | None = None if outcome is None else outcome.value
-        formulas = Tex(item.printed), Tex(item.correct)
+        kind = f"{item.kind or ''}{f'; {item.doubt}' if item.doubt else ''}"
+        formulas = Tex(item.where), Tex(kind), Tex(item.printed), Tex(item.correct)
         if evidence is None:
             why = "It was not run." if outcome is None else outcome.failure
             found.append((item.id, *formulas, NOT_COMPUTED, why))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gaussopt.papers.claim import Attempt, Claim, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, Circumstance, Claim, Derivation, Judgement, Reading
 from gaussopt.reporting.texts import Texts
 
 
@@ -22,11 +22,12 @@ class ClaimTexts(Texts):
         sought, covered, found = self.paragraphs(name, **values)
         return Attempt(sought, covered, found, refutes)
 
-    def circumstances(self, holds: Mapping[str, bool]) -> str:
-        """Under which of the named circumstances something holds, and under which not."""
-        yes, no = ("; ".join(self(name) for name, value in holds.items() if value is truth) for truth in (True, False))
-        told = f"{yes[0].upper()}{yes[1:]}." if yes else "Nowhere."
-        return f"{told} Not {no}." if no else told
+    def reading(
+        self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True, **values: Any
+    ) -> Reading:
+        """An entry as a reading; the named parts of the circumstances are entries too."""
+        told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
+        return Reading(self(name, **values), holds, told, ours)
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:
         """The entry named as the claim: where it stands, what it says, and how it is read if that is not plain."""

@@ -8,7 +8,16 @@ import pytest
 from report_pages import tables_of
 
 from gaussopt.papers import ledger
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import (
+    Attempt,
+    Circumstance,
+    Claim,
+    ClaimVerdict,
+    Derivation,
+    Judgement,
+    OwnResult,
+    Reading,
+)
 from gaussopt.processes.job import JobOutcome, run_job
 from gaussopt.reporting.document import Section, Table
 
@@ -48,8 +57,8 @@ def test_the_report_prints_what_a_check_returns(
     monkeypatch.setattr(ledger, "ledger", lambda: tuple(changed))
     outcomes = {c.key: JobOutcome(c.function(**c.arguments), "", 0.1) for c in ledger.cases(quick=True)}
     found = ledger.judgements(outcomes)
-    assert ledger.counts(found) == {str(v): int(v is verdict) for v in ClaimVerdict}
-    table = next(b for b in ledger.overview(found).blocks if isinstance(b, Table))
+    assert {v: n for v, n in ledger.counts(found).items() if n} == {verdict: 1}
+    table = next(b for b in ledger.overview(found).blocks if isinstance(b, Table) and b.name == "claims")
     (row,) = (dict(zip(table.columns, r, strict=True)) for r in table.rows)
     assert (str(row["claim"]), row["verdict"]) == (identifier, verdict)
     assert row["where it holds, or why"] == "everywhere but here"
@@ -62,7 +71,7 @@ def test_the_report_prints_what_a_check_returns(
 def test_the_link_of_a_claim_leads_to_its_evidence() -> None:
     found: dict[str, Judgement | str] = {c.id: other(ClaimVerdict.TRUE) for c in ledger.ledger()}
     anchors = {s.anchor for p in PAPERS for s in ledger.section(p, found).sections}
-    rows = next(b for b in ledger.overview(found).blocks if isinstance(b, Table)).rows
+    rows = next(b for b in ledger.overview(found).blocks if isinstance(b, Table) and b.name == "claims").rows
     assert {row[0].anchor for row in rows} == anchors
 
 
@@ -81,7 +90,53 @@ def test_a_check_that_fails_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> N
     assert ledger.judgements({})[claim.id] == "not run"
 
 
-def test_verdict_of_several_readings() -> None:
-    assert ClaimVerdict.of([True, True]) is ClaimVerdict.TRUE
-    assert ClaimVerdict.of([True, False]) is ClaimVerdict.CONDITIONAL
-    assert ClaimVerdict.of([False]) is ClaimVerdict.FALSE
+def read(holds: bool, *parts: bool) -> Reading:
+    return Reading("it moves", holds, tuple(Circumstance(f"part {i}", p) for i, p in enumerate(parts)))
+
+
+def test_readings_with_equal_parts_are_told_together() -> None:
+    alike = [replace(read(False, True, False), meaning=m) for m in ("it moves", "it turns")]
+    search, derived = (Attempt("a five", "sums", "none", False),), (Derivation("two and two", "4", True),)
+    found = Judgement.of([*alike, replace(read(True), meaning="it rests")], "So it is.", derived, search)
+    assert found.conditions == (
+        "It does not hold in general that it moves or that it turns. This holds part 0. This does not hold part 1. "
+        "It holds that it rests."
+    )
+    assert Judgement.of(alike[:1], "So it is.", derived, search).conditions == alike[0].where
+
+
+def test_a_result_of_our_own_has_no_part_in_the_verdict() -> None:
+    own = OwnResult("It falls.", (Derivation("one and one", "3", False),), columns=("height",), rows=((2.5,),))
+    judged = Judgement.of(
+        [read(True)], "So it is.", [Derivation("two and two", "4", True)], [Attempt("a five", "sums", "none", False)],
+        own=own,
+    )  # fmt: skip
+    assert judged.verdict is ClaimVerdict.TRUE
+    claim = ledger.ledger()[0]
+    section = ledger.section(claim.paper, {c.id: judged for c in ledger.ledger()}).sections[0]
+    assert "It falls." in texts(section)
+    assert {t.name for t in tables_of([section])} >= {f"claim-{claim.id.lower()}-own{x}" for x in ("", "-derivation")}
+
+
+@pytest.mark.parametrize(
+    ("readings", "verdict"),
+    [
+        ((read(True),), ClaimVerdict.TRUE),
+        ((read(True), read(True, True, True)), ClaimVerdict.TRUE),
+        ((read(True), read(False)), ClaimVerdict.CONDITIONAL),
+        ((read(False, False, True),), ClaimVerdict.CONDITIONAL),
+        ((read(False), read(False, False)), ClaimVerdict.FALSE),
+        ((), ClaimVerdict.UNCLAIMED),
+    ],
+)
+def test_one_rule_judges_all_readings(readings: tuple[Reading, ...], verdict: ClaimVerdict) -> None:
+    confirmed, failed = Derivation("two and two", "4", True), Derivation("two and one", "4", False)
+    search = Attempt("a five", "sums", "none", False)
+    assert Judgement.of(readings, "So it is.", (confirmed,), (search,)).verdict is verdict
+    blocked = Judgement.of(readings, "So it is.", (confirmed, failed), (search,))
+    assert blocked.verdict is ClaimVerdict.UNDECIDED
+    assert "two and one" in blocked.conditions
+    if not readings:
+        return
+    missing = Judgement.of(readings, "So it is.", (confirmed,), (search,), missing="no torque is printed.")
+    assert (missing.verdict, missing.conditions) == (ClaimVerdict.IRREPRODUCIBLE, "no torque is printed.")

@@ -67,12 +67,12 @@ def test_genetic_algorithm_is_recorded_beside_the_others(report: Path) -> None:
 def test_errata_are_confirmed_with_numbers(report: Path) -> None:
     rows = table(report, "errata-000")
     values = {(r["erratum"], r["computed"]): float(r["value"]) for r in rows}
-    assert values["000-5", "θ₁″ at t = 0, printed, tau = -0.5"] == pytest.approx(-666.84572655381, abs=1e-8)
-    assert values["000-5", "θ₁″ at t = 0, printed, tau = 0"] == pytest.approx(-1.35872896228, abs=1e-8)
-    assert values["000-5", "θ₁″ at t = 0, exact, tau = -0.5"] == pytest.approx(-156.57953216374, abs=1e-8)
-    assert values["000-6", "θ₁″ at t = 0, printed J"] == pytest.approx(-90.319, abs=1e-3)
+    assert values["000-5", "θ₁″ at t = 0, printed, tau = -0.5, rad/s^2"] == pytest.approx(-666.84572655381, abs=1e-8)
+    assert values["000-5", "θ₁″ at t = 0, printed, tau = 0, rad/s^2"] == pytest.approx(-1.35872896228, abs=1e-8)
+    assert values["000-5", "θ₁″ at t = 0, exact, tau = -0.5, rad/s^2"] == pytest.approx(-156.57953216374, abs=1e-8)
+    assert values["000-6", "θ₁″ at t = 0, printed J, rad/s^2"] == pytest.approx(-90.319, abs=1e-3)
     verdicts = [r["verdict"] for r in table(report, "errata-000-list")]
-    assert len(verdicts) == 9
+    assert len(verdicts) == 7
     assert all("confirmed" in v for v in verdicts)
 
 
@@ -303,9 +303,8 @@ def test_four_bar_errata_have_their_numbers(report: Path) -> None:
     assert values["002-2", "θ₁″ with τ₃ = 100 N m, correct"] == pytest.approx(1.432, abs=1e-10)
     assert values["002-3", "θ₁″ at the start, printed force, rad/s²"] == pytest.approx(1.94625, abs=1e-10)
     assert values["002-3", "θ₁″ at the start, correct, rad/s²"] == pytest.approx(2.682, abs=1e-10)
-    assert values["002-10", "largest |a| by M^+"] == pytest.approx(0.0, abs=1e-12)
     verdicts = [r["verdict"] for r in table(report, "errata-002-list")]
-    assert len(verdicts) == 9
+    assert len(verdicts) == 7
     assert all("confirmed" in v for v in verdicts)
 
 
@@ -345,8 +344,10 @@ def test_first_crests_coincide_then_the_tan_row_departs(report: Path) -> None:
     apart = [row for row in rows if float(row["t / s"]) > 18.6]
     assert len(together) >= 5
     assert apart
-    assert max(float(row["tan row / m"]) for row in together) < 1e-8
-    assert min(float(row["tan row / m"]) for row in apart) > 1e-3
+    assert max(float(row["tan row, largest / m"]) for row in together) < 1e-8
+    # The step of 0.01 s puts a stage of RK4 close to the pole; a hundredth less does not.
+    assert min(float(row["tan row, 0.01 s / m"]) for row in apart) > 1e-3
+    assert max(float(row["tan row, 0.0099 s / m"]) for row in apart) < 1e-4
     assert max(float(row["regular row / m"]) for row in rows) < 1e-8
 
 

@@ -73,12 +73,22 @@ def test_errata_are_confirmed(erratum: object) -> None:
     assert all(np.isfinite(list(evidence.numbers.values())))
 
 
-def test_locked_mechanism() -> None:
-    (erratum,) = (e for e in go.problem("four-bar").errata if e.id == "002-10")
-    numbers = erratum.check().numbers
-    assert numbers["largest |a| by M^+"] < 1e-13
-    assert numbers["λ₁ by M^+"] == pytest.approx(-58.86, rel=1e-12)
-    assert numbers["λ₂ by M^+"] == pytest.approx(-214.56, rel=1e-12)
+def test_errata_name_their_place_and_kind() -> None:
+    found = go.problem("four-bar").errata
+    assert [e.id for e in found] == [f"002-{i}" for i in range(1, 8)]
+    assert all(e.where and e.kind for e in found)
+    assert {e.id for e in found if e.doubt} == {"002-1", "002-3", "002-5"}
+
+
+def test_pseudo_inverse_of_the_equations_is_right_and_that_of_the_mass_alone_would_lock_the_linkage() -> None:
+    problem = go.problem("four-bar")
+    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    K = np.block([[step.M, -step.J.T], [step.J, np.zeros((2, 2))]])
+    assert (np.linalg.pinv(K) @ np.concatenate((step.force, step.gamma)))[:3] == pytest.approx([2.682, 2.682, -2.682])
+    inverse = np.linalg.pinv(step.M)
+    lam = np.linalg.lstsq(step.J @ inverse @ step.J.T, step.gamma - step.J @ inverse @ step.force, rcond=1e-12)[0]
+    assert lam == pytest.approx([-58.86, -214.56], rel=1e-12)
+    assert inverse @ (step.force + step.J.T @ lam) == pytest.approx(np.zeros(3), abs=1e-13)
 
 
 @pytest.mark.parametrize("erratum", go.problem("knife-edge-body").errata, ids=lambda e: e.id)

@@ -1,68 +1,113 @@
 """C2: fewer unknowns make the method more efficient than Lagrange multipliers.
 
-They do not: generalised inverses cost more than the larger linear system. Fewer unknowns do win elsewhere, by another
-method and for mass matrices that the source's coordinates do not have; that is measured and said as well.
+Against the system of all n + m unknowns they do on large steps. Against the multipliers alone, which need the smaller
+system, they do not.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from timeit import timeit
 
 import numpy as np
 
-from gaussopt.comparison import paper_claims as measured
-from gaussopt.comparison.sources import FamilyPoint, ProblemStates, Spec
-from gaussopt.comparison.step_table import TimedAnswers
-from gaussopt.comparison.warm_starts import NOISE
 from gaussopt.core.step_data import Vector
-from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import random_steps as rs
-from gaussopt.papers.evidence.recorded_steps import recorded, shortest
 from gaussopt.papers.p000_least_squares import operation_counts as plain
 from gaussopt.papers.texts import ClaimTexts
 
-text = ClaimTexts(__file__, noise=NOISE)
-
-FORMULATIONS = (*measured.WITH_MULTIPLIERS, *measured.FEWER_UNKNOWNS)
 SEED = 2
+LARGE = 60
+"""Coordinates from which a step counts as large: calls and copies no longer decide."""
+JOINED = 2 / 3
+"""Least m / n of a plane mechanism in absolute coordinates all of whose bodies hang on joints: two rows each."""
+SHARES = np.linspace(JOINED, 0.99, 99)
+"""m / n of such mechanisms."""
+CRANK_SLIDER = 7, 6
+
+text = ClaimTexts(__file__, seed=SEED, large=LARGE, own_size=CRANK_SLIDER)
+
+RIVALS = {"system": (plain.SYSTEM,), "fastest": tuple(plain.WITH)}
+"""What eq. (14) is compared with, by reading."""
+
+SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
+"""The searches against each reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Times of all lean ways at one size, which took turns.
+
+    Attributes
+    ----------
+    n, m, diagonal : coordinates, rows, and whether M is diagonal
+    times : (rounds,) by way, s
+    """
+
+    n: int
+    m: int
+    diagonal: bool
+    times: dict[str, Vector]
+
+    @property
+    def joined(self) -> bool:
+        """Whether the rows are as many as joints between all bodies give."""
+        return self.m >= JOINED * self.n - 0.5
+
+    def fastest(self, ways: tuple[str, ...]) -> Vector:
+        """Times of that of several ways whose median is the shortest."""
+        return min((self.times[w] for w in ways), key=np.median)
+
+    def ratio(self, rivals: tuple[str, ...], ways: tuple[str, ...] = tuple(plain.WITHOUT)) -> float:
+        """Median time of the fastest of several ways by that of the fastest of their rivals."""
+        return float(np.median(self.fastest(ways)) / np.median(self.fastest(rivals)))
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by measured times of the registered formulations and of the leanest code for each."""
-    taken = measured.fewer_unknowns(_records(quick))
-    races = [_race(n, m, diagonal, quick) for diagonal in (True, False) for n, m in _sizes(quick)]
-    source, inside = _search("eq. (14) by SVD", races), _search("null space by QR", [r for r in races if r.diagonal])
-    holds = [taken.verdict == measured.TRUE, source.refutes, inside.refutes]
-    some = taken.verdict == measured.CONDITIONAL
-    verdict = ClaimVerdict.CONDITIONAL if some and not any(holds) else ClaimVerdict.of(holds)
-    lean = min(r.ratio("eq. (14) by SVD") for r in races)
-    return Judgement(
-        verdict, text("sentence", measured=taken.sentence, lean=lean),
-        (_counts(quick), _least_squares_counts(), _outside(races)), (source, inside), verdict.where(text("conditions")),
-        taken.columns, taken.rows, ("microseconds", "by lagrange", "by the fastest with multipliers"),
-        times_decide=True,
+    """Judge by measured times of the leanest code for each way, with diagonal M as in the source."""
+    races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
+    ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
+    large, joined = np.array([(r.n >= LARGE, r.joined) for r in races]).T
+    own = np.array([(r.n, r.m) == CRANK_SLIDER for r in races])
+    where = {"joined": large & joined, "loose": large & ~joined, "small": ~large}
+    readings = tuple(
+        text.reading(name, bool((of < 1).all()), {part: bool((of[at] < 1).all()) for part, at in where.items()})
+        for name, of in ratios.items()
+    )
+    searches = tuple(_search(name, of, races) for name, of in ratios.items())
+    sentence = text("sentence", **{name: Span.of(of[large & joined]) for name, of in ratios.items()},
+                    **{f"{name}_loose": Span.of(of[large & ~joined]) for name, of in ratios.items()},
+                    **{f"{name}_own": float(of[own][0]) for name, of in ratios.items()})  # fmt: skip
+    return Judgement.of(
+        readings, sentence, (_counts(quick),), searches, columns=text.columns("numbers"), rows=_rows(races),
+        timed=tuple(c for c in text.columns("numbers") if "µs" in c or "by" in c.split()), times_decide=True,
+        own=_beside(quick, races),
     )  # fmt: skip
 
 
-def _specs(quick: bool) -> list[Spec]:
-    """Linkages of the sizes that the claim was first measured at, others, and the papers' mechanisms."""
-    states = {"crank-slider": "crank-A-2s", "four-bar": "four-bar-A", "knife-edge-body": "NH-A"}
-    found: list[Spec] = [FamilyPoint("linkage", {"bodies": b}, "bodies", 2) for b in ((2, 7) if quick else (2, 7, 30))]
-    if not quick:
-        found.append(FamilyPoint("linkage", {"bodies": 7, "constraints": 20}, "constraints", 2))
-    return found + [ProblemStates(name, part, {}, 100) for name, part in list(states.items())[: 1 if quick else None]]
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Least, median and largest of several numbers."""
 
+    low: float
+    middle: float
+    high: float
 
-def _records(quick: bool) -> list[TimedAnswers]:
-    return recorded(_specs(quick), [(f, "kkt") for f in FORMULATIONS], 0.002 if quick else 0.003)
+    @classmethod
+    def of(cls, values: Vector) -> Span:
+        """The span of values."""
+        return cls(float(np.min(values)), float(np.median(values)), float(np.max(values)))
 
-
-SHARES = np.linspace(0.01, 0.99, 99)
-"""m / n."""
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return f"{self.low:.2f}"
+        return f"{self.low:.2f} to {self.high:.2f} (median {self.middle:.2f})"
 
 
 def _counts(quick: bool) -> Derivation:
+    """Counted loops against the formulas, and what follows from these for eq. (14)."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     sizes = (10, 20) if quick else (20, 40, 80)
@@ -74,83 +119,66 @@ def _counts(quick: bool) -> Derivation:
         worst = max(worst, float(np.abs(L @ L.T - S).max() / n), float(np.abs(R.T @ R - B.T @ B).max() / n))
         off.append(max(abs(chol / float(plain.cholesky(n)) - 1), abs(qr / float(plain.householder(n, m)) - 1)))
     return text.derivation(
-        "formulas", off[-1] < 0.6 * off[-2] and worst < 1e-12,
-        worst=worst, off=", ".join(f"{x:.1%}" for x in off), first=sizes[0],
+        "formulas", off[-1] < 0.6 * off[-2] and worst < 1e-12, worst=worst, off=", ".join(f"{x:.1%}" for x in off),
+        first=sizes[0], system=_counted(RIVALS["system"], True), fastest=_counted(RIVALS["fastest"], True),
+        dense=_counted(RIVALS["fastest"], False), shares=(SHARES[0], SHARES[-1]),
     )  # fmt: skip
 
 
-def _least_squares_counts() -> Derivation:
-    least = []
-    for diagonal in (True, False):
-        of = plain.operations(SHARES, diagonal)
-        rivals = np.minimum(of["all n + m unknowns by LU"], of["multipliers by Cholesky"])
-        ratio = of["eq. (14) by SVD"] / rivals
-        least.append((ratio.min(), SHARES[ratio.argmin()]))
-    ratios, share = zip(*least, strict=True)
-    return text.derivation(
-        "least squares", bool(min(ratios) > 1.0), least=ratios, share=share, shares=(SHARES[0], SHARES[-1])
-    )
-
-
-def _outside(races: list[Race]) -> Derivation:
-    of = {d: plain.operations(SHARES, d) for d in (True, False)}
-    ratio = {d: of[d]["null space by QR"] / of[d]["multipliers by Cholesky"] for d in of}
-    cheaper = SHARES[ratio[False] < 1]
-    dense = [r for r in races if not r.diagonal]
-    best = min(dense, key=lambda r: r.ratio("null space by QR"))
-    return text.derivation(
-        "null space", bool(ratio[True].min() > 1.0 and len(cheaper)), diagonal=ratio[True].min(),
-        cheaper=min(cheaper, default=np.nan), faster=sum(r.ratio("null space by QR") * NOISE < 1 for r in dense),
-        sizes=len(dense), ratio=best.ratio("null space by QR"), best=best,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Race:
-    """Shortest times of all lean ways at one size, s."""
-
-    n: int
-    m: int
-    diagonal: bool
-    times: dict[str, float]
-
-    def ratio(self, way: str) -> float:
-        """Its time by that of the fastest with multipliers."""
-        return self.times[way] / min(self.times[w] for w in plain.WITH)
+def _counted(rivals: tuple[str, ...], diagonal: bool) -> Span:
+    """Operations of the cheaper way to compute eq. (14) by those of the cheapest rival, over all m / n."""
+    of = plain.operations(SHARES, diagonal)
+    least = [np.min([of[way] for way in ways], axis=0) for ways in (tuple(plain.WITHOUT), rivals)]
+    return Span.of(least[0] / least[1])
 
 
 def _sizes(quick: bool) -> list[tuple[int, int]]:
-    shares = (0.25, 0.95) if quick else (0.1, 0.5, 2 / 3, 0.8, 0.97)
-    found = ((n, min(n - 1, max(1, round(x * n)))) for n in ((6, 40) if quick else (6, 20, 60, 150)) for x in shares)
-    return list(dict.fromkeys(found))  # two shares of a small n may be the same number of rows
+    shares = (0.25, 0.9) if quick else (0.1, 0.3, 0.5, JOINED, 0.8, 0.9, 0.97)
+    found = ((n, min(n - 1, max(1, round(x * n)))) for n in ((20, 80) if quick else (20, 60, 150)) for x in shares)
+    return [CRANK_SLIDER, *dict.fromkeys(found)]
 
 
 def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:
-    """One size; a way that seems to win with fewer unknowns is measured once more, longer."""
     rng = np.random.default_rng(SEED + 1000 * n + m)
     step = rs.draw(rng, n, m, 1e2, 1e1)
     M: Vector = 10.0 ** rng.uniform(-1.0, 1.0, n) if diagonal else step.M
-    data = M, step.force, step.J, step.gamma
-    ways = {**plain.WITH, **plain.WITHOUT}
-    works = [partial(way, *data) for way in ways.values()]
+    ways = {**plain.WITH, **plain.WITHOUT, plain.PRINTED: plain.as_printed}
+    works = {name: partial(way, M, step.force, step.J, step.gamma) for name, way in ways.items()}
     true = rs.minimiser(replace(step, M=np.diag(M)) if diagonal else step)
-    for name, work in zip(ways, works, strict=True):
-        if not np.allclose(work(), true, rtol=1e-6, atol=1e-6 * float(np.abs(true).max())):
+    for name in (*plain.WITH, *plain.WITHOUT):
+        if not np.allclose(works[name](), true, rtol=1e-6, atol=1e-6 * float(np.abs(true).max())):
             raise ArithmeticError(f"{name} is wrong at n = {n}, m = {m}.")
-    rounds = 3 if quick else max(5, 300 // n)
-    race = Race(n, m, diagonal, dict(zip(ways, shortest(works, rounds).tolist(), strict=True)))
-    if min(race.ratio(w) for w in plain.WITHOUT) * NOISE < 1:
-        race = replace(race, times=dict(zip(ways, shortest(works, 3 * rounds).tolist(), strict=True)))
-    return race
+    rounds, number = (15 if quick else 21), max(1, 100 // n)
+    times = [[timeit(work, number=number) / number for work in works.values()] for _ in range(rounds + 1)][1:]
+    return Race(n, m, diagonal, dict(zip(works, np.transpose(times), strict=True)))
 
 
-def _search(way: str, races: list[Race]) -> Attempt:
-    """Search for a size at which a way with fewer unknowns beats the fastest with multipliers."""
-    best, sizes = min(races, key=lambda r: r.ratio(way)), sorted({(r.n, r.m) for r in races})
+def _search(name: str, ratios: Vector, races: list[Race]) -> Attempt:
+    """Sizes at which eq. (14) is not faster than its rivals."""
+    sizes = ", ".join(f"{r.n}/{r.m}" for r in races)
+    slower = ", ".join(f"{r.n}/{r.m}" for r, x in zip(races, ratios, strict=True) if x >= 1)
     return text.attempt(
-        way, best.ratio(way) * NOISE < 1, count=len(sizes), sizes=", ".join(f"{n}/{m}" for n, m in sizes),
-        seed=SEED, ratio=best.ratio(way), best=best,
+        SLOWER[name], bool(slower), sizes=sizes, count=len(races), rounds=len(races[0].times[plain.SYSTEM]),
+        slower=f"it is slower at {slower}" if slower else "it is slower at none of them", span=Span.of(ratios),
     )  # fmt: skip
 
 
-claim = text.claim("C2", "000", check, 4.0)
+def _rows(races: list[Race]) -> tuple[tuple[object, ...], ...]:
+    rows: list[tuple[object, ...]] = []
+    for r in races:
+        medians = [1e6 * float(np.median(r.fastest(ways))) for ways in
+                   (*((w,) for w in plain.WITH), tuple(plain.WITHOUT), (plain.PRINTED,))]  # fmt: skip
+        rows.append((r.n, r.m, *medians, r.ratio(RIVALS["system"]), r.ratio(RIVALS["fastest"])))
+    return tuple(rows)
+
+
+def _beside(quick: bool, races: list[Race]) -> OwnResult:
+    """Dense M, and what eq. (16) costs, which is not the true acceleration."""
+    dense = [_race(n, m, False, quick) for n, m in _sizes(quick)]
+    large = [[r for r in of if r.n >= LARGE and r.joined] for of in (races, dense)]
+    printed = [Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in of])) for of in large]
+    spans = {name: Span.of(np.array([r.ratio(rivals) for r in large[1]])) for name, rivals in RIVALS.items()}
+    return OwnResult(text("beside", **spans, printed=printed[0], printed_dense=printed[1]))
+
+
+claim = text.claim("C2", "000", check, 8.0)

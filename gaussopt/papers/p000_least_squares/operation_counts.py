@@ -1,7 +1,7 @@
 """The dense ways to solve one step, each as lean as LAPACK allows, and how many floating-point operations they take.
 
-Two keep the multipliers: the system of all n + m unknowns, and the m multipliers alone. Two do without: the null space
-by QR, and the source's eq. (14). M is dense, or a vector of masses where it is diagonal.
+Two keep the multipliers: the system of all n + m unknowns, and the m multipliers alone. Two do without and compute the
+source's eq. (14); its eq. (16) is a third. M is dense, or a vector of masses where it is diagonal.
 """
 
 from __future__ import annotations
@@ -35,49 +35,65 @@ def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vect
     return np.asarray(whitened / root if M.ndim == 1 else lapack.dtrtrs(L, whitened, lower=1, trans=1)[0])
 
 
-def null_space(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """QR of J^T, only its last n - m columns formed, Cholesky factors of Z^T M Z."""
-    n, m = len(f), len(gamma)
+def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
+    """Eq. (14) with Z for N: QR of J^T, of which only the last n - m columns are formed, and Cholesky of Z^T M Z."""
+    p, Z = _particular_and_kernel(J, gamma, len(f))
+    MZ = M @ Z if M.ndim == 2 else M[:, None] * Z
+    C, _ = lapack.dpotrf(Z.T @ MZ, lower=1)
+    return np.asarray(p + Z @ lapack.dpotrs(C, Z.T @ f - MZ.T @ p, lower=1)[0])
+
+
+def two_qr(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
+    """Eq. (14) with Z for N: QR of J^T, and least squares with M^(1/2) Z by QR."""
+    p, Z = _particular_and_kernel(J, gamma, len(f))
+    if M.ndim == 1:
+        root = np.sqrt(M)
+        A, b = root[:, None] * Z, f / root - root * p
+    else:
+        # Any square root does; the factor of Cholesky is the cheapest.
+        L, _ = lapack.dpotrf(M, lower=1)
+        A, b = L.T @ Z, lapack.dtrtrs(L, f, lower=1)[0] - L.T @ p
+    qr, tau, _, _ = lapack.dgeqrf(A, overwrite_a=1)
+    k = A.shape[1]
+    c, _, _ = lapack.dormqr("L", "T", qr, tau, b[:, None], 64, overwrite_c=1)
+    return np.asarray(p + Z @ lapack.dtrtrs(qr[:k], c[:k, 0])[0])
+
+
+def _particular_and_kernel(J: Matrix, gamma: Vector, n: int) -> tuple[Vector, Matrix]:
+    """J^+ gamma, and orthonormal columns that span ker J."""
+    m = len(gamma)
     qr, tau, _, _ = lapack.dgeqrf(J.T)
     E = np.zeros((n, n - m + 1), order="F")
     E[:m, 0], E[m:, 1:] = lapack.dtrtrs(qr[:m], gamma, trans=1)[0], np.eye(n - m)
     E, _, _ = lapack.dormqr("L", "N", qr, tau, E, 64 * n, overwrite_c=1)
-    MZ = M @ E if M.ndim == 2 else M[:, None] * E
-    p, Z = E[:, 0], E[:, 1:]
-    C, _ = lapack.dpotrf(Z.T @ MZ[:, 1:], lower=1)
-    return np.asarray(p + Z @ lapack.dpotrs(C, Z.T @ (f - MZ[:, 0]), lower=1)[0])
+    return E[:, 0], E[:, 1:]
 
 
-def least_squares(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Eq. (14): two generalised inverses by singular value decompositions, and the square root of M."""
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    particular, N = Vt.T @ ((U.T @ gamma) / s), np.eye(len(f)) - Vt.T @ Vt
-    if M.ndim == 1:
-        root = np.sqrt(M)
-        A, b = root[:, None] * N, f / root - root * particular
-    else:
-        values, V = np.linalg.eigh(M)
-        R = (V * np.sqrt(values)) @ V.T
-        A, b = R @ N, (V / np.sqrt(values)) @ (V.T @ f) - R @ particular
-    return np.asarray(particular + N @ np.linalg.lstsq(A, b, rcond=1e-8)[0])
+def as_printed(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
+    """Eq. (16), a0 + J^+ (gamma - J a0), by Cholesky factors of J J^T: not the true acceleration."""
+    a0 = f / M if M.ndim == 1 else lapack.dposv(M, f, lower=1)[1]
+    S, _ = lapack.dpotrf(J @ J.T, lower=1)
+    return np.asarray(a0 + J.T @ lapack.dpotrs(S, gamma - J @ a0, lower=1)[0])
 
 
-WITH = {"all n + m unknowns by LU": all_unknowns, "multipliers by Cholesky": multipliers}
-WITHOUT = {"null space by QR": null_space, "eq. (14) by SVD": least_squares}
+SYSTEM = "all n + m unknowns by LU"
+WITH = {SYSTEM: all_unknowns, "multipliers by Cholesky": multipliers}
+PRINTED = "eq. (16) by Cholesky"
+WITHOUT = {"eq. (14) by QR and Cholesky": normal_equations, "eq. (14) by QR twice": two_qr}
 
 
 def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
-    """Floating-point operations by n^3 for m = x n, leading terms; of the SVDs only the reduction to two diagonals."""
-    ones = np.ones_like(x)
+    """Floating-point operations by n^3 for m = x n, leading terms."""
     dense = 0.0 if diagonal else 1.0
-    reduce = 4 * x**2 - 4 * x**3 / 3
+    kernel = householder(1.0, x) + (1 - x) * (4 * x - 2 * x**2)
+    reduced, product = 1 - x, (1 - x) ** 2
     return {
-        "all n + m unknowns by LU": 2 * (1 + x) ** 3 / 3,
-        "multipliers by Cholesky": dense * (ones / 3 + x) + x**2 + x**3 / 3,
-        "null space by QR": householder(1.0, x) + (1 - x) * (4 * x - 2 * x**2) + 2 * dense * (1 - x)
-        + (1 - x) ** 2 + cholesky(1 - x),
-        "eq. (14) by SVD": reduce + x + dense * (4 * ones / 3 + 2) + 8 * ones / 3,
-    }  # fmt: skip
+        SYSTEM: 2 * (1 + x) ** 3 / 3,
+        "multipliers by Cholesky": dense * (1 / 3 + x) + x**2 + x**3 / 3,
+        "eq. (14) by QR and Cholesky": kernel + 2 * dense * reduced + product + cholesky(reduced),
+        "eq. (14) by QR twice": kernel + dense * (1 / 3 + reduced) + householder(1.0, reduced),
+        PRINTED: dense / 3 + x**2 + x**3 / 3,
+    }
 
 
 def cholesky(n: Vector | float) -> Vector | float:

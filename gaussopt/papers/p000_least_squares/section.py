@@ -110,7 +110,7 @@ def _equation_16(results: PaperResults, findings: list[str]) -> Section:
     labels = {k: f"{names[k.split(',')[0]]}, τ = {k.split('= ')[1]}" for k in runs}
     rows = [(labels[k], v.q[-1, 2], v.v[-1, 2], v.worst.relative_error, v.worst.constraint_residual)
             for k, v in runs.items()]  # fmt: skip
-    blocks: list[Block] = [*text.blocks("eq. (16)", driven=_driven(runs)), text.table("equation-16-000", rows)]
+    blocks: list[Block] = [*text.blocks("eq. (16)"), text.table("equation-16-000", rows)]
     if len(runs) == 4:
         t = next(iter(runs.values())).t
         curves = {labels[k]: v.q[:, 2] for k, v in runs.items()}
@@ -127,16 +127,6 @@ def _equation_16(results: PaperResults, findings: list[str]) -> Section:
             "equation-16-000",
         ))  # fmt: skip
     return Section("equation-16-000", "The motion by eq. (16) as printed", tuple(blocks))
-
-
-def _driven(runs: dict[str, Trajectory]) -> str:
-    """The first acceleration of the crank by eq. (16) divided by the true one, as a clause."""
-    parts = []
-    for tau, how in ((-0.5, "with the torque"), (0.0, "without it")):
-        pair = [runs.get(f"{f}, tau = {tau:g}") for f in ("least-squares-as-printed", "lagrange")]
-        if pair[0] is not None and pair[1] is not None:
-            parts.append(f"{pair[0].a[0, 2] / pair[1].a[0, 2]:.3g} times as hard {how}")
-    return f", the crank is driven {' and '.join(parts)} at the start" if parts else ""
 
 
 def _falling(settles: Trajectory) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 
 from gaussopt.core.step_data import Matrix
-from gaussopt.papers.claim import ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Mask
@@ -19,56 +20,57 @@ SEED = 60
 GAP = 1e-6
 """Relative distance from which two answers differ; its square for an excess of the objective."""
 
-READINGS = {
-    "sufficient": "the minimum of (37) satisfies the contact laws",
-    "necessary": "the forces of the contact laws are the minimum of (37)",
-    "primal": "the minimum of (36) satisfies the contact laws",
-    "dual": "(36) and (37) have the same minimum",
-}
+EXAMPLE = [[2, 1], [0, 2]]
+"""A of the example in rational numbers."""
 
+DIRECTIONS = ("sufficient", "necessary", "primal", "dual")
 
 Broken = dict[str, Mask]
-"""Where each reading fails on a stack, by its name, and where all contacts bear."""
+"""Where each direction fails on a stack, by its name, and where all contacts bear."""
 
 texts = ClaimTexts(__file__, seed=SEED)
 
 
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
-    exact, scalar, same, weighted = _exact(), _scalar(), _symmetric(quick), _weighted(quick)
     bars, rows, columns, lifted = _two_bars()
-    random, physical, bearing = _random(quick)
-    holds = {name: not (bars[name] or random[name] or physical[name]) for name in READINGS}
-    where = {
-        "if-one-contact": scalar.holds, "if-symmetric": same.holds, "if-weighted": weighted.holds,
-        "if-several-contacts": all(holds.values()),
-    }  # fmt: skip
-    failing = [READINGS[name] for name, truth in holds.items() if not truth]
-    sentence = (
-        "All problems here have one solution, because $A$ is positive definite. "
-        + (f"Refuted on the two bars or on random steps: that {'; that '.join(failing)}. " if failing else "")
-        + lifted
-    )
+    one, even, random, physical, bearing = _one(quick), _even(quick), *_random(quick)
+    exact, refuted = _exact(), {name: bars[name] + random[name] + physical[name] for name in DIRECTIONS}
+    several = {
+        "any-program": not (exact.refutes or refuted["sufficient"] or refuted["necessary"]),
+        "any-dual": not (exact.refutes or refuted["primal"] or refuted["dual"]),
+    }
+    alike = {"any-program": ("sufficient", "necessary"), "any-dual": ("primal", "dual")}
+    readings = (
+        texts.reading("one-contact", not _fails(one), ours=False),
+        *(texts.reading(name, holds, {"if-symmetric": not any(even[d] for d in alike[name])})
+          for name, holds in several.items()),
+    )  # fmt: skip
+    sentence = texts("sentence", bars=bars, states=len(rows), physical=physical, lifted=lifted)
     searches = (
-        texts.attempt("two-bars", any(bars.values()), states=len(rows), told=_told(bars, len(rows))),
+        texts.attempt("one", _fails(one), one=one, told=_told(one, one["number"])),
+        texts.attempt("even", _fails(even), even=even, told=_told(even, even["number"])),
+        exact,
+        texts.attempt("two-bars", _fails(bars), states=len(rows), told=_told(bars, len(rows))),
         texts.attempt(
-            "random", any(random[name] or physical[name] for name in READINGS), random=random, physical=physical,
+            "random", _fails(random) or _fails(physical), random=random, physical=physical,
             on_matrices=_told(random, random["number"]), on_bars=_told(physical, physical["number"]),
         ),
         texts.attempt("bearing", bearing[0] > 0, bearing=bearing),
     )  # fmt: skip
-    return Judgement(
-        ClaimVerdict.of(list(holds.values())), sentence, (exact, scalar, same, weighted), searches,
-        texts.circumstances(where), columns, rows,
-    )  # fmt: skip
+    return Judgement.of(readings, sentence, (_scalar(), _symmetric(quick)), searches, columns=columns, rows=rows)
 
 
-def _told(counts: dict[str, int], number: int) -> str:
-    return "; ".join(f"{READINGS[name]}: not on {counts[name]} of {number}" for name in READINGS)
+def _fails(counts: Mapping[str, int]) -> bool:
+    return any(counts[name] for name in DIRECTIONS)
+
+
+def _told(counts: Mapping[str, int], number: int) -> str:
+    return "; ".join(f"that {texts(name)} fails on {counts[name]} of {number}" for name in DIRECTIONS)
 
 
 def _broken(A: Matrix, b: Matrix) -> Broken:
-    """Try every reading on a stack with positive definite A."""
+    """Try every direction on a stack with positive definite A."""
     z, x, y = sets.lcp(A, b), sets.printed(A, b), sets.primal(A, b)
 
     def value(v: Matrix) -> np.ndarray:
@@ -85,13 +87,12 @@ def _broken(A: Matrix, b: Matrix) -> Broken:
 
 
 def _counts(broken: Broken) -> dict[str, int]:
-    return {name: int(broken[name].sum()) for name in READINGS}
+    return {name: int(broken[name].sum()) for name in DIRECTIONS}
 
 
-def _exact() -> Derivation:
-    A, b, c = [[2, 1], [0, 2]], [-2, 1], [-2, -2]
-    half = Fraction(1, 2)
-    S = [[Fraction(2), half], [half, Fraction(2)]]
+def _exact() -> Attempt:
+    A, b, c = EXAMPLE, [-2, 1], [-2, -2]
+    S = [[Fraction(A[i][j] + A[j][i], 2) for j in range(2)] for i in range(2)]
     (z,), (x,) = sets.lcp_exactly(A, b), sets.printed_exactly(A, b)
     (u,), (y,) = sets.lcp_exactly(A, c), sets.lcp_exactly(S, c)
     w = [sum((Fraction(a) * e for a, e in zip(row, y, strict=True)), Fraction(d)) for row, d in zip(A, c, strict=True)]
@@ -99,8 +100,8 @@ def _exact() -> Derivation:
     def text(v: list[Fraction]) -> str:
         return f"({', '.join(map(str, v))})"
 
-    return texts.derivation(
-        "exact", x != z and y != u and min(w) < 0, b=text([Fraction(e) for e in b]), z=text(z), x=text(x),
+    return texts.attempt(
+        "exact", x != z or y != u, b=text([Fraction(e) for e in b]), z=text(z), x=text(x),
         c=text([Fraction(e) for e in c]), u=text(u), y=text(y), w=text(w),
     )  # fmt: skip
 
@@ -117,26 +118,39 @@ def _scalar() -> Derivation:
 
 
 def _symmetric(quick: bool) -> Derivation:
-    count, number, failures, worst = (60 if quick else 400), 0, 0, 0.0
+    count, number, worst = (60 if quick else 400), 0, 0.0
     for n in (2, 3, 4, 5):
         A, b = samples.random_definite(count, n, 0.0, np.random.default_rng([SEED, 1, n]))
-        failures, number = failures + sum(_counts(_broken(A, b)).values()), number + count
-        z, x = sets.primal(A, b), sets.printed(A, b)
-        gap = 0.5 * np.einsum("bi,bij,bj->b", z, A, z) + (b * z).sum(axis=1)
-        gap += 0.5 * np.einsum("bi,bij,bj->b", x, A, x)
-        worst = max(worst, float(np.abs(gap).max()))
-    return texts.derivation("symmetric", worst < 1e-9 and not failures, number=number, worst=worst, failures=failures)
-
-
-def _weighted(quick: bool) -> Derivation:
-    count, number, worst, indefinite = (60 if quick else 400), 0, 0.0, 0
-    for n in (2, 3, 4, 5):
-        A, b, d = samples.random_symmetrisable(count, n, np.random.default_rng([SEED, 2, n]))
+        # Not by the functions that are judged: (36) as contact laws, (37) through its multipliers.
         z = sets.lcp(A, b)
-        x = sets.quadratic(sets.symmetric(d[:, :, None] * A), np.zeros_like(b), A, b)
-        worst, number = max(worst, float(samples.relative(A, b, x, z).max())), number + count
-        indefinite += int((~samples.definite(A, 0.0)).sum())
-    return texts.derivation("weighted", worst < samples.EQUAL, number=number, indefinite=indefinite, worst=worst)
+        x = sets.solve(A, np.zeros_like(b), A, A, b).x
+        values = (
+            0.5 * np.einsum("bi,bij,bj->b", z, A, z) + (b * z).sum(axis=1),
+            0.5 * np.einsum("bi,bij,bj->b", x, A, x),
+        )
+        worst, number = max(worst, float(np.abs(sum(values)).max())), number + count
+    return texts.derivation("symmetric", worst < 1e-9, number=number, worst=worst)
+
+
+def _one(quick: bool) -> Counter[str]:
+    """Counts of the failures of each direction on hinged bars with one contact."""
+    found = Counter[str]()
+    for bars in (1, 2, 3):
+        steps = samples.definite_bars(60 if quick else 400, bars, 1, np.random.default_rng([SEED, 5, bars]), (0.0, 2.0))
+        found.update(_counts(_broken(steps.A, steps.b)), number=len(steps))
+    return found
+
+
+def _even(quick: bool) -> Counter[str]:
+    """Counts of the failures of each direction on symmetric matrices, and on two bars whose ends slide apart."""
+    found = Counter[str]()
+    opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
+    stacks = [(opposite.A, opposite.b)] + [
+        samples.random_definite(60 if quick else 400, n, 0.0, np.random.default_rng([SEED, 6, n])) for n in (2, 3, 4, 5)
+    ]
+    for A, b in stacks:
+        found.update(_counts(_broken(A, b)), number=len(b))
+    return found
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
@@ -174,14 +188,14 @@ def _two_bars() -> tuple[dict[str, int], tuple[tuple[object, ...], ...], tuple[s
     )  # fmt: skip
     found = _broken(A, b)
     pulled = [
-        f"at {label} (37) gives N_C = {program[i, 1]:.5g} N"
+        f"{program[i, 1]:.5g} N at {label}"
         for i, label in enumerate(POSES) if found["sufficient"][i] and program[i, 1] < 0
     ]  # fmt: skip
     i = int(np.argmin(w.min(axis=1)))
-    text = f"On the two bars: {'; '.join(pulled)}, where C separates by the contact laws. " if pulled else ""
+    text = texts("pulled", pulled="; ".join(pulled)) if pulled else ""
     if found["primal"].any():
-        text += f"(36) lets an end penetrate, worst at {list(POSES)[i]} with w = {w[i].min():.4g} m/s²."
-    counts = _counts(found) if (lowest > 0).all() else dict.fromkeys(READINGS, 0)
+        text += " " + texts("penetrates", pose=list(POSES)[i], w=w[i].min())
+    counts = _counts(found) if (lowest > 0).all() else dict.fromkeys(DIRECTIONS, 0)
     return counts, rows, texts.columns("states"), text.strip()
 
 

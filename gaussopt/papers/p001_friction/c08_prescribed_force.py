@@ -1,4 +1,4 @@
-"""C8: non-ideal forces in Gauss's principle, known in advance or not, eqs. (22), (25) of paper 001."""
+"""C8: non-ideal forces in Gauss's principle, known in advance or not, eq. (25) of paper 001."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction import steps as contact_steps
@@ -25,6 +25,9 @@ CONVERGED = 1e-12
 ROUNDING = 1e-6
 """Excess over the bound of one iteration that is rounding, for errors down to 1e-6 of the forces."""
 
+FALLING = tuple(label for label, (_, loads) in POSES.items() if not loads)
+"""Special states of the two bars with gravity alone."""
+
 STEPS = 250
 """Most iterations where nothing bounds their number."""
 
@@ -33,21 +36,24 @@ texts = ClaimTexts(__file__, seed=SEED, poses="; ".join(POSES))
 
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
-    known, once, fixed, closed = _known(quick), _once(quick), _fixed_points(quick), _closed_forms(quick)
+    gauss, known = _known(quick)
+    varied, once = _varied(quick), _once(quick)
+    readings = (
+        texts.reading("if-known", not known.refutes, ours=False),
+        texts.reading("if-varied", varied.refutes),
+        texts.reading("if-once", once.refutes),
+    )
+    sentence = texts("sentence", known=known, varied=varied, once=once)
+    return Judgement.of(readings, sentence, (gauss,), (known, varied, once), own=_iterated(quick))
+
+
+def _iterated(quick: bool) -> OwnResult:
+    """What becomes of friction if Gauss's principle is solved again and again, which the source does not propose."""
     rows, columns, program = _two_bars()
     contraction, adversary, beyond = _contraction(quick), _adversary(quick), _beyond(quick)
-    converges = not (contraction.refutes or adversary.refutes)
-    # Right with a given force, wrong by one solve without it, and wrong by any number of solves.
-    holds = (known.holds, once.refutes, not converges)
-    sentence = texts("sentence", known=known, once=once, contraction=contraction, beyond=beyond)
-    where = {
-        "if-force-known": known.holds, "if-factor-below-1": converges, "if-one-solve": not once.refutes,
-        "if-factor-from-1": not beyond.refutes,
-    }  # fmt: skip
-    return Judgement(
-        ClaimVerdict.of(holds), sentence, (known, fixed, closed, program),
-        (once, contraction, adversary, beyond), texts.circumstances(where), columns, rows,
-    )  # fmt: skip
+    sentence = texts("iterated", contraction=contraction, beyond=beyond)
+    derived = (_fixed_points(quick), _closed_forms(quick), program)
+    return OwnResult(sentence, derived, (contraction, adversary, beyond), columns, rows)
 
 
 @dataclass(frozen=True)
@@ -95,17 +101,48 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
     return found
 
 
-def _known(quick: bool) -> Derivation:
-    rng, number, worst = np.random.default_rng([SEED, 1]), 0, 0.0
+def _known(quick: bool) -> tuple[Derivation, Attempt]:
+    """(25) with friction held at its true value: the identity that makes the motion its minimum, and its minimum."""
+    rng, number, worst, identity = np.random.default_rng([SEED, 1]), 0, 0.0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
         steps = steps[samples.definite(steps.A)]
         truth = steps.solve()
         friction = sets.times(steps.friction.swapaxes(1, 2), truth.y)
         given = steps.solve(friction)
-        size = np.abs(truth.x).max(axis=1)
-        worst = max(worst, float((np.abs(given.x - truth.x).max(axis=1) / (1.0 + size)).max()))
+        a, minimum = (found.x[:, : steps.M.shape[1]] for found in (truth, given))
+        worst = max(worst, float((_norm(steps.M, minimum - a) / _norm(steps.M, a)).max()))
         number += len(steps)
-    return texts.derivation("known", worst < samples.EQUAL, worst=worst, number=number)
+        # Any other acceleration that the joints allow.
+        free = rng.standard_normal(a.shape)
+        inverse = np.asarray(np.linalg.pinv(steps.J), dtype=np.float64)
+        delta = free - sets.times(inverse, sets.times(steps.J, free))
+        push = steps.force + friction
+        more, less = (_gauss(steps.M, x, push) for x in (a + delta, a))
+        said = 0.5 * np.einsum("bi,bij,bj->b", delta, steps.M, delta)
+        said += (truth.y * sets.times(steps.J_N, delta)).sum(axis=1)
+        identity = max(identity, float((np.abs(more - less - said) / (1.0 + np.abs(more) + np.abs(less))).max()))
+    derived = texts.derivation("gauss", identity < samples.EQUAL, identity=identity, number=number)
+    return derived, texts.attempt("known", worst > samples.EQUAL, worst=worst, number=number)
+
+
+def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
+    """The function of (25) but for a constant, (B,)."""
+    return np.asarray(0.5 * np.einsum("bi,bij,bj->b", a, M, a) - (a * push).sum(axis=1))
+
+
+def _varied(quick: bool) -> Attempt:
+    """(25) with friction that varies with the contact forces, on steps without joints: min 1/2 N^T A_0 N."""
+    rng, count = np.random.default_rng([SEED, 6]), 150 if quick else 1000
+
+    def wrong(steps: Contacts) -> tuple[int, int]:
+        program = sets.quadratic(steps.smooth, np.zeros_like(steps.b), steps.A, steps.b)
+        miss = samples.relative(steps.A, steps.b, program, sets.lcp(steps.A, steps.b))
+        return int((miss > 1e-6).sum()), len(steps)
+
+    drawn = {k: samples.definite_bars(count, 1, k, rng) for k in (1, 2)}
+    one, two = (wrong(drawn[k][samples.definite(drawn[k].smooth)]) for k in (1, 2))
+    bars = wrong(samples.on_floor(np.radians([float(contact_steps.POSES[p][0]) for p in FALLING])))
+    return texts.attempt("varied", max(one[0], two[0], bars[0]) > 0, one=one, two=two, bars=bars)
 
 
 def _once(quick: bool) -> Attempt:
@@ -117,7 +154,13 @@ def _once(quick: bool) -> Attempt:
         z = sets.lcp(steps.A, steps.b)
         wrong += int((samples.relative(steps.A, steps.b, sets.lcp(steps.smooth, steps.b), z) > 1e-6).sum())
         number += len(steps)
-    return texts.attempt("once", bool(miss.max() > 1e-6) or wrong > 0, number=number, miss=miss.max(), wrong=wrong)
+    return texts.attempt(
+        "once",
+        bool(miss.max() > 1e-6) or wrong > 0,
+        number=number,
+        miss=np.quantile(miss, (0.0, 0.5, 1.0)),
+        wrong=wrong,
+    )
 
 
 def _fixed_points(quick: bool) -> Derivation:

@@ -136,15 +136,25 @@ class Contacts:
         A = np.concatenate((self.J_N, np.zeros((*self.J_N.shape[:2], self.J.shape[1]))), axis=2)
         return sets.solve(self.bordered, p, self._forces(rows), A, self.zeta_N)
 
+    @cached_property
+    def _all_ideal(self) -> tuple[Matrix, Matrix]:
+        """M^-1 (G + H f_F) and the matrix G^T M^-1 (G + H f_F) of (24), joints first, then contacts."""
+        G = np.concatenate((self.J, self.J_N), axis=1).swapaxes(1, 2)
+        H = np.concatenate((self.J, self.J_N + self.friction), axis=1).swapaxes(1, 2)
+        moved: Matrix = np.asarray(np.linalg.solve(self.M, H), dtype=np.float64)
+        return moved, G.swapaxes(1, 2) @ moved
+
+    @property
+    def all_definite(self) -> Mask:
+        """True where the matrix of (24), of joint and contact forces, is positive definite, (B,)."""
+        return definite(self._all_ideal[1])
+
     def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
         """Normal forces by the printed program (24) over all ideal forces, and its objective as a function of them.
 
         The joint rows determine the joint forces, so that the objective is a function of the normal forces alone.
         """
-        G = np.concatenate((self.J, self.J_N), axis=1).swapaxes(1, 2)
-        H = np.concatenate((self.J, self.J_N + self.friction), axis=1).swapaxes(1, 2)
-        moved = np.linalg.solve(self.M, H)
-        form = G.swapaxes(1, 2) @ moved
+        moved, form = self._all_ideal
         E, W = self.J @ moved, self.J_N @ moved
         m, k = self.J.shape[1], self.J_N.shape[1]
         missing = self.gamma - sets.times(self.J, self.free)

@@ -73,3 +73,11 @@ def residual(step: StepData, a: Vector) -> float:
 def as_printed(step: StepData, sequence: SolverSequence) -> Vector:
     """The acceleration by M^+ in Gauss's function, the sign of the force corrected."""
     return answer(formulation, sequence, step)[0]
+
+
+def by_hand(step: StepData) -> Vector:
+    """The minimiser of (M a - F)^T M^+ (M a - F) subject to J a = gamma, by a basis of ker J and numpy alone, (n,)."""
+    Z, projector = kernel(step.J), step.M @ np.linalg.pinv(step.M, rcond=1e-10)
+    a, *_ = np.linalg.lstsq(step.J, step.gamma, rcond=None)
+    along = Z.T @ projector
+    return np.asarray(a + Z @ np.linalg.solve(along @ step.M @ Z, along @ (step.force - step.M @ a)))

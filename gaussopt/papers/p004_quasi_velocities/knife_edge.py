@@ -5,8 +5,9 @@ Written down by hand for many bodies at once, so that nothing goes through the f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,14 @@ class BladeBody:
         return self.F0 * np.cos(self.nu * t)
 
 
+CASES = {
+    "NH-A": (BladeBody(), 30.0),
+    "NH-B": (BladeBody(F0=8.0, nu=2.0, alpha=0.0, turning=0.085, speed=0.0), 60.0),
+    "NH-C": (BladeBody(F0=3.0, alpha=np.pi / 6, L_C=0.2, turning=0.3, speed=0.5), 10.0),
+}
+"""The bodies of the cases, and their last instants in s."""
+
+
 def numbers(random: np.random.Generator, *count: int) -> Vector:
     """The nine numbers of a body within BOUNDS, or so many columns of them."""
     low, high = np.array(list(BOUNDS.values())).T
@@ -121,20 +130,22 @@ def across(state: Vector) -> Vector:
     return np.asarray(vx * np.sin(phi) - vy * np.cos(phi))
 
 
-def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
-    """The classical method; states (steps + 1, ...), the step a number or one for each body."""
-    found = np.empty((steps + 1, *state.shape))
-    found[0] = state
+def march(rates: Rates, state: Vector, dt: Any) -> Iterator[Vector]:
+    """The states of the classical Runge-Kutta method without end, the step a number or one for each body."""
     half = 0.5 * dt
-    for k in range(steps):
+    for k in count():
+        yield state
         t = k * dt
         k1 = rates(t, state)
         k2 = rates(t + half, state + half * k1)
         k3 = rates(t + half, state + half * k2)
         k4 = rates(t + dt, state + dt * k3)
         state = state + dt / 6 * (k1 + 2 * (k2 + k3) + k4)
-        found[k + 1] = state
-    return found
+
+
+def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
+    """So many steps of `march`; states (steps + 1, ...)."""
+    return np.array(list(islice(march(rates, state, dt), steps + 1)))
 
 
 def on_trial(body: BladeBody, row: str = "regular") -> Any:

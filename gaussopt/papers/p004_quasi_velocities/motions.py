@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from gaussopt.comparison.trajectory_errors import common_instants
-from gaussopt.core.step_data import Vector
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import report_parts as common
+from gaussopt.papers.p004_quasi_velocities import spread
+from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
+from gaussopt.papers.p004_quasi_velocities.pole import poles
 from gaussopt.papers.report_parts import motion_case
 from gaussopt.problems.knife_edge_body import exact_cycloid
 from gaussopt.processes.job import Job
@@ -52,8 +55,11 @@ STEPS_TO_POLE = (25, 50, 100, 200, 400)
 ORDER_END = 3.0
 """End of the convergence study, s: after the first pole and before the second."""
 
-PLACES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
-"""Other places of the pole within a step."""
+PLACES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.75, 0.9)
+"""Places of the pole within a step."""
+
+OTHER = 0.99
+"""Another step at which NH-B is run by the tan row, as a part of the first."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -65,10 +71,17 @@ def cases(quick: bool) -> list[Job]:
             found.append(_case(f"NH-A, {integrator}: {method}", method, "NH-A", t_end=end, **options))
     for case, end, step in (("NH-B", 22.0, 0.04), ("NH-C", 10.0, 0.04)) if quick else FULL:
         found += [_case(f"{case}: {m}", m, case, stepper="rk4", dt=step, t_end=end) for m in DRAWN]
+        if case == "NH-B":
+            key = f"{case}: {other_step(step)}"
+            found.append(_case(key, TAN, case, stepper="rk4", dt=OTHER * step, t_end=end))
     counts = STEPS_TO_POLE[:3] if quick else STEPS_TO_POLE
     for m in METHODS:
         found.append(Job(f"order: {m}", convergence, {"method": m, "counts": counts}, 1e-3 * sum(counts)))
     found.append(Job("order: place of the pole", places, {"count": 25 if quick else 100}, 1.0))
+    found.append(Job("order: forces", spread.orders, {"quick": quick}, 3.0))
+    for row in spread.ROWS:
+        found.append(Job(f"spread: NH-A, {row}", spread.measured, {"case": "NH-A", "row": row, "quick": quick}, 2.0))
+    found.append(Job("spread: NH-B", spread.at_crests, {"case": "NH-B", "quick": quick}, 4.0))
     found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
     return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
 
@@ -92,8 +105,12 @@ def reference_error(traj: Trajectory, reference: ReferenceData) -> float:
 
 def violation(traj: Trajectory) -> Vector:
     """|vx sin(phi) - vy cos(phi)|: the velocity across the blade, m/s, whatever row the run used."""
-    phi = traj.q[:, 1]
-    return np.asarray(np.abs(traj.v[:, 0] * np.sin(phi) - traj.v[:, 2] * np.cos(phi)))
+    return across_blade(traj.q, traj.v)
+
+
+def across_blade(q: Matrix, v: Matrix) -> Vector:
+    """The same of coordinates and velocities, (K, 3) each."""
+    return np.asarray(np.abs(v[:, 0] * np.sin(q[:, 1]) - v[:, 2] * np.cos(q[:, 1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +133,16 @@ def convergence(method: str, counts: Sequence[int]) -> Convergence:
     return Convergence(steps, tuple(float(position_error(_to_end(method, dt)).max()) for dt in steps))
 
 
-def places(count: int) -> list[tuple[float, float, float]]:
-    """The step dt for each of PLACES, and the residual |omega3| that the tan row keeps after the pole."""
+def places(count: int) -> list[tuple[float, float, float, float]]:
+    """The step dt for each of PLACES, and the residual |omega3| that the tan row keeps after the pole, run and law."""
+    (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
-    return [(fraction, dt, float(_to_end(TAN, dt).velocity_drift[-1])) for fraction, dt in steps]
+    return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]
+
+
+def other_step(step: float) -> str:
+    """The label of the tan row's run with another step."""
+    return f"{TAN}, {OTHER * step:.4g} s"
 
 
 def _to_end(method: str, dt: float) -> Trajectory:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,15 +11,24 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure, remarks, thin
-from gaussopt.papers.p004_quasi_velocities import motions
+from gaussopt.papers.p004_quasi_velocities import motions, spread
+from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
 from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
+from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
+from gaussopt.papers.p004_quasi_velocities.spread import Crests, Spread
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
+
+SOURCE = "NH-B"
+"""The case that stands for the source's figures."""
+
+PLANE = {"x": 0, "y": 2}
+"""Coordinates of the centroid by their index."""
 
 texts = Texts(__file__, drawn_step=DRAWN_STEP)
 
@@ -62,17 +70,12 @@ def _model() -> Section:
 
 def _motions(results: PaperResults, findings: list[str]) -> Section:
     blocks = texts.blocks("figures")
-    galleries = (
-        ("NH-B", "NH-B: ", ("figure-2", "figure-3", "figure-4", "figure-5")),
-        ("NH-A", f"NH-A, {DRAWN_STEP}: ", ("NH-A-x", "NH-A-y", "NH-A-violation")),
-        ("NH-C", "NH-C: ", ("NH-C-x", "NH-C-y", "NH-C-violation")),
-    )
     rows = []
-    for case, prefix, names in galleries:
-        runs = {k: v for k, v in results.trajectories(prefix).items() if k in DRAWN}
+    for case, prefix in (("NH-B", "NH-B: "), ("NH-A", f"NH-A, {DRAWN_STEP}: "), ("NH-C", "NH-C: ")):
+        runs = {k: v for k, v in results.trajectories(prefix).items() if k.startswith(DRAWN)}
         if not runs:
             continue
-        blocks.append(Gallery(tuple(_gallery(case, names, runs))))
+        blocks.append(Gallery(tuple(_gallery(case, runs))))
         if case in motions.SEEN and QUASI in runs and TAN in runs:
             blocks.append(animation_block(
                 runs[QUASI], problem(PROBLEM, case=case), f"paper-004-motion-{case}",
@@ -87,9 +90,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
     if rows:
         certified = texts("every-step-certified") if all(r[7] < 1e-7 for r in rows) else ""
         blocks.append(texts.table("motion-004", rows, certified=certified))
-        worst = {m: max((r[6] for r in rows if r[0].endswith(m)), default=math.nan) for m in DRAWN}
-        told = ", ".join(f"{m} {v:.1e} m/s" for m, v in worst.items())
-        findings.append(f"Largest velocity violation over NH-A, NH-B and NH-C at RK4: {told}.")
+    blocks += _spread(results, findings)
     crests = _crests(results, findings)
     if crests is not None:
         blocks.append(crests)
@@ -125,78 +126,127 @@ def _passes(traj: Trajectory) -> int:
     return int((np.diff(np.floor(traj.q[:, 1] / np.pi - 0.5)) != 0).sum())
 
 
-def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> list[Figure]:
-    """x, y and the violation over time; the violations of quasi-velocities and Routh apart if four names are given."""
+def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
+    """The source's figures 2 to 5 by the case that stands for them; x, y and the violation over time of the others."""
+    end = max(float(v.t[-1]) for v in runs.values())
+    whole = {k: v for k, v in runs.items() if v.t[-1] > 0.99 * end}
+    if case != SOURCE:
+        return [
+            *(
+                _coordinates(f"{case}-{s}", f"{s} of the centroid, {case}", case, whole, {s: i})
+                for s, i in PLANE.items()
+            ),
+            _violations(f"{case}-violation", f"Violation |v_n|, {case}", whole),
+        ]
+    quasi = {k: v for k, v in whole.items() if k == QUASI}
+    routh = {k: v for k, v in whole.items() if k != QUASI}
+    tan = {k: v for k, v in routh.items() if k.startswith(TAN)}
+    return [
+        _coordinates("figure-2", f"Figure 2. The centroid by quasi-velocities, {case}", case, quasi, PLANE),
+        _violations("figure-3", f"Figure 3. Violation |v_n| by quasi-velocities, {case}", quasi),
+        _coordinates("figure-4", f"Figure 4. The centroid by Routh's equations, {case}", case, tan, PLANE),
+        _violations("figure-5", f"Figure 5. Violation |v_n| by Routh's equations, {case}", routh),
+    ]
+
+
+def _coordinates(name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int]) -> Figure:
+    """Coordinates of the centroid by their index, by all runs, in a frame that fits the true motion."""
     reference = problem(PROBLEM).reference(case)
-    longest = max(len(v.t) for v in runs.values())
-    whole = {k: v for k, v in runs.items() if len(v.t) == longest}
-    cut = thin(longest)
-    t = next(iter(whole.values())).t[cut]
-    inside = reference.t <= t[-1] + 1e-9
-    found = []
-    for j, i, symbol in ((0, 0, "x"), (1, 2, "y")):
-        data = {k: v.q[cut, i] for k, v in whole.items()}
-        true = reference.q[inside, i]
-        margin = 0.6 * float(true.max() - true.min())
-        limits = (float(true.min()) - margin, float(true.max()) + margin)
-        marks = {"reference": (reference.t[inside][::6], true[::6])}
-        last = ", ".join(f"{k} {float(v.q[-1, i]):.4g} m" for k, v in whole.items())
-        gone = [k for k, y in data.items() if y.min() < limits[0] or y.max() > limits[1]]
-        left = f" {' and '.join(gone)}: leaves the frame, which fits the true motion." if gone else ""
-        found.append(line_figure(
-            f"paper-004-{names[j]}", _caption(names[j], f"{symbol} of the centroid, {case}.{left}"),
-            f"{symbol} over {t[-1]:g} s, true values between {true.min():.3g} and {true.max():.3g} m; at the end: "
-            f"{last}.",
-            t, data, ("t / s", f"{symbol}_C / m"), size=(4.4, 3.2), markers=marks, ylim=limits, above=True,
-        ))  # fmt: skip
-    violations = {k: violation(v) for k, v in whole.items()}
-    split = [[QUASI], [REGULAR, TAN]] if len(names) == 4 else [list(DRAWN)]
-    what = ("by quasi-velocities", "by Routh") if len(names) == 4 else ("",)
-    for name, shown, by in zip(names[2:], split, what, strict=True):
-        data = {k: violations[k][cut] for k in shown if k in violations}
-        if not data:
-            continue
-        title, zeros = f"Violation |v_n| {by}".strip(), remarks(data, log=True)
-        largest = "; ".join(f"{k} at most {float(violations[k].max()):.1e} m/s" for k in data)
-        found.append(line_figure(
-            f"paper-004-{name}", _caption(name, f"{title}, {case} (logarithmic): {largest}.{zeros}"),
-            f"Velocity across the blade: {largest}.", t, data, ("t / s", "|v_n| / (m/s)"), size=(4.4, 3.2), log=True,
-            above=True,
-        ))  # fmt: skip
-    return found
+    end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
+    inside = reference.t <= end + 1e-9
+    true = {s: reference.q[inside, i] for s, i in shown.items()}
+    low, high = (float(pick([pick(y) for y in true.values()])) for pick in (min, max))
+    margin = 0.6 * (high - low)
+    times, data = {}, {}
+    for s, i in shown.items():
+        for k, v in runs.items():
+            label, cut = k if len(shown) == 1 else f"{s}: {k}", thin(len(v.t))
+            times[label], data[label] = v.t[cut], v.q[cut, i]
+    gone = [k for k, y in data.items() if y.min() < low - margin or y.max() > high + margin]
+    left = f" Outside the frame, which fits the true motion, is a part of: {'; '.join(gone)}." if gone else ""
+    last = ", ".join(f"{k} {float(y[-1]):.4g} m" for k, y in data.items())
+    marks = {"reference" if len(shown) == 1 else f"{s}: reference": (reference.t[inside][::6], y[::6])
+             for s, y in true.items()}  # fmt: skip
+    return line_figure(
+        f"paper-004-{name}", f"{title}.{left}",
+        f"{' and '.join(shown)} over {end:.4g} s, true values between {low:.3g} and {high:.3g} m; at the end: {last}.",
+        times, data, ("t / s", f"{', '.join(f'{s}_C' for s in shown)} / m"), size=(4.4, 3.2), markers=marks,
+        ylim=(low - margin, high + margin), above=True,
+    )  # fmt: skip
 
 
-def _caption(name: str, text: str) -> str:
-    text = text[0].upper() + text[1:] if not text.startswith(("x ", "y ")) else text
-    return f"Figure {name.split('-')[1]}. {text}" if name.startswith("figure") else text
+def _violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
+    """The velocity across the blade over time, by all runs."""
+    found = {k: violation(v) for k, v in runs.items()}
+    data = {k: y[thin(len(y))] for k, y in found.items()}
+    largest = "; ".join(f"{k} at most {float(y.max()):.1e} m/s" for k, y in found.items())
+    return line_figure(
+        f"paper-004-{name}", f"{title} (logarithmic): {largest}.{remarks(data, log=True)}",
+        f"Velocity across the blade: {largest}.", {k: v.t[thin(len(v.t))] for k, v in runs.items()}, data,
+        ("t / s", "|v_n| / (m/s)"), size=(4.4, 3.2), log=True, above=True,
+    )  # fmt: skip
+
+
+def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
+    """The drift over many steps: a table, the shares of steps by drift, and the findings for the first screen."""
+    tan, regular = (results.value(f"spread: NH-A, {row}") for row in spread.ROWS)
+    crests = results.value("spread: NH-B")
+    spreads: list[Spread] = [s for s in (tan, crests and crests.spread, regular) if s]
+    if not spreads:
+        return []
+    drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
+    shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
+    law = {
+        f"{s.case}, by the law": (np.sort(s.lawful)[::6], shares[f"{s.case}, Routh, {s.row} row"][::6])
+        for s in spreads if len(s.law)
+    }  # fmt: skip
+    words = "; ".join(f"{k} {np.median(x):.2g} m ({x[0]:.2g} to {x[-1]:.2g} m)" for k, x in drifts.items())
+    figure = line_figure(
+        "paper-004-spread", texts("spread-figure", count=len(spreads[0].random)), f"Median and range: {words}.",
+        drifts, shares, ("largest position error / m", "share of the steps"), columns=("error", "curve"), logx=True,
+        above=True, markers=law,
+    )  # fmt: skip
+    if tan and regular:
+        findings.append(common.Important(
+            texts("tan-and-regular-row", tan=tan, near=regular.drift.position.max(), low=tan.quantile(0.0),
+                  high=tan.quantile(1.0), end=tan.end),
+            "paper-004-spread", "motion-004",
+        ))  # fmt: skip
+        v = tan.drift.violation[len(spread.SHOWN) :]
+        findings.append(texts(
+            "violation", median=float(np.median(v)), low=v.min(), high=v.max(), count=len(v),
+            regular=regular.drift.violation.max(),
+        ))  # fmt: skip
+    return [texts.table("spread-004", (s.numbers for s in spreads)), figure]
 
 
 def _crests(results: PaperResults, findings: list[str]) -> Table | None:
     """NH-B: the crests of x and how far Routh's curves are from the quasi-velocity one there."""
-    runs = {m: results.trajectory(f"NH-B: {m}") for m in DRAWN}
-    quasi, regular, tan = (runs[m] for m in DRAWN)
-    if quasi is None or regular is None or tan is None:
+    quasi, regular = (results.trajectory(f"NH-B: {m}") for m in (QUASI, REGULAR))
+    crests: Crests | None = results.value("spread: NH-B")
+    if quasi is None or regular is None or crests is None:
         return None
-    shared = min(len(quasi.t), len(regular.t), len(tan.t))
-    x = quasi.q[:shared, 0]
-    crests = np.flatnonzero((x[1:-1] > x[:-2]) & (x[1:-1] >= x[2:])) + 1
-    apart = {
-        m: np.abs(v.q[:shared] - quasi.q[:shared])[:, [0, 2]].max(axis=1) for m, v in ((REGULAR, regular), (TAN, tan))
-    }
-    rows = tuple((j + 1, quasi.t[k], x[k], apart[REGULAR][k], apart[TAN][k]) for j, k in enumerate(crests))
-    turns = quasi.q[:shared, 1] / np.pi - 0.5
-    poles = np.flatnonzero(np.diff(np.floor(turns)))
-    # Within the step the angle is taken as linear in time.
-    part = np.array([(max(np.floor(turns[k : k + 2])) - turns[k]) / (turns[k + 1] - turns[k]) for k in poles])
-    instants = quasi.t[poles] + part * (quasi.t[poles + 1] - quasi.t[poles]) if len(poles) else np.zeros(0)
-    if len(crests) and len(poles):
-        before, after = apart[TAN][crests[crests <= poles[0]]], apart[TAN][crests[crests > poles[0]]]
+    at = np.rint(crests.instants / quasi.meta["dt"]).astype(int)
+    kept = at < min(len(quasi.t), len(regular.t))
+    apart = np.abs(regular.q - quasi.q[: len(regular.q)])[:, [0, 2]].max(axis=1)[at[kept]]
+    t, x, tan = crests.instants[kept], crests.heights[kept], crests.spread.drift.at[kept]
+    shown, random = tan[:, : len(spread.SHOWN)], tan[:, len(spread.SHOWN) :]
+    rows = tuple(
+        (j + 1, t[j], x[j], apart[j], *map(float, shown[j]), *(float(np.quantile(random[j], q)) for q in (0, 0.5, 1)))
+        for j in range(len(t))
+    )
+    passed = poles(CASES["NH-B"][0], crests.spread.end)
+    if len(t) and passed:
+        before, last = t < passed[0].instant, random[-1]
         findings.append(texts(
-            "crests", before=len(before), within=before.max(initial=0.0), pole=instants[0],
-            after=after.max(initial=0.0), regular=apart[REGULAR].max(),
+            "crests", before=int(before.sum()), within=tan[before].max(initial=0.0), pole=passed[0].instant,
+            median=float(np.median(last)), low=last.min(), high=last.max(), at=t[-1],
+            place=passed[0].place(spread.STEP),
+            accident=float(shown[-1, 1]), shorter=float(shown[-1, 0]), longer=float(shown[-1, 2]), regular=apart.max(),
+            count=len(last),
         ))  # fmt: skip
-    where = ", ".join(f"{t:.2f}" for t in instants) or "none"
-    return texts.table("crests-004", rows, where=where)
+    where = ", ".join(f"{p.instant:.2f}" for p in passed) or "none"
+    return texts.table("crests-004", rows, where=where, count=random.shape[1])
 
 
 def _frozen(traj: Trajectory) -> Figure:
@@ -223,14 +273,7 @@ def _accuracy(results: PaperResults, findings: list[str]) -> Section:
         )  # fmt: skip
         poles = max(_passes(v) for v in runs.values())
         blocks.append(texts.table("accuracy-004", rows, timed=("seconds",), end=end, poles=poles))
-    tan, regular = runs.get((DRAWN_STEP, TAN)), runs.get((DRAWN_STEP, REGULAR))
-    if tan is not None and regular is not None:
-        far, near = (float(motions.position_error(v).max()) for v in (tan, regular))
-        so = texts("not-the-method") if far / near > 10 else ""
-        findings.append(common.Important(
-            texts("tan-and-regular-row", far=far, near=near, ratio=far / near, so=so),
-            "paper-004-motion-NH-A", "accuracy-004",
-        ))  # fmt: skip
+    regular = runs.get((DRAWN_STEP, REGULAR))
     alike, quasi = runs.get((DRAWN_STEP, motions.FORMULA)), runs.get((DRAWN_STEP, QUASI))
     if alike is not None and regular is not None and quasi is not None:
         formula, row = float(violation(alike).max()), float(violation(regular).max())
@@ -259,13 +302,31 @@ def _order(results: PaperResults, findings: list[str]) -> Section:
             f"Observed order between the two finest steps: {words}.", np.array(steps), curves,
             ("step / s", "position error / m"), columns=("step", ""), log=True, logx=True,
         ))  # fmt: skip
-        findings.append(f"Observed order of RK4 over a pole: {words}.")
-    pole: list[tuple[float, float, float]] | None = results.value("order: place of the pole")
+    forces: dict[str, tuple[float, list[float]]] | None = results.value("order: forces")
+    if forces:
+        count = max(len(orders) for _, orders in forces.values())
+        by_force = tuple((name, rate, *orders) for name, (rate, orders) in forces.items())
+        heads = (
+            "motion",
+            "force along the blade at the pole by mass / (m/s²)",
+            *(f"order {j + 1}" for j in range(count)),
+        )
+        caption = texts("forces", place=spread.PLACE)
+        blocks.append(Table("order-forces-004", caption, heads, by_force))
+        told = "; ".join(f"{name} {orders[-1]:.2f}" for name, (_, orders) in forces.items())
+        findings.append(
+            texts(
+                "orders",
+                told=told,
+                rest=", ".join(f"{m} {found[m].orders[-1]:.2f}" for m in (QUASI, REGULAR) if m in found) or "none",
+            )
+        )
+    pole: list[tuple[float, float, float, float]] | None = results.value("order: place of the pole")
     if pole:
-        by_rate = sorted(pole, key=lambda p: p[2] / p[1])
-        (least, *low), (most, *high) = by_rate[0], by_rate[-1]
+        low, high = (pick(pole, key=lambda p: p[2] / p[1]) for pick in (min, max))
         blocks += [
-            *texts.blocks("place", least_left=low[1] / low[0], most_left=high[1] / high[0], least=least, most=most),
-            texts.table("place-004", tuple((p, f"{h:.5f}", e, e / h) for p, h, e in pole)),
-        ]
+            *texts.blocks("place", least=low[0], most=high[0], least_left=low[2] / low[1], most_left=high[2] / high[1],
+                          bound=2 * LEAST),
+            texts.table("place-004", tuple((p, f"{h:.5f}", e, e / h, law / h) for p, h, e, law in pole)),
+        ]  # fmt: skip
     return Section("order-004", "Order of convergence over a pole", tuple(blocks))

@@ -1,0 +1,142 @@
+"""What RK4 leaves of the tan row's residual when it steps over a pole, in closed form.
+
+Near a pole at time 0 the tan row makes vx' = vx / t + r(t). On vx = c t the stages of RK4 are exact; a quadratic or
+cubic term of vx makes an error in every step, and the sum over all steps is a series in the place of the pole within
+its step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from scipy.integrate import quad
+
+from gaussopt.core.step_data import Vector
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, BladeBody, march
+
+
+def first(place: Any) -> Any:
+    """The sum of 1 / (24 (j - f)^2 (j - f - 1/2)^2) over all whole j, for a place f of the pole within its step."""
+    s = np.sin(2 * np.pi * place)
+    return 2 / 3 * np.pi * (np.pi / s**2 - 2 / s)
+
+
+def second(place: Any) -> Any:
+    """The sum of (1 + f - j) / (24 (j - f)^2 (j - f - 1/2)^2) over all whole j."""
+    c, s = np.cos(np.pi * place), np.sin(np.pi * place)
+    return np.pi**2 / 12 * (1 / c**2 + 2 / s**2) - np.pi / (2 * s * c)
+
+
+LEAST = 2 / 3 * math.pi * (math.pi - 2)
+"""Of `first`, at a quarter of a step."""
+
+INSTANT, AFTER = 0.5, 50
+"""When `passage` passes its pole, s, and how many steps it goes on."""
+
+PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.0)}
+"""Ranges of the bodies of `passage` in SI units, and of the place of the pole within its step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pole:
+    """A passage of cos(phi) = 0 by the true motion: instant in s, turning rate in rad/s, sin(phi) = ±1 there.
+
+    `speed` is that along the blade in m/s, `rate` and `change` its first and second derivative without the turning,
+    F cos(phi - alpha) / M and the derivative of that.
+    """
+
+    instant: float
+    turning: float
+    sine: float
+    speed: Any
+    rate: float
+    change: float
+
+    def place(self, dt: Any) -> Any:
+        """Where it lies within its step, 0 to 1."""
+        return np.mod(self.instant / dt, 1.0)
+
+    def left(self, dt: Any) -> Any:
+        """The residual omega3 that RK4 adds here by the law, m/s; the term of second order is that without torque."""
+        f = self.place(dt)
+        bend = self.turning**2 * self.speed / 3 - self.change
+        return -self.sine * (dt * self.rate * first(f) + dt**2 * bend * second(f))
+
+
+def poles(body: BladeBody, end: float) -> list[Pole]:
+    """The poles that a body passes until an instant, in the order of time."""
+    beta, turning = body.L_C / body.I_C, body.turning
+    instants = [0.0, end, *([-turning / beta] if beta and 0 < -turning / beta < end else [])]
+    reach = [body.phi + turning * t + beta * t * t / 2 for t in instants]
+    low, high = (math.floor(x / math.pi - 0.5) for x in (min(reach), max(reach)))
+    found = []
+    for k in range(low + 1, high + 1):
+        distance = math.pi / 2 + k * math.pi - body.phi
+        roots = np.roots([beta / 2, turning, -distance]) if beta else np.array([distance / turning])
+        found += [_pole(body, float(t.real)) for t in roots if abs(t.imag) < 1e-12 and 0 < t.real < end]
+    return sorted(found, key=lambda p: p.instant)
+
+
+def _pole(body: BladeBody, t: float) -> Pole:
+    beta = body.L_C / body.I_C
+
+    def force(t: float) -> tuple[float, float, float]:
+        """The angle of the blade, and the force along it with its derivative, both divided by the mass."""
+        phi, w = body.phi + body.turning * t + beta * t * t / 2, body.turning + beta * t
+        c, s = np.cos(phi - body.alpha), np.sin(phi - body.alpha)
+        held, change = body.F0 * np.cos(body.nu * t), -body.F0 * body.nu * np.sin(body.nu * t)
+        return phi, float(held * c / body.M), float((change * c - held * s * w) / body.M)
+
+    phi, rate, change = force(t)
+    speed = body.speed + quad(lambda t: force(t)[1], 0.0, t, limit=500, epsabs=1e-12, epsrel=1e-12)[0]
+    return Pole(t, body.turning + beta * t, round(math.sin(phi)), speed, rate, change)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Bodies that each pass one pole by RK4 with the tan row.
+
+    Attributes
+    ----------
+    step : (S,), s
+    left : (S,), the residual omega3 that is left, m/s
+    one, two : (S,), the terms of first and second order of the law, m/s; the latter holds without torque
+    rate : (S,), force along the blade at the pole by mass, m/s^2
+    clear : (S,), whether the blade turns one way, at 0.3 rad/s or more, and no stage comes too close to the pole
+    """
+
+    step: Vector
+    left: Vector
+    one: Vector
+    two: Vector
+    rate: Vector
+    clear: Vector
+
+    def part(self, kept: Vector) -> Passage:
+        """Some of the bodies."""
+        return Passage(*(getattr(self, f.name)[kept] for f in fields(self)))
+
+
+def passage(z: Vector, count: int) -> Passage:
+    """Pass the pole at INSTANT after so many whole steps; z are rows in the order of PASSAGES, one column a body."""
+    of = dict(zip(PASSAGES, z, strict=True))
+    place, turning, beta = of.pop("place"), of["turning"], of["L_C"] / of["I_C"]
+    body = BladeBody(**of, phi=math.pi / 2 - turning * INSTANT - beta * INSTANT**2 / 2)
+    step = INSTANT / (count + place)
+    state = next(islice(march(body.tan, body.velocity, step), count + AFTER, None))
+    at_pole = next(islice(march(body.quasi, body.omega, INSTANT / count), count, None))
+    phi, speed, then = at_pole[1], at_pole[3], turning + beta * INSTANT
+    held, change = body.F0 * np.cos(body.nu * INSTANT), -body.F0 * body.nu * np.sin(body.nu * INSTANT)
+    c, s = np.cos(phi - body.alpha) / body.M, np.sin(phi - body.alpha) / body.M
+    pole = Pole(INSTANT, then, 1.0, speed, held * c, change * c - held * s * then)
+    turns = np.array([turning, then, turning + beta * 2 * INSTANT])
+    clear = (np.abs(turns).min(axis=0) > 0.3) & (np.ptp(np.sign(turns), axis=0) == 0)
+    clear &= np.abs(np.mod(place + 0.25, 0.5) - 0.25) > 0.04
+    return Passage(
+        step, state[3] * np.tan(state[1]) - state[5], replace(pole, speed=0.0, change=0.0).left(step),
+        replace(pole, rate=0.0).left(step), held * c, clear,
+    )  # fmt: skip

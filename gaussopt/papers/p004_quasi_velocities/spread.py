@@ -1,0 +1,195 @@
+"""How far Routh's equations drift by RK4, over many steps that put the pole at many places within a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, BladeBody, across, march, rk4
+from gaussopt.papers.p004_quasi_velocities.pole import poles
+
+STEP, WITHIN = 0.01, 0.05
+"""The step of the report's figures, s, and the part of it by which the others are shorter or longer."""
+
+ROWS = ("tan", "regular")
+"""The printed row, and the one without its factor."""
+
+SHOWN = (0.0099, 0.01, 0.0101)
+"""Steps that come before the random ones, s."""
+
+FAR = 0.1
+"""A drift in m that is easy to see."""
+
+PLACE = 0.25
+"""Part of a step at which the pole lies where an order is observed."""
+
+QUICK_END = {"NH-A": 4.0, "NH-B": 22.0}
+"""Ends of quick runs, s; each case passes a pole before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Motions of one body by RK4 with several steps, against quasi-velocities with the same step.
+
+    Attributes
+    ----------
+    steps : (S,), s
+    position : (S,), largest coordinate of the centroid by which a motion is off until the end, m
+    violation : (S,), largest velocity across the blade, m/s
+    at : (K, S), the distance in `position` at given instants, m
+    """
+
+    steps: Vector
+    position: Vector
+    violation: Vector
+    at: Matrix
+
+
+def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequence[float] = ()) -> Drift:
+    """Run a body until an instant by the rates of that name, "tan" or "regular"."""
+    many = replace(body, phi=np.full_like(steps, body.phi))
+    runs = zip(march(getattr(many, rates), many.velocity, steps), march(many.quasi, many.omega, steps), strict=True)
+    position, violation = np.zeros_like(steps), np.zeros_like(steps)
+    at = np.full((len(instants), len(steps)), np.nan)
+    nearest = np.rint(np.asarray(instants)[:, None] / steps)
+    for k, (one, other) in enumerate(runs):
+        inside = k * steps <= end + 1e-9
+        if not inside.any():
+            break
+        off = np.abs(one[:3] - other[:3])[[0, 2]].max(axis=0)
+        position = np.where(inside, np.fmax(position, off), position)
+        violation = np.where(inside, np.fmax(violation, np.abs(across(one[None])[0])), violation)
+        at = np.where(nearest == k, off, at)
+    return Drift(steps, position, violation, at)
+
+
+def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
+    """`Drift.position` of the tan row by the law, for a body without torque.
+
+    A residual omega3 stays. With sine s of the pole it moves the centroid by omega3 (s sin phi - 1) / phi' along x and,
+    linearly in time, by -omega3 (s cos phi / phi' + t - t_p) along y; x' changes by s omega3 cos phi, which the next
+    poles feel as a speed along the blade.
+    """
+    t = np.linspace(0.0, end, 1000)[:, None]
+    phi = body.phi + body.turning * t
+    x, y = np.zeros((2, len(t), len(steps)))
+    before = np.zeros_like(steps)
+    for p in poles(body, end):
+        left = replace(p, speed=p.speed + before).left(steps)
+        before += p.sine * left
+        x += np.where(t > p.instant, left * (p.sine * np.sin(phi) - 1) / p.turning, 0.0)
+        y -= np.where(t > p.instant, left * (p.sine * np.cos(phi) / p.turning + t - p.instant), 0.0)
+    return np.asarray(np.maximum(np.abs(x), np.abs(y)).max(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The drift of a case by a row with the steps SHOWN and random ones around STEP.
+
+    Attributes
+    ----------
+    case, row, end : of the motions; s
+    drift : with all steps
+    law : (S,), `Drift.position` by the law, m; empty for the regular row
+    """
+
+    case: str
+    row: str
+    end: float
+    drift: Drift
+    law: Vector
+
+    @property
+    def random(self) -> Vector:
+        """Drift with the random steps alone, m."""
+        return self.drift.position[len(SHOWN) :]
+
+    @property
+    def lawful(self) -> Vector:
+        """The same by the law, m."""
+        return self.law[len(SHOWN) :]
+
+    def quantile(self, share: float) -> float:
+        """The drift that this share of the random steps stays below, m."""
+        return float(np.quantile(self.random, share))
+
+    @property
+    def median(self) -> float:
+        """Of the random steps, m."""
+        return self.quantile(0.5)
+
+    @property
+    def near(self) -> float:
+        """The share of the random steps that drift by less than FAR."""
+        return float((self.random < FAR).mean())
+
+    @property
+    def shown(self) -> dict[float, float]:
+        """The drift with each of SHOWN, m."""
+        return dict(zip(SHOWN, map(float, self.drift.position), strict=False))
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """A row of the report's table."""
+        law = float(np.median(self.lawful)) if len(self.law) else "–"
+        quantiles = [self.quantile(q) for q in (0.0, 0.1, 0.5, 0.9, 1.0)]
+        return (f"{self.case}, {self.row} row", self.end, len(self.random), *quantiles, law, self.near)
+
+
+def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -> Spread:
+    """Run a case by the "tan" or the "regular" row."""
+    body, end = CASES[case]
+    end = QUICK_END[case] if quick else end
+    # The regular row has nothing to spread.
+    count = 20 if row == "regular" else 40 if quick else 200
+    random = np.random.default_rng(4).uniform((1 - WITHIN) * STEP, (1 + WITHIN) * STEP, count)
+    steps = np.concatenate((SHOWN, random))
+    law = predicted(body, steps, end) if row == "tan" else np.zeros(0)
+    return Spread(case, row, end, drift(body, row, steps, end, instants), law)
+
+
+def crests(case: str, end: float) -> tuple[Vector, Vector]:
+    """Instants and heights of the crests of x by quasi-velocities with STEP."""
+    body, _ = CASES[case]
+    x = rk4(body.quasi, body.omega, STEP, round(end / STEP))[:, 0]
+    at = np.flatnonzero((x[1:-1] > x[:-2]) & (x[1:-1] >= x[2:])) + 1
+    return np.asarray(STEP * at, dtype=float), x[at]
+
+
+@dataclass(frozen=True, slots=True)
+class Crests:
+    """The drift of the tan row at the crests of x: `spread.drift.at` at `instants`, where x is `heights`."""
+
+    spread: Spread
+    instants: Vector
+    heights: Vector
+
+
+def at_crests(case: str, quick: bool) -> Crests:
+    """Run a case by the tan row and look at the crests of x."""
+    instants, heights = crests(case, QUICK_END[case] if quick else CASES[case][1])
+    return Crests(measured(case, "tan", quick, tuple(instants)), instants, heights)
+
+
+FORCES = {
+    "NH-A": (BladeBody(), 3.0, (25, 50, 100, 200, 400)),
+    "NH-A without force": (BladeBody(F0=0.0), 3.0, (25, 50, 100, 200, 400)),
+    "NH-A with α = 0": (BladeBody(alpha=0.0), 3.0, (25, 50, 100, 200, 400)),
+    "NH-B": (CASES["NH-B"][0], 22.0, (500, 1000, 2000, 4000, 8000)),
+}
+"""Bodies with and without a force along the blade at their first pole, ends in s, and numbers of steps to that pole."""
+
+
+def orders(quick: bool) -> dict[str, tuple[float, list[float]]]:
+    """Force along the blade by mass at the first pole, m/s^2, and observed orders of the tan row's drift."""
+    found = {}
+    for name, (body, end, counts) in FORCES.items():
+        first = poles(body, end)[0]
+        steps = first.instant / (np.array(counts[: 3 if quick else None]) + PLACE)
+        off = drift(body, "tan", steps, end).position
+        found[name] = first.rate, [float(o) for o in np.log(off[1:] / off[:-1]) / np.log(steps[1:] / steps[:-1])]
+    return found
