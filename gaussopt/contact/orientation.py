@@ -65,8 +65,8 @@ def oriented(
     modes = 1
     for i in range(c):
         modes *= 4 if partner[i] else 2
-    if modes > MODES:
-        return False
+        if modes > MODES:  # before the product of many contacts leaves the integers
+            return False
     for mode in range(modes):
         size, rest = 0, mode
         for i in range(c):

@@ -68,16 +68,16 @@ def shape_in_words(shape: tuple[int | None, ...]) -> str:
     return kind + (", " if known else "") + " and ".join(f"{s} along the {axis}" for axis, s in known)
 
 
-def as_state(t: Any, q: ArrayLike, v: ArrayLike) -> tuple[float, Vector, Vector]:
-    """Time, s, and a state of two vectors of one length, (n,); raises BadInput, naming the one that is wrong."""
+def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[float, Vector, Vector]:
+    """Time, s, and a state of two vectors, of one length if alike, (n,); raises BadInput, naming the wrong one."""
     try:
         time, state, rate = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-        if state.ndim == 1 and rate.shape == state.shape:
+        if state.ndim == rate.ndim == 1 and (rate.shape == state.shape or not alike):
             return time, state, rate
     except (TypeError, ValueError, OverflowError):
         pass
     time, state = finite_number("t", t), as_array("q", q, (None,))
-    return time, state, as_array("v", v, state.shape)
+    return time, state, as_array("v", v, state.shape if alike else (None,))
 
 
 def real_array(value: ArrayLike) -> NDArray[np.float64]:

@@ -167,7 +167,7 @@ class LagrangianSystem(AbstractSystem):
         Raises BadInput where the expressions are undefined (square root of a negative number, division by zero), where
         the normal direction of a contact vanishes, or if mu, e_N or e_T is no such coefficient.
         """
-        t, q, v = as_state(t, q, v)
+        t, q, v = as_state(t, q, v, alike=False)  # lengths are checked with the name of the system
         flat = self._run("step", self._size, t, q, v)
         n, m, (a, b, c, d) = self.n, self.m, self._cuts
         D_omega = w_omega = None

@@ -65,7 +65,8 @@ def test_the_motion_is_the_interpreted_one(name: str, settings: dict[str, Any], 
     assert sum(map(len, leaps)) > 0.4 * len(ours.t)
     same(ours, general)
     assert ours.worst.relative_error <= 1e-12
-    assert ours.worst.evaluations >= 4 * (len(ours.t) - 1 - len(ours.events))
+    # The three stages of a step that are no recorded state of their own, at least.
+    assert ours.worst.evaluations >= 3 * (len(ours.t) - 1 - len(ours.events))
 
 
 @pytest.mark.parametrize("end", [0.1, 0.1 + 3e-4])
@@ -87,7 +88,9 @@ def test_events_of_a_person_end_a_leap(direction: int, leaps: list[PhaseSegment]
     same(runs[1], runs[0])
 
 
-def test_uniqueness_of_sticking_contacts_is_confirmed_state_by_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uniqueness_of_sticking_contacts_is_proved_state_by_state(
+    monkeypatch: pytest.MonkeyPatch, leaps: list[PhaseSegment]
+) -> None:
     confirmed: list[float] = []
     confirm = ContactAccelerations.confirm
 
@@ -99,7 +102,15 @@ def test_uniqueness_of_sticking_contacts_is_confirmed_state_by_state(monkeypatch
     ours = go.simulate("block-on-incline", stepper="rk4", engine="compiled", t_end=2.0, dt=0.01, step_folder=None)
     sticks = ours.t[(ours.mode == 2).any(axis=1)]
     assert len(sticks) > 10
-    assert set(sticks.tolist()) <= set(confirmed)
+    assert leaps
+    # The kernel proves it by the determinants of the modes; what it left open would be confirmed one by one.
+    left_open = {t for s in leaps for t in s.columns["t"][s.undecided].tolist()}
+    assert left_open <= set(confirmed)
+    assert not left_open & set(sticks.tolist())
+    step = go.problem("block-on-incline").system.evaluate(float(ours.t[-1]), ours.q[-1], np.zeros_like(ours.v[-1]))
+    proof = go.solve_step(step, "stick-slip", "lemke").contact
+    assert proof is not None
+    assert proof.reason == "oriented"
 
 
 def test_a_tolerance_below_rounding_takes_no_leap(leaps: list[PhaseSegment]) -> None:

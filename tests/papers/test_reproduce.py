@@ -72,7 +72,7 @@ def test_errata_are_confirmed_with_numbers(report: Path) -> None:
     assert values["000-5", "θ₁″ at t = 0, exact, tau = -0.5, rad/s^2"] == pytest.approx(-156.57953216374, abs=1e-8)
     assert values["000-6", "θ₁″ at t = 0, printed J, rad/s^2"] == pytest.approx(-90.319, abs=1e-3)
     verdicts = [r["verdict"] for r in table(report, "errata-000-list")]
-    assert len(verdicts) == 7
+    assert len(verdicts) == 9
     assert all("confirmed" in v for v in verdicts)
 
 

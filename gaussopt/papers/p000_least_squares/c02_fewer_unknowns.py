@@ -120,7 +120,7 @@ def _counts(quick: bool) -> Derivation:
         off.append(max(abs(chol / float(plain.cholesky(n)) - 1), abs(qr / float(plain.householder(n, m)) - 1)))
     return text.derivation(
         "formulas", off[-1] < 0.6 * off[-2] and worst < 1e-12, worst=worst, off=", ".join(f"{x:.1%}" for x in off),
-        first=sizes[0], system=_counted(RIVALS["system"], True), fastest=_counted(RIVALS["fastest"], True),
+        first=sizes[0], whole=_counted(RIVALS["system"], True), fastest=_counted(RIVALS["fastest"], True),
         dense=_counted(RIVALS["fastest"], False), shares=(SHARES[0], SHARES[-1]),
     )  # fmt: skip
 
