@@ -84,17 +84,18 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
     title = f"{claim.id}: {_verdict(judged)}"
     if isinstance(judged, str):
         return Section(_anchor(claim), title, (*blocks, Paragraph(f"Nothing was computed: {judged}")))
-    blocks.append(Paragraph((Timed if judged.times_decide else Tex)(judged.sentence)))
+    text = Timed if judged.times_decide else Tex
+    blocks.append(Paragraph(text(judged.sentence)))
     if judged.conditions:
         blocks.append(Paragraph(Tex(judged.conditions)))
     name = _anchor(claim)
     if judged.readings:
         read = ((Tex(r.meaning), "ours" if r.ours else "the source's", r.holds, Tex(r.where)) for r in judged.readings)
         blocks.append(texts.table("readings", read, anchor=f"{name}-readings", claim=claim))
-    blocks += _evidence(name, claim.id, judged, Timed if judged.times_decide else Tex)
+    blocks += _evidence(name, claim.id, judged, text)
     if judged.own:
-        blocks.append(Paragraph(Tex(texts("own", sentence=judged.own.sentence))))
-        blocks += _evidence(f"{name}-own", f"Beside {claim.id}, our own result", judged.own, Tex)
+        blocks.append(Paragraph(text(texts("own", sentence=judged.own.sentence))))
+        blocks += _evidence(f"{name}-own", f"Beside {claim.id}, our own result", judged.own, text)
     return Section(_anchor(claim), title, tuple(blocks))
 
 
