@@ -20,7 +20,7 @@ import numpy as np
 from gaussopt.contact.contact_lcp import ContactLCP
 from gaussopt.contact.laws import ContactSolution, Uniqueness, UniquenessProof
 from gaussopt.contact.mode_solution import EXACT, complete
-from gaussopt.contact.orientation import oriented
+from gaussopt.contact.orientation import MODES, oriented
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp.enumeration import MAX_ENUMERATED
@@ -38,7 +38,7 @@ SUMMED = 100.0
 """Roundings of its terms by which an enumerated solution may miss the laws."""
 
 MOVED = 1e-4
-"""Motion of a row by its own force, relative to that of the free bodies, that modes are told apart by without doubt."""
+"""How much a row must move by its own force, relative to how the free bodies would move, for modes to be told apart."""
 
 DEFINITE = 1e-12
 """Smallest eigenvalue of sym A^ that counts as positive."""
@@ -87,7 +87,8 @@ class ComplementarityLaws(ContactLCP):
     def _oriented(self) -> bool:
         """`oriented` of contacts of which some have no slip; it says nothing of normal forces with a least value."""
         op, g, p = self.op, self.op.weights, len(self.op.rows)
-        if op.step.least.any() or (g <= MOVED * op.bare).any():
+        # Every contact at least doubles the number of modes.
+        if 2**op.k > MODES or op.step.least.any() or (g <= MOVED * op.bare).any():
             return False
         partner = np.zeros(p, dtype=np.int64)
         partner[: op.k][op.resting] = np.arange(op.k, p)

@@ -65,7 +65,7 @@ def oriented(
     modes = 1
     for i in range(c):
         modes *= 4 if partner[i] else 2
-        if modes > MODES:  # before the product of many contacts leaves the integers
+        if modes > MODES:  # at once: the product of many contacts would exceed 64 bits
             return False
     for mode in range(modes):
         size, rest = 0, mode
