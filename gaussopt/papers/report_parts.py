@@ -50,6 +50,20 @@ class Important(Tex):
         return str(self), self.figure, self.anchor
 
 
+@dataclass(frozen=True)
+class Chapter:
+    """The chapter of a paper in the main document.
+
+    Attributes
+    ----------
+    section : the chapter; its figures are those of the supplement, with captions of their own
+    found : the one or two most important findings, with numbers, for the first screen
+    """
+
+    section: Section
+    found: tuple[Important, ...]
+
+
 GAUSS = Formula(
     r"\min_a\ \tfrac{1}{2}\, a^T M a - a^T (Q - h) \quad \text{subject to} \quad J a = \gamma",
     "min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma",

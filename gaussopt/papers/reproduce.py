@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from gaussopt.comparison.results import Results
 from gaussopt.execution.workers import check_jobs, run_jobs
 from gaussopt.papers import ledger
+from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p000_least_squares import section as paper_000
 from gaussopt.papers.p001_friction import atlas_section
 from gaussopt.papers.p001_friction import section as paper_001
 from gaussopt.papers.p002_singular_mass import section as paper_002
 from gaussopt.papers.p004_quasi_velocities import section as paper_004
-from gaussopt.papers.report_parts import Important
+from gaussopt.papers.report_parts import Chapter, Important
 from gaussopt.papers.sections import environment, solver_comparison
 from gaussopt.papers.sections.summary import summary
 from gaussopt.processes.job import Job, JobOutcome
@@ -123,11 +126,27 @@ def _drawn(
     cases = [_solvers_case(compared)]
     known = {} if solvers is None else {cases[0].key: solvers}
     for number, paper in PAPERS.items():
-        own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
+        own = _own(outcomes, number)
         cases.append(Job(number, paper.section, {"outcomes": own, "quick": quick}, 1.0 + 1e-3 * len(own)))
     drawn = known | run_jobs([c for c in cases if c.key not in known], executor=executor)
     # What could not be drawn there fails here, with the place where it does.
     return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
+
+
+def chapters(
+    outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool
+) -> dict[str, Chapter]:
+    """The chapters of the papers, by number; `chapter.py` beside the section of a paper writes its own."""
+    named = {number: f"{paper.__package__}.chapter" for number, paper in PAPERS.items()}
+    return {
+        number: importlib.import_module(name).chapter(_own(outcomes, number), judged, quick)
+        for number, name in named.items() if find_spec(name)
+    }  # fmt: skip
+
+
+def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:
+    """The outcomes of a paper's own cases, by their keys there."""
+    return {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
 
 
 def _solvers_case(compared: Results) -> Job:
