@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
@@ -145,6 +145,7 @@ class Judgement:
     times_decide : whether `sentence`, `computed` and `found` quote measured times
     readings : what the claim may mean, and where it holds
     own : a result of ours beside the claim, if there is one
+    numbers : by name, what the chapter of the paper quotes
     """
 
     verdict: ClaimVerdict
@@ -158,13 +159,14 @@ class Judgement:
     times_decide: bool = False
     readings: tuple[Reading, ...] = ()
     own: OwnResult | None = None
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, readings: Sequence[Reading], sentence: str, derivations: Sequence[Derivation], searches: Sequence[Attempt],
         *, missing: str = "", **table: Any,
     ) -> Self:  # fmt: skip
-        """The judgement that `verdict` makes of the readings; `table` holds columns, rows, timed, times_decide, own."""
+        """The judgement that `verdict` makes of the readings; `table` holds other fields, such as columns and rows."""
         found = verdict(readings, derivations, missing)
         failed = [d.statement for d in derivations if not d.holds]
         told = {

@@ -1,7 +1,7 @@
 """C2: fewer unknowns make the method more efficient than Lagrange multipliers.
 
-Against the system of all n + m unknowns they do on large steps. Against the multipliers alone, which need the smaller
-system, they do not.
+Counted in operations they do against the system of all n + m unknowns where constraints leave few freedoms. Against the
+multipliers alone, which need the smaller system, they do not.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import partial
 from timeit import timeit
 
 import numpy as np
+from scipy.optimize import brentq
 
 from gaussopt.core.step_data import Vector
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
@@ -19,15 +20,13 @@ from gaussopt.papers.p000_least_squares import operation_counts as plain
 from gaussopt.papers.texts import ClaimTexts
 
 SEED = 2
-LARGE = 60
-"""Coordinates from which a step counts as large: calls and copies no longer decide."""
-JOINED = 2 / 3
-"""Least m / n of a plane mechanism in absolute coordinates all of whose bodies hang on joints: two rows each."""
-SHARES = np.linspace(JOINED, 0.99, 99)
-"""m / n of such mechanisms."""
+SHARES = np.linspace(0.1, 0.99, 90)
+"""m / n at which operations are counted."""
+GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((20, 80), (0.25, 0.9))}
+"""Coordinates n, and m / n, of the steps that are timed, and of those of a quick run."""
 CRANK_SLIDER = 7, 6
 
-text = ClaimTexts(__file__, seed=SEED, large=LARGE, own_size=CRANK_SLIDER)
+text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
 RIVALS = {"system": (plain.SYSTEM,), "fastest": tuple(plain.WITH)}
 """What eq. (14) is compared with, by reading."""
@@ -51,40 +50,54 @@ class Race:
     diagonal: bool
     times: dict[str, Vector]
 
-    @property
-    def joined(self) -> bool:
-        """Whether the rows are as many as joints between all bodies give."""
-        return self.m >= JOINED * self.n - 0.5
-
     def fastest(self, ways: tuple[str, ...]) -> Vector:
         """Times of that of several ways whose median is the shortest."""
         return min((self.times[w] for w in ways), key=np.median)
 
     def ratio(self, rivals: tuple[str, ...], ways: tuple[str, ...] = tuple(plain.WITHOUT)) -> float:
-        """Median time of the fastest of several ways by that of the fastest of their rivals."""
+        """Median time of the fastest of several ways over that of the fastest of their rivals."""
         return float(np.median(self.fastest(ways)) / np.median(self.fastest(rivals)))
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by measured times of the leanest code for each way, with diagonal M as in the source."""
+    """Judge by counted operations and by measured times of the leanest code, with diagonal M as in the source."""
     races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
-    large, joined = np.array([(r.n >= LARGE, r.joined) for r in races]).T
-    own = np.array([(r.n, r.m) == CRANK_SLIDER for r in races])
-    where = {"joined": large & joined, "loose": large & ~joined, "small": ~large}
-    readings = tuple(
-        text.reading(name, bool((of < 1).all()), {part: bool((of[at] < 1).all()) for part, at in where.items()})
-        for name, of in ratios.items()
-    )
+    counted = {name: _counted(rivals, True) for name, rivals in RIVALS.items()}
+    boundary = cheaper_from(RIVALS["system"])
+    more = np.array([r.m > boundary * r.n for r in races])
+    parts = {"more": bool((ratios["system"][more] < 1).all()), "fewer": bool((ratios["system"][~more] < 1).all())}
+    between = 0 < boundary < 1
+    readings = (
+        text.reading("operations-system", bool((counted["system"] < 1).all()),
+                     {"more": True, "fewer": False} if between else None, boundary=boundary),
+        text.reading("operations-fastest", bool((counted["fastest"] < 1).all())),
+        text.reading("time-system", all(parts.values()), parts if between else None, boundary=boundary),
+        text.reading("time-fastest", bool((ratios["fastest"] < 1).all())),
+    )  # fmt: skip
     searches = tuple(_search(name, of, races) for name, of in ratios.items())
-    sentence = text("sentence", **{name: Span.of(of[large & joined]) for name, of in ratios.items()},
-                    **{f"{name}_loose": Span.of(of[large & ~joined]) for name, of in ratios.items()},
-                    **{f"{name}_own": float(of[own][0]) for name, of in ratios.items()})  # fmt: skip
+    numbers = {"boundary": boundary, "operations": {name: Span.of(of) for name, of in counted.items()},
+               "times": {name: Span.of(of) for name, of in ratios.items()}}  # fmt: skip
+    sentence = text("sentence", **numbers, by_size={name: _by_size(of, races) for name, of in ratios.items()})
     return Judgement.of(
         readings, sentence, (_counts(quick),), searches, columns=text.columns("numbers"), rows=_rows(races),
-        timed=tuple(c for c in text.columns("numbers") if "µs" in c or "by" in c.split()), times_decide=True,
-        own=_beside(quick, races),
+        timed=tuple(c for c in text.columns("numbers") if c not in ("n", "m")), times_decide=True,
+        own=_beside(quick, races), numbers=numbers,
     )  # fmt: skip
+
+
+def cheaper_from(rivals: tuple[str, ...]) -> float:
+    """The least m / n from which eq. (14) takes fewer operations than its rivals; 0 or 1 if always or never."""
+    few, many = _counted(rivals, True)[[0, -1]]
+    if few < 1 or many > 1:
+        return 0.0 if few < 1 else 1.0
+    return float(brentq(lambda x: float(_counted(rivals, True, np.array([x]))[0]) - 1.0, SHARES[0], SHARES[-1]))
+
+
+def _by_size(ratios: Vector, races: list[Race]) -> str:
+    """The span of ratios for each number of coordinates, in words."""
+    n = np.array([r.n for r in races])
+    return ", ".join(f"{Span.of(ratios[n == size]):range} (n = {size})" for size in np.unique(n))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +114,13 @@ class Span:
         return cls(float(np.min(values)), float(np.median(values)), float(np.max(values)))
 
     def __str__(self) -> str:
-        if self.low == self.high:
-            return f"{self.low:.2f}"
-        return f"{self.low:.2f} to {self.high:.2f} (median {self.middle:.2f})"
+        return f"{self:range}" + f" (median {self.middle:.2f})" * (self.low != self.high)
+
+    def __format__(self, form: str) -> str:
+        """With the format "range" without the median."""
+        if form != "range":
+            return str(self)
+        return f"{self.low:.2f}" + f" to {self.high:.2f}" * (self.low != self.high)
 
 
 def _counts(quick: bool) -> Derivation:
@@ -120,21 +137,22 @@ def _counts(quick: bool) -> Derivation:
         off.append(max(abs(chol / float(plain.cholesky(n)) - 1), abs(qr / float(plain.householder(n, m)) - 1)))
     return text.derivation(
         "formulas", off[-1] < 0.6 * off[-2] and worst < 1e-12, worst=worst, off=", ".join(f"{x:.1%}" for x in off),
-        first=sizes[0], whole=_counted(RIVALS["system"], True), fastest=_counted(RIVALS["fastest"], True),
-        dense=_counted(RIVALS["fastest"], False), shares=(SHARES[0], SHARES[-1]),
+        first=sizes[0], boundary=cheaper_from(RIVALS["system"]),
+        **{name: Span.of(_counted(rivals, True)) for name, rivals in RIVALS.items()},
+        dense=Span.of(_counted(RIVALS["fastest"], False)),
     )  # fmt: skip
 
 
-def _counted(rivals: tuple[str, ...], diagonal: bool) -> Span:
-    """Operations of the cheaper way to compute eq. (14) by those of the cheapest rival, over all m / n."""
-    of = plain.operations(SHARES, diagonal)
+def _counted(rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES) -> Vector:
+    """Operations of the cheaper way to compute eq. (14) over those of the cheapest rival, for each m / n."""
+    of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in ways], axis=0) for ways in (tuple(plain.WITHOUT), rivals)]
-    return Span.of(least[0] / least[1])
+    return np.asarray(least[0] / least[1])
 
 
 def _sizes(quick: bool) -> list[tuple[int, int]]:
-    shares = (0.25, 0.9) if quick else (0.1, 0.3, 0.5, JOINED, 0.8, 0.9, 0.97)
-    found = ((n, min(n - 1, max(1, round(x * n)))) for n in ((20, 80) if quick else (20, 60, 150)) for x in shares)
+    sizes, shares = GRID[quick]
+    found = ((n, min(n - 1, max(1, round(x * n)))) for n in sizes for x in shares)
     return [CRANK_SLIDER, *dict.fromkeys(found)]
 
 
@@ -175,9 +193,8 @@ def _rows(races: list[Race]) -> tuple[tuple[object, ...], ...]:
 def _beside(quick: bool, races: list[Race]) -> OwnResult:
     """Dense M, and what eq. (16) costs, which is not the true acceleration."""
     dense = [_race(n, m, False, quick) for n, m in _sizes(quick)]
-    large = [[r for r in of if r.n >= LARGE and r.joined] for of in (races, dense)]
-    printed = [Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in of])) for of in large]
-    spans = {name: Span.of(np.array([r.ratio(rivals) for r in large[1]])) for name, rivals in RIVALS.items()}
+    printed = [Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in of])) for of in (races, dense)]
+    spans = {name: Span.of(np.array([r.ratio(rivals) for r in dense])) for name, rivals in RIVALS.items()}
     return OwnResult(text("beside", **spans, printed=printed[0], printed_dense=printed[1]))
 
 
