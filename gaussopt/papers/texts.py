@@ -1,11 +1,14 @@
-"""Texts of claims: what was derived, what was sought, and the claim itself."""
+"""Texts of claims and of chapters: what was derived, what was sought, and paragraphs whose numbers may be missing."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gaussopt.papers.claim import Attempt, Circumstance, Claim, Derivation, Judgement, Reading
+from gaussopt.reporting.document import Block, Paragraph, Tex
 from gaussopt.reporting.texts import Texts
 
 
@@ -33,3 +36,39 @@ class ClaimTexts(Texts):
         """The entry named as the claim: where it stands, what it says, and how it is read if that is not plain."""
         where, says, *reading = self.paragraphs(identifier)
         return Claim(identifier, paper, where, says, check, " ".join(reading), weight)
+
+
+class ChapterTexts(Texts):
+    """The entries of the Markdown file of a chapter."""
+
+    def told(self, name: str, /, kind: type[Tex] = Tex, **values: Any) -> list[Block]:
+        """The blocks of an entry, its paragraphs of a kind; one sentence instead if a value is None.
+
+        A value is None if the case that computes it failed.
+        """
+        missing = [key for key, value in values.items() if value is None]
+        if missing:
+            return [Paragraph(Tex(f"Not computed in this run, since a case failed: {name} ({', '.join(missing)})."))]
+        return [replace(b, text=kind(b.text)) if isinstance(b, Paragraph) else b for b in self.blocks(name, **values)]
+
+
+def judged_as(judged: Judgement | str) -> str:
+    """The verdict in words; `judged` is a sentence where nothing was computed."""
+    return str(judged.verdict) if isinstance(judged, Judgement) else "not computed"
+
+
+def numbers_of(judged: Judgement | str, *names: str) -> dict[str, Any]:
+    """Numbers of a judgement by their names; None where there are none."""
+    known = judged.numbers if isinstance(judged, Judgement) else {}
+    return {name: known.get(name) for name in names}
+
+
+def number(x: float, digits: int = 2) -> str:
+    """A number in a sentence, to so many digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
+    rounded = float(f"{x:.{digits}g}")
+    if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e5:
+        return f"{rounded:g}"
+    mantissa, exponent = f"{rounded:e}".split("e")
+    factor = float(mantissa)
+    power = f"10^{{{int(exponent)}}}"
+    return f"${power}$" if factor == 1 else rf"${factor:g}\cdot {power}$"

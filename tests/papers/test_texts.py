@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gaussopt.papers.texts import ClaimTexts
-from gaussopt.reporting.document import Formula, Paragraph, Table, Tex
+from gaussopt.papers.claim import ClaimVerdict, Judgement
+from gaussopt.papers.texts import ChapterTexts, ClaimTexts, judged_as, number, numbers_of
+from gaussopt.reporting.document import Formula, Paragraph, Table, Tex, Timed
 from gaussopt.reporting.texts import Texts
 
 PACKAGE = Path(__file__).parents[2] / "gaussopt"
@@ -82,6 +83,30 @@ def test_texts_of_users_hold_no_formulas(texts: ClaimTexts) -> None:
 def test_claim(texts: ClaimTexts) -> None:
     claim = texts.claim("C18", "004", lambda quick: pytest.fail("not checked here"), 1.0)
     assert (claim.where, claim.says, claim.reading) == ("Eq. (1)", "the square of a norm is a scalar product", "")
+
+
+def test_a_paragraph_without_its_numbers_says_so(tmp_path: Path) -> None:
+    (tmp_path / "chapter.md").write_text("# drift\n\nIt is {{worst}} m.\n\n$$ a $$\na\n", encoding="utf-8")
+    chapter = ChapterTexts(str(tmp_path / "chapter.py"))
+    assert chapter.told("drift", Timed, worst=number(2e-9)) == [
+        Paragraph(Timed(r"It is $2\cdot 10^{-9}$ m.")), Formula("a", "a"),
+    ]  # fmt: skip
+    (paragraph,) = chapter.told("drift", worst=None)
+    assert isinstance(paragraph, Paragraph)
+    assert "drift" in paragraph.text
+    j = Judgement(ClaimVerdict.TRUE, "", (), (), numbers={"worst": 1.0})
+    assert (judged_as(j), judged_as("no time")) == ("true", "not computed")
+    assert (numbers_of(j, "worst", "least"), numbers_of("no time", "worst")) == (
+        {"worst": 1.0, "least": None}, {"worst": None},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [(217.02, "220"), (0.0148, "0.015"), (2.158e7, r"$2.2\cdot 10^{7}$"), (1e-16, "$10^{-16}$"), (0.0, "0")],
+)
+def test_numbers_of_sentences(x: float, words: str) -> None:
+    assert number(x) == words
 
 
 def test_what_is_missing_is_an_error(texts: ClaimTexts) -> None:

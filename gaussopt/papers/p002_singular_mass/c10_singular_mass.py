@@ -64,13 +64,15 @@ def check(quick: bool) -> Judgement:
         ),
     )
     (plain, exact), (reversed_, _), (lost, true), (other, _) = (found[k] for k in (LINKAGE, REVERSED, LOADED, OTHER))
-    sentence = text(
-        "sentence", plain=plain, exact=exact, reversed=reversed_, torque=TORQUE, lost=lost, true=true, other=other
-    )
+    told = {"plain": plain, "exact": exact, "reversed": reversed_, "torque": TORQUE, "lost": lost, "true": true,
+            "other": other}  # fmt: skip
     derivations = (_formula(150 if quick else 1000), _closed_form(), _units(), _rank(20 if quick else 200))
     searches = (counterexample, *kept, _least(1 if quick else 12))
     rows = tuple((label, p, e, holds[label]) for label, (p, e) in found.items())
-    return Judgement.of(readings, sentence, derivations, searches, columns=text.columns("numbers"), rows=rows)
+    return Judgement.of(
+        readings, text("sentence", **told), derivations, searches, columns=text.columns("numbers"), rows=rows,
+        numbers=told,
+    )  # fmt: skip
 
 
 def _counterexample(found: Mapping[str, tuple[float, float]], holds: Mapping[str, bool]) -> Attempt:

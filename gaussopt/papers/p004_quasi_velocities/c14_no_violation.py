@@ -47,10 +47,12 @@ def check(quick: bool) -> Judgement:
     parts = {"on-motions": not searches[0].refutes, "anywhere": not searches[1].refutes}
     readings = (texts.reading("held", all(parts.values()), parts, ours=False),)
     why = texts("why") if all(parts.values()) else ""
-    sentence = texts("sentence", worst=worst, wrong=wrong, why=why, control=control)
+    told = {"worst": worst, "wrong": wrong, "control": control}
+    sentence = texts("sentence", why=why, **told)
     return Judgement.of(
         readings, sentence, derivations, searches, rows=tuple(runs),
         columns=("case", "stepper", "integrated with q", "position error / m", "violation, relative"),
+        numbers=told,
     )  # fmt: skip
 
 

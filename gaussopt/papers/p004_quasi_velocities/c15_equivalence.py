@@ -50,10 +50,10 @@ def check(quick: bool) -> Judgement:
         texts.reading("printed-row", all(parts.values()), parts, ours=False),
         texts.reading("regular-row", not regular.refutes),
     )
-    sentence = texts("sentence", lost=lost, worst=max(one, other))
+    told = {"lost": lost, "worst": max(one, other)}
     return Judgement.of(
-        readings, sentence, derivations, (regular, away, pole),
-        columns=texts.columns("near"), rows=rows,
+        readings, texts("sentence", **told), derivations, (regular, away, pole), columns=texts.columns("near"),
+        rows=rows, numbers=told,
     )  # fmt: skip
 
 

@@ -72,18 +72,18 @@ def check(quick: bool) -> Judgement:
     run = {r: _by_the_package(*r) for r in (RUNS[:1] if quick else RUNS[:3])}
     few, many = (_begun("search-regular").evaluations(rates) for rates in ("regular", "quasi"))
     ratios, tan = [p.ratio for p in drawn], [p.tan_ratio for p in drawn if p.poles]
-    sentence = texts(
-        "sentence", regular=_told(ratios), tan=_told(tan), equal=_told(equal[len(pairs) :]), few=few, many=many,
-        hand=np.median(hand), package=np.median(package),
-    )  # fmt: skip
+    told = {
+        "regular": _told(ratios), "tan": _told(tan), "equal": _told(equal[len(pairs) :]), "few": few, "many": many,
+        "hand": float(np.median(hand)), "package": float(np.median(package)),
+    }  # fmt: skip
     rows = tuple(
         (f"{case}, RK45, {rtol:g}", p.quasi.evaluations, p.routh.evaluations, p.tan.evaluations, p.ratio, p.tan_ratio,
          p.quasi.error, p.routh.error, p.at_equal_error)
         for (case, rtol), p in pairs.items()
     )  # fmt: skip
     return Judgement.of(
-        readings, sentence, (_counted(pairs, run), _sizes()), (over, away, regular, same, timed),
-        columns=texts.columns("motions"), rows=rows, times_decide=True,
+        readings, texts("sentence", **told), (_counted(pairs, run), _sizes()), (over, away, regular, same, timed),
+        columns=texts.columns("motions"), rows=rows, times_decide=True, numbers=told,
     )  # fmt: skip
 
 
