@@ -28,11 +28,13 @@ class Derivation:
     statement : a theorem, identity or closed form, in words and formulas (LaTeX between dollar signs)
     computed : the numbers that confirm or contradict it on this run
     holds : whether they confirm it
+    values : the numbers in `computed`, by name
     """
 
     statement: str
     computed: str
     holds: bool
+    values: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,14 @@ class Attempt:
     covered : where it was looked for: which samples, sizes, ranges, seeds, optimisers
     found : what came out, with numbers
     refutes : whether something was found
+    values : the numbers in `covered` and `found`, by name
     """
 
     sought: str
     covered: str
     found: str
     refutes: bool
+    values: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gaussopt.papers.claim import Attempt, Circumstance, Claim, Derivation, Judgement, Reading
-from gaussopt.reporting.document import Block, Paragraph, Tex
+from gaussopt.reporting.document import Block, Figure, Paragraph, Tex
 from gaussopt.reporting.texts import Texts
 
 
@@ -18,12 +18,12 @@ class ClaimTexts(Texts):
     def derivation(self, name: str, holds: bool, /, **values: Any) -> Derivation:
         """An entry with the statement and what was computed."""
         statement, computed = self.paragraphs(name, **values)
-        return Derivation(statement, computed, holds)
+        return Derivation(statement, computed, holds, values)
 
     def attempt(self, name: str, refutes: bool, /, **values: Any) -> Attempt:
         """An entry with what was sought, where, and what was found."""
         sought, covered, found = self.paragraphs(name, **values)
-        return Attempt(sought, covered, found, refutes)
+        return Attempt(sought, covered, found, refutes, values)
 
     def reading(
         self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True, **values: Any
@@ -50,6 +50,19 @@ class ChapterTexts(Texts):
         if missing:
             return [Paragraph(Tex(f"Not computed in this run, since a case failed: {name} ({', '.join(missing)})."))]
         return [replace(b, text=kind(b.text)) if isinstance(b, Paragraph) else b for b in self.blocks(name, **values)]
+
+    def figure(self, name: str, of: Figure | None, /, **values: Any) -> list[Block]:
+        """A figure of the supplement with an entry as its caption; one sentence instead if it or a value is None."""
+        if of is None or any(value is None for value in values.values()):
+            return self.told(name, **{**values, "figure": of})
+        return [replace(of, caption=Tex(self(name, **values)))]
+
+
+def supported(judged: Judgement | str, holds: tuple[bool, ...], blocks: list[Block]) -> list[Block]:
+    """Blocks that say of the readings of a claim that they hold or not; what the judgement says where it differs."""
+    if isinstance(judged, str) or tuple(r.holds for r in judged.readings) == holds:
+        return blocks
+    return [Paragraph(Tex(f"The verdict is '{judged.verdict}'. {judged.sentence} {judged.conditions}".strip()))]
 
 
 def judged_as(judged: Judgement | str) -> str:

@@ -47,13 +47,16 @@ def check(quick: bool) -> Judgement:
     right_14 = not drawn.refutes and not steered.refutes
     readings = text.reading("by-14", right_14, ours=False), _reading_16(some, not motions.refutes)
     is_14, is_16 = ("gives" if r.holds else "does not always give" for r in readings)
-    sentence = text("sentence", by_14=is_14, by_16=is_16, samples=len(samples), worst=worst, factors=factors,
-                    median=np.median(errors), largest=errors.max())  # fmt: skip
+    numbers = {"samples": len(samples), "worst": worst, "factors": factors, "median": float(np.median(errors)),
+               "largest": float(errors.max())}  # fmt: skip
+    sentence = text("sentence", by_14=is_14, by_16=is_16, **numbers)
     derivations = (
         _optimality(samples), start, _unweighted(samples), _invariance(some), _repairs(some), _traps(quick)
     )  # fmt: skip
     searches = (drawn, steered, motions, _adversary_condition(quick), _lucky_states(quick))
-    return Judgement.of(readings, sentence, derivations, searches, columns=text.columns("numbers"), rows=rows)
+    return Judgement.of(
+        readings, sentence, derivations, searches, columns=text.columns("numbers"), rows=rows, numbers=numbers
+    )
 
 
 def _reading_16(samples: Samples, along: bool) -> Reading:

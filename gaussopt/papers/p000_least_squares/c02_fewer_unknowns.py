@@ -63,20 +63,20 @@ def check(quick: bool) -> Judgement:
     """Judge by counted operations and by measured times of the leanest code, with diagonal M as in the source."""
     races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
-    counted = {name: _counted(rivals, True) for name, rivals in RIVALS.items()}
+    operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}
     boundary = cheaper_from(RIVALS["system"])
     more = np.array([r.m > boundary * r.n for r in races])
     parts = {"more": bool((ratios["system"][more] < 1).all()), "fewer": bool((ratios["system"][~more] < 1).all())}
     between = 0 < boundary < 1
     readings = (
-        text.reading("operations-system", bool((counted["system"] < 1).all()),
+        text.reading("operations-system", bool((operations["system"] < 1).all()),
                      {"more": True, "fewer": False} if between else None, boundary=boundary),
-        text.reading("operations-fastest", bool((counted["fastest"] < 1).all())),
+        text.reading("operations-fastest", bool((operations["fastest"] < 1).all())),
         text.reading("time-system", all(parts.values()), parts if between else None, boundary=boundary),
         text.reading("time-fastest", bool((ratios["fastest"] < 1).all())),
     )  # fmt: skip
     searches = tuple(_search(name, of, races) for name, of in ratios.items())
-    numbers = {"boundary": boundary, "operations": {name: Span.of(of) for name, of in counted.items()},
+    numbers = {"boundary": boundary, "operations": {name: Span.of(of) for name, of in operations.items()},
                "times": {name: Span.of(of) for name, of in ratios.items()}}  # fmt: skip
     sentence = text("sentence", **numbers, by_size={name: _by_size(of, races) for name, of in ratios.items()})
     return Judgement.of(
@@ -88,10 +88,10 @@ def check(quick: bool) -> Judgement:
 
 def cheaper_from(rivals: tuple[str, ...]) -> float:
     """The least m / n from which eq. (14) takes fewer operations than its rivals; 0 or 1 if always or never."""
-    few, many = _counted(rivals, True)[[0, -1]]
+    few, many = operation_ratio(rivals, True)[[0, -1]]
     if few < 1 or many > 1:
         return 0.0 if few < 1 else 1.0
-    return float(brentq(lambda x: float(_counted(rivals, True, np.array([x]))[0]) - 1.0, SHARES[0], SHARES[-1]))
+    return float(brentq(lambda x: float(operation_ratio(rivals, True, np.array([x]))[0]) - 1.0, SHARES[0], SHARES[-1]))
 
 
 def _by_size(ratios: Vector, races: list[Race]) -> str:
@@ -138,12 +138,12 @@ def _counts(quick: bool) -> Derivation:
     return text.derivation(
         "formulas", off[-1] < 0.6 * off[-2] and worst < 1e-12, worst=worst, off=", ".join(f"{x:.1%}" for x in off),
         first=sizes[0], boundary=cheaper_from(RIVALS["system"]),
-        **{name: Span.of(_counted(rivals, True)) for name, rivals in RIVALS.items()},
-        dense=Span.of(_counted(RIVALS["fastest"], False)),
+        **{name: Span.of(operation_ratio(rivals, True)) for name, rivals in RIVALS.items()},
+        dense=Span.of(operation_ratio(RIVALS["fastest"], False)),
     )  # fmt: skip
 
 
-def _counted(rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES) -> Vector:
+def operation_ratio(rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES) -> Vector:
     """Operations of the cheaper way to compute eq. (14) over those of the cheapest rival, for each m / n."""
     of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in ways], axis=0) for ways in (tuple(plain.WITHOUT), rivals)]

@@ -74,7 +74,8 @@ def check(quick: bool) -> Judgement:
         readings, sentence, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),
         (spin, thresholds, choices, others), missing=missing, columns=text.columns("numbers"),
         rows=_table(crank, unit, speed, mean, quick),
-        numbers={"rests": rests, "mean": mean, "low": low, "high": high, "torques": limits, "speeds": speed},
+        numbers={"mean": mean, "low": low, "high": high, "torques": limits, "speeds": speed, "spins": spins,
+                 "choices": choices.refutes},
     )  # fmt: skip
 
 

@@ -42,10 +42,11 @@ def check(quick: bool) -> Judgement:
     }
     by_16, errors = _reading_16(quick)
     readings = text.reading("by-14", all(parts.values()), parts), by_16
+    numbers = {"tree": tree[1], "loop": loop[1], "trees_16": errors["trees"], "loops_16": errors["loops"]}
     return Judgement.of(
-        readings, text("sentence", tree=tree[1], loop=loop[1], trees_16=errors["trees"], loops_16=errors["loops"]),
+        readings, text("sentence", **numbers),
         (opened, closed, _counting(quick), _row_space(quick)), (tree[0], loop[0], singular),
-        columns=text.columns("numbers"), rows=(*rows, tree[2], loop[2]),
+        columns=text.columns("numbers"), rows=(*rows, tree[2], loop[2]), numbers=numbers,
     )  # fmt: skip
 
 

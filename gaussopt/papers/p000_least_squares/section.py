@@ -13,6 +13,7 @@ from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure, remarks, thin
+from gaussopt.papers.p000_least_squares import c02_fewer_unknowns as c02
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
 from gaussopt.papers.report_parts import GAUSS, PaperResults
@@ -66,7 +67,22 @@ def _model() -> Section:
 
 def _method() -> Section:
     principle, *source = text.blocks("method")
-    return Section("method-000", "Method", (principle, GAUSS, *source))
+    return Section("method-000", "Method", (principle, GAUSS, *source, operations_figure()))
+
+
+def operations_figure() -> Figure:
+    """Operations of eq. (14) over those of its rivals with multipliers, over the share of constraints."""
+    shares = c02.SHARES
+    ratios = {"system": "the system of n + m unknowns", "fastest": "the fastest way with multipliers"}
+    curves = {f"over {words}": c02.operation_ratio(c02.RIVALS[name], True) for name, words in ratios.items()}
+    words = "; ".join(f"{k}: {y.max():.3g} at m/n = {shares[0]:g}, {y.min():.3g} at {shares[-1]:g}"
+                      for k, y in curves.items())  # fmt: skip
+    limit = {"as many operations": np.ones_like(shares)}
+    return line_figure(
+        "paper-000-operations", f"{text('operations')} {words}.", f"Operations of eq. (14) {words}.", shares,
+        curves | limit, ("constraints m / coordinates n", "operations of eq. (14), ratio"), log=True, above=True,
+        columns=("m/n", "curve"),
+    )  # fmt: skip
 
 
 def _motions(results: PaperResults, reference: ReferenceData, findings: list[str]) -> Section:
@@ -75,10 +91,9 @@ def _motions(results: PaperResults, reference: ReferenceData, findings: list[str
     if exact is not None:
         values = {"end": exact.t[-1], "speed": abs(exact.v[-1, 2]), "angle": exact.q[-1, 2]}
         blocks.append(animation_block(exact, problem(PROBLEM), "paper-000-motion", text("printed torque", **values)))
-        blocks.append(Gallery(tuple(_history(f, exact, reference) for f in FIGURES)))
-        last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
-        miss = abs(exact.q[-1, 2] - reference.q[last, 2])
-        findings.append(text("printed torque found", miss=miss, certified=exact.worst.relative_error, **values))
+        blocks.append(Gallery(tuple(history(f, exact, reference) for f in FIGURES)))
+        miss, certified = end_miss(exact, reference), exact.worst.relative_error
+        findings.append(text("printed torque found", miss=miss, certified=certified, **values))
     if settles is not None:
         values = {"end": settles.t[-1], "speed": abs(settles.v[-1, 2]), "angle": settles.q[-1, 2]}
         entry = problem(PROBLEM, tau=0.0)
@@ -88,7 +103,14 @@ def _motions(results: PaperResults, reference: ReferenceData, findings: list[str
     return Section("motion-000", "Motion: figures 2 to 9", tuple(blocks))
 
 
-def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, reference: ReferenceData) -> Figure:
+def end_miss(exact: Trajectory, reference: ReferenceData) -> float:
+    """Difference of the crank's angle at the end of a motion from that of the reference, rad."""
+    last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
+    return float(abs(exact.q[-1, 2] - reference.q[last, 2]))
+
+
+def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, reference: ReferenceData) -> Figure:
+    """A figure of the source, one of FIGURES."""
     number, name, i, what, label, unit = entry
     values: Vector = getattr(exact, what)[:, i]
     here, there = common_instants(exact, reference)
@@ -106,27 +128,40 @@ def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refe
 
 def _equation_16(results: PaperResults, findings: list[str]) -> Section:
     runs = results.trajectories("eq. (16): ")
-    names = {"lagrange": "exact", "least-squares-as-printed": "eq. (16)"}
-    labels = {k: f"{names[k.split(',')[0]]}, τ = {k.split('= ')[1]}" for k in runs}
-    rows = [(labels[k], v.q[-1, 2], v.v[-1, 2], v.worst.relative_error, v.worst.constraint_residual)
+    rows = [(_label(k), v.q[-1, 2], v.v[-1, 2], v.worst.relative_error, v.worst.constraint_residual)
             for k, v in runs.items()]  # fmt: skip
     blocks: list[Block] = [*text.blocks("eq. (16)"), text.table("equation-16-000", rows)]
-    if len(runs) == 4:
-        t = next(iter(runs.values())).t
-        curves = {labels[k]: v.q[:, 2] for k, v in runs.items()}
-        words = "; ".join(f"{k}: {float(c[-1]):.4g} rad" for k, c in curves.items())
-        blocks.append(line_figure(
-            "paper-000-equation-16",
-            f"Crank angle by the exact equations and by eq. (16) as printed, after 0.25 s: {words}.",
-            f"Crank angle after 0.25 s: {words}.", t, curves, ("t / s", "θ₁ / rad"), size=(3.8, 2.8), above=True,
-        ))  # fmt: skip
-        exact, printed = (float(c[-1]) for c in list(curves.values())[:2])
+    figure = equation_16_figure(results)
+    if figure is not None:
+        blocks.append(figure)
+        exact, printed = (float(v.q[-1, 2]) for v in list(runs.values())[:2])
         residual = list(runs.values())[1].worst.constraint_residual
         findings.append(common.Important(
             text("eq. (16) found", printed=printed, exact=exact, residual=residual), "paper-000-equation-16",
             "equation-16-000",
         ))  # fmt: skip
     return Section("equation-16-000", "The motion by eq. (16) as printed", tuple(blocks))
+
+
+def equation_16_figure(results: PaperResults) -> Figure | None:
+    """The crank's angle by the exact equations and by eq. (16); None where a motion failed."""
+    runs = results.trajectories("eq. (16): ")
+    if len(runs) < 4:
+        return None
+    curves = {_label(k): v.q[:, 2] for k, v in runs.items()}
+    words = "; ".join(f"{k}: {float(c[-1]):.4g} rad" for k, c in curves.items())
+    return line_figure(
+        "paper-000-equation-16",
+        f"Crank angle by the exact equations and by eq. (16) as printed, after 0.25 s: {words}.",
+        f"Crank angle after 0.25 s: {words}.", next(iter(runs.values())).t, curves, ("t / s", "θ₁ / rad"),
+        size=(3.8, 2.8), above=True,
+    )  # fmt: skip
+
+
+def _label(run: str) -> str:
+    """What a motion by eq. (16) or beside it is called, from the key of its case."""
+    names = {"lagrange": "exact", "least-squares-as-printed": "eq. (16)"}
+    return f"{names[run.split(',')[0]]}, τ = {run.split('= ')[1]}"
 
 
 def _falling(settles: Trajectory) -> str:

@@ -46,6 +46,8 @@ def check(quick: bool) -> Judgement:
         readings, sentence, (_potential(), _two_contacts(quick), criterion, joints),
         (symmetric, scalar, ratio, smallest, sampled, bars, one_joint),
         columns=columns, rows=rows,
+        numbers={"smallest": smallest.values, "random": sampled.values, "criterion": criterion.values,
+                 "bars": bars.values, "joints": one_joint.values},
     )  # fmt: skip
 
 
@@ -202,7 +204,10 @@ def _two_bars() -> tuple[Attempt, tuple[tuple[object, ...], ...], tuple[str, ...
             f" and is off by {gaps[wrong].min():.1%} to {gaps[wrong].max():.1%} on the others, with forces down to "
             f"{float(found.program.min()):.4g} N"
         )
-    search = texts.attempt("two-bars", bool(wrong.any()), told=told)
+    search = texts.attempt(
+        "two-bars", bool(wrong.any()), told=told, states=len(rows), wrong=int(wrong.sum()),
+        lowest=float(found.program.min()),
+    )  # fmt: skip
     return search, rows, texts.columns("states")
 
 

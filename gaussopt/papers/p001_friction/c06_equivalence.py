@@ -58,7 +58,8 @@ def check(quick: bool) -> Judgement:
         ),
         texts.attempt("bearing", bearing[0] > 0, bearing=bearing),
     )  # fmt: skip
-    return Judgement.of(readings, sentence, (_scalar(), _symmetric(quick)), searches, columns=columns, rows=rows)
+    return Judgement.of(readings, sentence, (_scalar(), _symmetric(quick)), searches, columns=columns, rows=rows,
+                        numbers={"states": len(rows), "bars": bars, "random": physical})  # fmt: skip
 
 
 def _fails(counts: Mapping[str, int]) -> bool:

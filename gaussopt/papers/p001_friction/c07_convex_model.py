@@ -45,7 +45,7 @@ def check(quick: bool) -> Judgement:
     )
     sentence = texts("sentence", printed=printed, share=share, other=other, solved=solved)
     derived = (weighted, cycles, necessary, product, bars)
-    return Judgement.of(readings, sentence, derived, (plain, printed, adversary, other, solved))
+    return Judgement.of(readings, sentence, derived, (plain, printed, adversary, other, solved), numbers=printed.values)
 
 
 def _plain(quick: bool) -> Attempt:
@@ -197,7 +197,7 @@ def _printed(quick: bool) -> tuple[Attempt, str]:
         available[n] = sum(weights(A) is not None for A in steps.A) / len(steps)
     search = texts.attempt(
         "printed", bool(len(wrong)) or different > 0, drawn=drawn, wrong=len(wrong), states=len(bars),
-        different=different,
+        different=different, available=available,
     )  # fmt: skip
     return search, texts("mended", mended=mended, wrong=len(wrong), available=available)
 

@@ -44,7 +44,12 @@ def check(quick: bool) -> Judgement:
         texts.reading("if-once", once.refutes),
     )
     sentence = texts("sentence", known=known, varied=varied, once=once)
-    return Judgement.of(readings, sentence, (gauss,), (known, varied, once), own=_iterated(quick))
+    iterated = _iterated(quick)
+    return Judgement.of(
+        readings, sentence, (gauss,), (known, varied, once), own=iterated,
+        numbers={"known": known.values, "varied": varied.values, "once": once.values,
+                 "iterated": iterated.searches[0].values},
+    )  # fmt: skip
 
 
 def _iterated(quick: bool) -> OwnResult:

@@ -36,6 +36,7 @@ texts = ClaimTexts(__file__, fed=FED, consistent=CONSISTENT, seed=SEED)
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
     starts, least = _starts()
+    start = _start()
     formulas, kept, literally = _formulas(quick)
     (sign, fed, gained), (rows_of, misprinted, off) = _sign(), _rows()
     idle = _without_load()
@@ -45,11 +46,13 @@ def check(quick: bool) -> Judgement:
         *([] if starts.refutes else [texts("in-the-air", starts=starts)]),
         *([texts("without", absent=" and ".join(absent), idle=idle)] if absent else []),
     ))  # fmt: skip
-    data = _data(least, kept, _least_bias(), gained, off)
+    data, own = _data(least, kept, _least_bias(), gained, off), _reconstructed(quick)
     return Judgement.of(
         readings, texts("sentence", formulas=formulas, fed=fed, misprinted=misprinted),
-        (_start(), sign, rows_of), (starts, idle, fed, misprinted, formulas), missing=missing,
-        columns=data.columns, rows=data.rows, own=_reconstructed(quick),
+        (start, sign, rows_of), (starts, idle, fed, misprinted, formulas), missing=missing,
+        columns=data.columns, rows=data.rows, own=own,
+        numbers={"starts": starts.values, "start": start.values, "idle": idle.values, "fed": fed.values,
+                 "formulas": formulas.values, "along": own.searches[0].values, "others": own.searches[1].values},
     )  # fmt: skip
 
 
@@ -113,7 +116,9 @@ def _starts() -> tuple[Attempt, float]:
         + f"; in every reading an end leaves or enters it at {least:.4g} m/s or more"
     )
     # F, g, the sign of friction and the contact rows have no part in gaps and gap rates.
-    search = texts.attempt("starts", bool(good), readings=len(every), points=", ".join(POINTS), found=found)
+    search = texts.attempt(
+        "starts", bool(good), readings=len(every), good=len(good), least=least, points=", ".join(POINTS), found=found
+    )
     return search, least
 
 
@@ -243,7 +248,7 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
     )
     search = texts.attempt(
         "formulas", any(set(values[key]) - {right} for key, right in RIGHT.items()), tried=tried, loads=len(loads),
-        first=loads[0], last=loads[-1], found=told,
+        first=loads[0], last=loads[-1], found=told, kept=len(good),
     )  # fmt: skip
     return (
         search,
