@@ -145,8 +145,10 @@ def chapters(
 
 
 def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:
-    """The outcomes of a paper's own cases, by their keys there."""
-    return {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
+    """The outcomes of a paper's own cases, by their keys there; the maps are those of one of them."""
+    own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
+    mapped = atlas_section.KEY in outcomes and number == atlas_section.PAPER
+    return own | ({atlas_section.KEY: outcomes[atlas_section.KEY]} if mapped else {})
 
 
 def _solvers_case(compared: Results) -> Job:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 
 from gaussopt.atlas.contact_study import CLASSES
 from gaussopt.atlas.scan import Atlas, scan
+from gaussopt.core.step_data import Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES
@@ -74,6 +75,14 @@ ANSWERS = {
 """The behaviour of the printed program in words, by class."""
 
 
+BOUNDARIES: dict[str, Callable[[Vector], Vector]] = {
+    "μ tan θ = 2 for the angle θ, above which C lifts off by the contact laws.": lambda t: 2.0 / np.tan(t),
+    "75 μ² sin² θ = 16 (1 + 3 sin² θ) (1 + 3 cos² θ), above which A is not positive definite.":
+        lambda t: 4.0 * np.sqrt((1.0 + 3.0 * np.sin(t) ** 2) * (1.0 + 3.0 * np.cos(t) ** 2) / 75.0) / np.sin(t),
+}  # fmt: skip
+"""Closed forms of the friction coefficient over the angle, rad, on the map of both ends sliding to the left."""
+
+
 def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     """A sentence and a small map of the printed QP where both ends of the two bars slide to the left.
 
@@ -92,12 +101,23 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
         [Panel("both ends slide to the left", part.T.astype(float))], np.degrees(theta.values), mu.values,
         "angle of AB / degrees", "friction coefficient μ", CLASSES["qp"], small=True,
     )  # fmt: skip
+    fine = np.linspace(theta.values[0], theta.values[-1], 400)
+    # The second lies between the darkest classes.
+    for curve, style, colour in zip(BOUNDARIES.values(), ("-", "--"), ("black", "white"), strict=True):
+        axes[0].plot(np.degrees(fine), curve(fine), style, color=colour, linewidth=1.2)
+    # The lines leave the map where the frictions end.
+    axes[0].set_ylim(mu.values[0], mu.values[-1])
     angles, frictions = np.meshgrid(np.degrees(theta.values).round(6), mu.values, indexing="ij")
     data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),
             "qp": np.array(CLASSES["qp"])[part.ravel()]}  # fmt: skip
+    lines = f"Solid line: {' White dashed line: '.join(BOUNDARIES)}"
     alt = f"Map of the printed normal-force QP over the angle of AB (across) and μ (up), co-sliding. {key}."
     return sentence, Figure(
-        name, f"{sentence} Equal means that the forces agree to 1e-8.", alt, svg_of(axes[0].figure), pd.DataFrame(data)
+        name,
+        f"{sentence} Equal means that the forces agree to 1e-8. {lines}",
+        alt,
+        svg_of(axes[0].figure),
+        pd.DataFrame(data),
     )
 
 

@@ -12,7 +12,7 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction import motions
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.reporting.document import Block, Gallery, Section, Tex
+from gaussopt.reporting.document import Block, Figure, Gallery, Section, Tex
 from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
 
@@ -124,15 +124,9 @@ def energy(results: PaperResults, findings: list[str]) -> Section:
     fed = {k: float(np.interp(motions.FED, v.t, v.energy)) for k, v in runs.items()}
     rows = [(k, v.energy[0], fed[k], v.t[-1], v.energy[-1], motions.rise(v), v.message) for k, v in runs.items()]
     blocks.append(texts.table("energy-001", rows, fed=motions.FED))
-    drawn = {k: v for k, v in runs.items() if "," in k}
-    if drawn:
-        curves = {k: v.energy for k, v in drawn.items()}
-        words = "; ".join(motions.span(k, y, "J") for k, y in curves.items())
-        changes = ", ".join(f"{y[-1] - y[0]:+.3g} J ({k})" for k, y in curves.items())
-        blocks.append(motions.curves_figure(
-            "paper-001-energy", texts("energy", changes=changes), f"Energy: {words}.",
-            {k: v.t for k, v in drawn.items()}, curves, "energy / J", size=(6.4, 3.4),
-        ))  # fmt: skip
+    figure = energy_figure(results)
+    if figure is not None:
+        blocks.append(figure)
     right, wrong = (runs.get(f"{k} sign") for k in ("correct", "printed"))
     if right is not None and wrong is not None:
         start, end = wrong.energy[0], wrong.energy[-1]
@@ -141,6 +135,20 @@ def energy(results: PaperResults, findings: list[str]) -> Section:
             E_right=right.energy[-1],
         ))  # fmt: skip
     return Section("energy-001", "Energy and the sign of friction", tuple(blocks))
+
+
+def energy_figure(results: PaperResults) -> Figure | None:
+    """The energy with both signs of friction; None where all motions failed."""
+    drawn = {k: v for k, v in results.trajectories("energy: ").items() if "," in k}
+    if not drawn:
+        return None
+    curves = {k: v.energy for k, v in drawn.items()}
+    words = "; ".join(motions.span(k, y, "J") for k, y in curves.items())
+    changes = ", ".join(f"{y[-1] - y[0]:+.3g} J ({k})" for k, y in curves.items())
+    return motions.curves_figure(
+        "paper-001-energy", texts("energy", changes=changes), f"Energy: {words}.",
+        {k: v.t for k, v in drawn.items()}, curves, "energy / J", size=(6.4, 3.4),
+    )  # fmt: skip
 
 
 def rod(results: PaperResults, findings: list[str]) -> Section:

@@ -83,7 +83,7 @@ def cases(quick: bool) -> list[Job]:
         by_mechanics: dict[str, Any] = {"pair": MECHANICS, "settings": settings}
         found += [
             bars(of, 0.5, **by_mechanics, **EXACT, dt=FED / (5 if quick else 30), t_end=FED),
-            bars(f"{of}, further", 0.5, **by_mechanics, stepper="dop853", rtol=1e-9, atol=1e-9,
+            bars(f"{of}, event-driven", 0.5, **by_mechanics, stepper="dop853", rtol=1e-9, atol=1e-9,
                  dt=0.05 if quick else 0.01, t_end=LATER),
             bars(f"{of}, printed loop", 0.6, pair=PRINTED, settings=settings, dt=4e-3 if quick else 1e-3, t_end=LATER,
                  **PRINTED_LOOP),

@@ -11,6 +11,7 @@ from gaussopt.atlas.contact_study import BORDER
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
+from gaussopt.papers.p001_friction.forces_over_angle import forces_figure
 from gaussopt.papers.p001_friction.steps import EQUAL, Programs
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.processes.job import Job, JobOutcome
@@ -46,14 +47,14 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
         loop_and_rod.rod(results, findings),
         painleve.section(results, findings),
         steps.section(results, findings),
-        common.errata_section(_both(bars, rod), "001", results, findings),
+        common.errata_section(both(bars, rod), "001", results, findings),
     )
     title = "Paper 001: Coulomb friction, a quadratic program of normal forces (Yao, Liu & Yang 2020)"
     lead = f"{bars.title}: {bars.description} {rod.title}: {rod.description}"
     return Section("paper-001", title, (Paragraph(lead),), parts), tuple(findings)
 
 
-def _both(bars: Problem, rod: Problem) -> Problem:
+def both(bars: Problem, rod: Problem) -> Problem:
     """One entry with the errata of both problems in the order of their numbers, and the notes."""
     errata = sorted(bars.errata + rod.errata, key=lambda e: int(e.id.rpartition("-")[2]))
     return replace(bars, errata=tuple(errata), notes=bars.notes + rod.notes)
@@ -82,6 +83,7 @@ def _method(results: PaperResults, findings: list[str]) -> Section:
              float("nan") if p.frozen is None else float(np.abs(p.frozen - p.lcp).max())) for p in found
         )))  # fmt: skip
         findings.append(_printed_program(found))
+    blocks.append(forces_figure())
     return Section("method-001", "Method", tuple(blocks))
 
 

@@ -35,7 +35,7 @@ def reconstruction(results: PaperResults, findings: list[str]) -> Section:
             first, problem("two-bar"), "paper-001-motion",
             f"Two bars with both ends on the floor, with their contact forces: {motions.happened_in(first)}.",
         ))  # fmt: skip
-        blocks.append(Gallery(_figures_3_to_5(runs)))
+        blocks.append(Gallery(figures_3_to_5(runs)))
     if len(runs) == len(motions.PAIRS):
         q, N = motions.difference(*runs.values())
         findings.append(texts("difference", q=q, n=N))
@@ -43,7 +43,8 @@ def reconstruction(results: PaperResults, findings: list[str]) -> Section:
     return Section("motion-001", "Two bars: figures 3 to 5", tuple(blocks))
 
 
-def _figures_3_to_5(runs: Mapping[str, Trajectory]) -> tuple[Figure, ...]:
+def figures_3_to_5(runs: Mapping[str, Trajectory]) -> tuple[Figure, ...]:
+    """The figures of the source, by both programs."""
     places = {k: motions.ends(v) for k, v in runs.items()}
     shown: list[tuple[str, str, str, str, dict[str, dict[str, Vector]]]] = []
     for axis, letter, points, named in (

@@ -1,0 +1,125 @@
+"""Chapters on papers 000 and 001: they build from what was computed, and say so where a case failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gaussopt.papers import ledger
+from gaussopt.papers.claim import Judgement
+from gaussopt.papers.p000_least_squares import chapter as chapter_000
+from gaussopt.papers.p000_least_squares import motions as motions_000
+from gaussopt.papers.p001_friction import atlas_section
+from gaussopt.papers.p001_friction import chapter as chapter_001
+from gaussopt.papers.p001_friction import section as section_001
+from gaussopt.papers.report_parts import Chapter
+from gaussopt.processes.job import JobOutcome, run_job
+from gaussopt.reporting.document import Figure, Paragraph, blocks_of
+
+CHAPTERS: dict[str, ModuleType] = {"000": chapter_000, "001": chapter_001}
+NEEDED = {
+    "000": (motions_000.cases, ("motion: exact", "eq. (16): ", "erratum 000-6")),
+    "001": (section_001.cases, ("two-bar-contact: ", "energy: ", "erratum 001-5")),
+}
+"""The cases that a chapter draws on, by the beginning of their keys."""
+
+FIGURES = {
+    "000": {"paper-000-equation-16", "paper-000-operations", "paper-000-figure-7"},
+    "001": {"paper-001-forces-over-angle", "atlas-two-bar-qp-sliding", "paper-001-energy", "paper-001-figure-5"},
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, dict[str, JobOutcome]]:
+    found = {
+        number: {c.key: run_job(c) for c in cases(True) if c.key.startswith(keys)}
+        for number, (cases, keys) in NEEDED.items()
+    }
+    found["001"] |= {c.key: run_job(c) for c in atlas_section.cases(True)}
+    return found
+
+
+@pytest.fixture(scope="module")
+def judged() -> dict[str, Judgement | str]:
+    return {c.id: c.check(True) if c.paper in CHAPTERS else "not run" for c in ledger.ledger()}
+
+
+def words(found: Chapter) -> str:
+    blocks = blocks_of([found.section])
+    return "\n".join([*(b.text for b in blocks if isinstance(b, Paragraph)), *found.found])
+
+
+def figures(found: Chapter) -> dict[str, str]:
+    return {b.name: b.caption for b in blocks_of([found.section]) if isinstance(b, Figure)}
+
+
+@pytest.mark.parametrize("number", CHAPTERS)
+def test_a_chapter_is_whole(
+    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str], number: str
+) -> None:  # fmt: skip
+    found = CHAPTERS[number].chapter(outcomes[number], judged, True)
+    text = words(found)
+    assert "Not computed" not in text
+    assert figures(found).keys() == FIGURES[number]
+    assert all(name in text for name in (f"[#figure-{f}]" for f in FIGURES[number]))
+    for claim in (c for c in ledger.ledger() if c.paper == number):
+        assert f"laim {claim.id}" in text
+    assert 1200 < len(text.split()) + sum(len(c.split()) for c in figures(found).values()) < 1600
+    assert len(found.found) == 2
+    assert {f.figure for f in found.found} <= FIGURES[number]
+    assert text.count("$") % 2 == 0
+    assert "nan" not in text.split()
+
+
+@pytest.mark.parametrize("number", CHAPTERS)
+def test_what_failed_leaves_sentences(number: str) -> None:
+    nothing: dict[str, Judgement | str] = {c.id: "not run" for c in ledger.ledger()}
+    found = CHAPTERS[number].chapter({"atlas": JobOutcome(None, "It ran out of time.", 1.0)}, nothing, True)
+    assert words(found).count("Not computed in this run") > 5
+    assert found.found == ()
+
+
+def test_numbers_follow_the_outcomes(outcomes: Mapping[str, Any], judged: dict[str, Judgement | str]) -> None:
+    own = dict(outcomes["000"])
+    key = chapter_000.PRINTED_16
+    own[key] = JobOutcome(replace(own[key].value, q=own[key].value.q + 100.0), "", 0.0)
+    c1 = judged["C1"]
+    assert isinstance(c1, Judgement)
+    changed = judged | {"C1": replace(c1, numbers={**c1.numbers, "largest": 77.125})}
+    before, after = (words(chapter_000.chapter(o, j, True)) for o, j in ((outcomes["000"], judged), (own, changed)))
+    assert "-20.88" in before
+    assert "-20.88" not in after
+    assert "79.12" in after
+    assert "77.12" in after
+
+
+def test_prose_stands_only_on_the_evidence_it_describes(
+    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str]
+) -> None:
+    c1, c5 = judged["C1"], judged["C5"]
+    assert isinstance(c1, Judgement)
+    assert isinstance(c5, Judgement)
+    holds = {
+        k: replace(j, readings=tuple(replace(r, holds=True) for r in j.readings)) for k, j in (("C1", c1), ("C5", c5))
+    }
+    assert "Eq. (16) is another formula" in words(chapter_000.chapter(outcomes["000"], judged, True))
+    assert "Eq. (16) is another formula" not in words(chapter_000.chapter(outcomes["000"], judged | holds, True))
+    told = words(chapter_001.chapter(outcomes["001"], judged | holds, True))
+    assert "no longer holds" not in told
+    assert c5.sentence in told
+
+
+def test_counts_of_the_map_are_those_of_its_data(
+    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str]
+) -> None:
+    whole, lines = outcomes["001"]["atlas"].value
+    figure = next(b for b in blocks_of([whole]) if isinstance(b, Figure) and b.name == chapter_001.MAP)
+    tensile = int(np.sum(figure.data["qp"] == "tensile"))
+    assert tensile > 0
+    assert f"lets a contact pull at {tensile}" in lines[0]
+    assert f"lets a contact pull at {tensile}" in words(chapter_001.chapter(outcomes["001"], judged, True))
