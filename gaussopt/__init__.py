@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from gaussopt.atlas.scan import Atlas, scan
     from gaussopt.certificates import certify
     from gaussopt.certificates.base import Certificate
+    from gaussopt.certificates.cone import ConeCertificate, certify_cone
     from gaussopt.certificates.contact import ContactCertificate, certify_contact
     from gaussopt.certificates.contact_class import ContactClass, classify_step
     from gaussopt.certificates.qp import certify_qp
     from gaussopt.comparison.compare import compare
     from gaussopt.comparison.results import Results
     from gaussopt.contact.operator import ContactOperator
+    from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
     from gaussopt.core.contacts import Contact, ContactData
     from gaussopt.core.errors import (
         BadInput,
@@ -64,20 +66,22 @@ if TYPE_CHECKING:
 _HOME = {
     "Answer": "solving.answer", "Atlas": "atlas.scan", "AtlasGrid": "modelling.parameter_grid",
     "Axis": "modelling.parameter_grid", "BadInput": "core.errors", "BatchSolution": "solving.lcp_batch",
-    "Baumgarte": "integration.stabilisation", "Certificate": "certificates.base", "Contact": "core.contacts",
-    "ContactCertificate": "certificates.contact", "ContactClass": "certificates.contact_class",
-    "ContactData": "core.contacts", "ContactOperator": "contact.operator", "Energy": "core.system",
-    "Event": "core.event", "GaussoptError": "core.errors", "IllPosed": "core.errors", "LCP": "core.programs",
-    "LCPSolutions": "lcp", "LeastSquares": "core.programs", "LinearSystem": "core.programs",
+    "Baumgarte": "integration.stabilisation", "Certificate": "certificates.base",
+    "ConeCertificate": "certificates.cone", "ConeComplementarity": "core.cone_complementarity",
+    "Contact": "core.contacts", "ContactCertificate": "certificates.contact",
+    "ContactClass": "certificates.contact_class", "ContactData": "core.contacts",
+    "ContactOperator": "contact.operator", "Energy": "core.system", "Event": "core.event",
+    "GaussoptError": "core.errors", "GlobalContacts": "core.cone_complementarity", "IllPosed": "core.errors",
+    "LCP": "core.programs", "LCPSolutions": "lcp", "LeastSquares": "core.programs", "LinearSystem": "core.programs",
     "MachineFailure": "core.errors", "MatrixClass": "lcp", "MissingBackend": "core.errors",
     "NotAccepted": "core.errors", "Problem": "modelling.problem", "Projection": "integration.stabilisation",
     "QP": "core.programs", "Results": "comparison.results", "Sketch": "modelling.sketch", "Solution": "core.solution",
     "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.step_solver",
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
     "Unverified": "core.errors", "animate": "animation.animate", "certify": "certificates",
-    "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
-    "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
-    "concatenate": "simulation.concatenation",
+    "certify_cone": "certificates.cone", "certify_contact": "certificates.contact", "certify_lcp": "lcp",
+    "certify_qp": "certificates.qp", "classify_matrix": "lcp", "classify_step": "certificates.contact_class",
+    "compare": "comparison.compare", "concatenate": "simulation.concatenation",
     "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.defaults",
     "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
     "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
@@ -94,13 +98,14 @@ _FORMER = (
 
 __all__ = [
     "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput", "BatchSolution", "Baumgarte", "Certificate",
-    "Contact", "ContactCertificate", "ContactClass", "ContactData", "ContactOperator", "Energy", "Event",
-    "GaussoptError", "IllPosed", "LCPSolutions", "LeastSquares", "LinearSystem", "MachineFailure", "MatrixClass",
-    "MissingBackend", "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData",
-    "StepSolver", "System", "Trajectory", "UnknownName", "Unverified", "animate", "certify", "certify_contact",
-    "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate", "contact_points",
-    "enumerate_lcp", "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "register",
-    "save_dataset", "save_figure", "scan", "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
+    "ConeCertificate", "ConeComplementarity", "Contact", "ContactCertificate", "ContactClass", "ContactData",
+    "ContactOperator", "Energy", "Event", "GaussoptError", "GlobalContacts", "IllPosed", "LCPSolutions",
+    "LeastSquares", "LinearSystem", "MachineFailure", "MatrixClass", "MissingBackend", "NotAccepted", "Problem",
+    "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver", "System", "Trajectory",
+    "UnknownName", "Unverified", "animate", "certify", "certify_cone", "certify_contact", "certify_lcp",
+    "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate", "contact_points", "enumerate_lcp",
+    "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "register", "save_dataset",
+    "save_figure", "scan", "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -194,7 +194,7 @@ SPARSE = "sparse matrices"
 
 PROGRAMS = {
     "QP": "quadratic program", "LinearSystem": "system of linear equations", "LeastSquares": "least-squares problem",
-    "LCP": "linear complementarity problem",
+    "LCP": "linear complementarity problem", "ConeComplementarity": "contact problem with friction cones",
 }  # fmt: skip
 
 EXAMPLES = {
@@ -206,6 +206,18 @@ EXAMPLES = {
     "linear complementarity problems": ("lcp", "a contact that slides with friction"),
 }
 """A formulation and a kind of steps that make each kind of programs."""
+CONTACTS = "contacts with friction cones"
+IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+def _examples() -> Iterator[tuple[str, Program]]:
+    """A small program of each kind."""
+    from gaussopt.core.cone_complementarity import ConeComplementarity
+    from gaussopt.solving.defaults import formulate
+
+    for kind, (formulation, step) in EXAMPLES.items():
+        yield kind, formulate(_step(step), formulation)
+    yield CONTACTS, ConeComplementarity.from_mapping({"W": IDENTITY, "q": [-1.0, 2.0, 0.0], "mu": [0.5]})
 
 
 def _step(kind: str) -> StepData:
@@ -279,12 +291,10 @@ def _takers(program: Program) -> list[str]:
 
 def _solver(entry: Any) -> Known:
     from gaussopt.core.solver import make_solver, missing_packages
-    from gaussopt.solving.defaults import formulate
 
     missing = missing_packages(entry)
     takes, refused = [], {}
-    for kind, (formulation, step) in EXAMPLES.items():
-        program = formulate(_step(step), formulation)
+    for kind, program in _examples():
         try:  # what an entry says of itself, where its packages are not there
             make_solver(entry.name).check(program) if not missing else _declared(entry, program)
         except NotAccepted as error:
@@ -313,7 +323,8 @@ def _solver(entry: Any) -> Known:
     if options:
         lines += ["Options with their defaults, changed by --solver-option NAME=VALUE:", *_columns(options.items())]
         lines += [f"  {data['meaning']}"] * bool(data["meaning"])
-    return Known(data, lines, f"run PROBLEM --solver {entry.name}")
+    use = "solve CONTACTS.json" if takes == [CONTACTS] else "run PROBLEM"
+    return Known(data, lines, f"{use} --solver {entry.name}")
 
 
 def _declared(entry: Any, program: Program) -> None:

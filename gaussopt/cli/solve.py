@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def solve_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A file that holds a step, a qp or an lcp.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp, an lcp or contacts.")],
     formulation: Annotated[
         str | None,
         typer.Option(
@@ -30,8 +30,9 @@ def solve_command(
     tolerance: Tolerance = 1e-7,
     json_: Json = False,
 ) -> None:
-    """Solve a step, a quadratic program or a complementarity problem from a file and certify the answer."""
+    """Solve a step, a program or a contact problem from a file and certify the answer."""
     from gaussopt.core import problem_files
+    from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
     from gaussopt.core.programs import LCP, QP
     from gaussopt.core.status import Status
     from gaussopt.linalg.redundancy import rank_report
@@ -54,6 +55,8 @@ def solve_command(
         }  # fmt: skip
     elif isinstance(data, LCP):
         result = _solve_lcp(data, formulation or "lcp", solver, tolerance, options)
+    elif isinstance(data, ConeComplementarity | GlobalContacts):
+        result = _solve_contacts(data, formulation, solver, tolerance, options)
     else:
         name, by = _defaults(data, formulation, solver)
         answer = solve_step(data, name, by, tolerance=tolerance, solver_options=options)
@@ -118,19 +121,30 @@ def _solve_lcp(
     return result | {name: value for name, value in apart.items() if value is not None}
 
 
+def _solve_contacts(
+    data: Any, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any]
+) -> dict[str, Any]:
+    from gaussopt.solving.solve import solve_contacts
+
+    if formulation is not None:
+        raise BadInput("A contact problem is a program already; --formulation applies to steps.")
+    return solve_contacts(data, solver or "hybrid", tolerance=tolerance, solver_options=options)
+
+
 def verify_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A file that holds a step, a qp or an lcp.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp, an lcp or contacts.")],
     answer_file: Annotated[
         Path,
         typer.Argument(
-            metavar="ANSWER.json", help='A file with "a" and "lam" of a step, "x" of a qp or "z" of an lcp.'
+            metavar="ANSWER.json",
+            help='With "a" and "lam" of a step, "x" of a qp, "z" of an lcp or "r" of contacts.',
         ),
     ],
     tolerance: Tolerance = 1e-7,
     json_: Json = False,
 ) -> None:
-    """Certify an answer to a step, a qp or an lcp, whoever computed it."""
+    """Certify an answer to a step, a qp, an lcp or a contact problem, whoever computed it."""
     from gaussopt.core import problem_files
     from gaussopt.solving.verification import verify_answer
 
@@ -143,11 +157,14 @@ def verify_command(
 
 def _arrays_of(given: dict[str, Any], data: Any, file: Path) -> dict[str, Any]:
     """The arrays of an answer, None where they are not there; whatever is wrong with them is wrong in this file."""
+    from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
     from gaussopt.core.programs import LCP, QP
     from gaussopt.core.step_data import as_array
 
     if isinstance(data, QP):
         sizes = {"x": data.n, "y": data.m}
+    elif isinstance(data, ConeComplementarity | GlobalContacts):
+        sizes = {"r": ROWS * data.k} | ({"v": len(data.f)} if isinstance(data, GlobalContacts) else {})
     elif isinstance(data, LCP):
         sizes = {"z": data.n}
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, as_qp
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.solving.defaults import default_solver
@@ -54,7 +54,7 @@ def _least_cost(program: Program, solver: Solver[Any]) -> float:
         x, *_ = np.linalg.lstsq(program.A, program.b, rcond=None)
         residual = program.A @ x - program.b
         return 0.5 * float(residual @ residual)
-    qp = program.as_qp() if isinstance(program, LeastSquares) else program
+    qp = as_qp(program)
     constant = 0.0
     if solver.options.coordinates == "full" and qp.equality.any():
         qp, constant = _penalised(qp, solver.options.penalty)

@@ -21,6 +21,7 @@ from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.sequence_files import read_manifest, read_sequence
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
+from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_bytes, read_json
 from gaussopt.core.problem_files import parse
@@ -278,7 +279,10 @@ def convex_set() -> dict[str, Any]:
 
 @cache
 def _load(path: str) -> StepData | QP | LCP:
-    return parse(read_json(path))
+    found = parse(read_json(path))
+    if isinstance(found, ConeComplementarity | GlobalContacts):
+        raise BadInput(f"{path} holds contacts with friction cones; solve takes them, a comparison of steps does not.")
+    return found
 
 
 def _check_digest(path: Path, digest: str) -> None:

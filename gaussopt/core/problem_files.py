@@ -12,26 +12,38 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
+from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_json
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
 
-KINDS: dict[str, type[StepData | QP | LCP]] = {"step": StepData, "qp": QP, "lcp": LCP}
+Problem = StepData | QP | LCP | ConeComplementarity | GlobalContacts
+"""What a problem file holds."""
+
+KINDS: dict[str, type[Problem]] = {
+    "step": StepData, "qp": QP, "lcp": LCP, "contact": ConeComplementarity, "contact-global": GlobalContacts,
+}  # fmt: skip
+
+ARTICLES: dict[type, str] = {StepData: "a step", QP: "a qp", LCP: "an lcp", ConeComplementarity: "a contact problem"}
+"""What the answers are to; to a global contact problem as to a local one."""
 
 READ = {
     "step": tuple(f.name for f in fields(StepData) if f.name != "arithmetic"),
     "qp": ("P", "q", "A", "l", "u"),
     "lcp": ("M", "q"),
+    "contact": ("W", "q", "mu"),
+    "contact-global": ("M", "H", "f", "w", "mu", "G", "b"),
     "answer to a step": ("a", "lam", "lam_N", "lam_T"),
     "answer to a qp": ("x", "y"),
     "answer to an lcp": ("z",),
+    "answer to a contact problem": ("r", "v"),
 }
 """Entries that are numbers, by what a file is."""
 
 BESIDE = frozenset((
     "a", "answer", "formulation", "lam", "lam_N", "lam_T", "message", "name", "note", "omega", "problem", "q", "r",
-    "solver", "source", "t", "title", "v", "w", "x", "y", "z",
+    "solver", "source", "t", "title", "u", "v", "w", "x", "y", "z",
 ))  # fmt: skip
 """Entries of other meaning that a file may hold, however near they come to one that is read."""
 
@@ -45,8 +57,8 @@ ALIKE = 0.8
 """Share of letters in common, see `difflib`, from which a name is taken for a misprint."""
 
 
-def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
-    """Step data, a quadratic program or a complementarity problem from the contents of a file; raises BadInput."""
+def parse(data: Mapping[str, Any]) -> Problem:
+    """Step data, a program or a contact problem from the contents of a file; raises BadInput."""
     kind = data.get("kind")
     if isinstance(kind, str) and kind in KINDS:
         check_entries(data, kind)
@@ -57,10 +69,10 @@ def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
     raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
 
 
-def read_answer(path: str | os.PathLike[str], problem: StepData | QP | LCP) -> dict[str, Any]:
-    """The entries of an answer to a step, a qp or an lcp; raises BadInput."""
+def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any]:
+    """The entries of an answer to a problem; raises BadInput."""
     data = read_json(path)
-    what = "a step" if isinstance(problem, StepData) else "a qp" if isinstance(problem, QP) else "an lcp"
+    what = ARTICLES.get(type(problem), ARTICLES[ConeComplementarity])
     try:
         check_entries(data, f"answer to {what}")
     except BadInput as error:
@@ -68,8 +80,8 @@ def read_answer(path: str | os.PathLike[str], problem: StepData | QP | LCP) -> d
     return data
 
 
-def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
-    """Step data, a quadratic program or a complementarity problem from a file; raises BadInput."""
+def load(path: str | os.PathLike[str]) -> Problem:
+    """Step data, a program or a contact problem from a file; raises BadInput."""
     data = read_json(path)
     try:
         return parse(data)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array, require
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
@@ -286,7 +287,7 @@ def places_of(A: Matrix) -> Any:
     return Pattern.of(A) if is_sparse(A) else A.shape  # type: ignore[arg-type]
 
 
-Program = QP | LinearSystem | LeastSquares | LCP
+Program = QP | LinearSystem | LeastSquares | LCP | ConeComplementarity
 
 
 def as_qp(program: Program) -> QP:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.step_data import StepData
@@ -14,6 +15,8 @@ def default_solver(program: Program) -> str:
     """A solver that takes the program and is exact."""
     if isinstance(program, LCP):
         return "lemke"
+    if isinstance(program, ConeComplementarity):
+        return "hybrid"
     if getattr(program, "sparse", False):
         return "sparse-kkt"
     if isinstance(program, QP) and not program.equalities_only:

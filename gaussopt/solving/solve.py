@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.certificates.cone_verdict import motion_residuals, several
 from gaussopt.core import registry
+from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.solution import Solution
@@ -83,7 +85,7 @@ def solve(
 
     Parameters
     ----------
-    program : QP, LinearSystem, LeastSquares or LCP
+    program : QP, LinearSystem, LeastSquares, LCP or ConeComplementarity
     solver : str
     tolerance : of the verification, relative
     start : (x, y), optional, warm start
@@ -99,6 +101,8 @@ def solve(
         program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
     elif isinstance(program, LCP):
         program = check_lcp(program)
+    elif isinstance(program, ConeComplementarity):
+        program = ConeComplementarity.from_mapping({"W": program.W, "q": program.q, "mu": program.mu})
     elif not isinstance(program, PROGRAMS):
         names = ", ".join(kind.__name__ for kind in PROGRAMS)
         raise BadInput(f"A program is one of {names}, not {type(program).__name__}; see formulate and solve_step.")
@@ -141,3 +145,30 @@ def solve_lcp(
     raw, timing = SolverSequence(used, {**options, **(solver_options or {})}).solve(program)
     found = verified(lcp, replace(raw, y=None, history=()), timing, tolerance)
     return found, {"solver": used, **entry.remarks(lcp, raw.x)}
+
+
+def solve_contacts(
+    problem: ConeComplementarity | GlobalContacts,
+    solver: str = "hybrid",
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Solve contacts with friction cones in local or global form: impulses r, velocities u and, globally, v, for JSON.
+
+    Raises UnknownName, BadInput, MissingBackend, NotAccepted.
+    """
+    local = problem.local if isinstance(problem, GlobalContacts) else problem
+    found = solve(local, solver, tolerance=tolerance, solver_options=solver_options)
+    r = found.x
+    result: dict[str, Any] = {
+        "status": str(found.status), "message": found.message, "solver": solver, "r": r,
+        "u": None if r is None else local.u(r),
+        **{name: found.certificate[name] for name in ("velocity_unique", "impulses_unique")},
+        "certificate": found.certificate, "iterations": found.iterations, "timing": found.timing.to_mapping(),
+        **several(local, found.solutions),
+    }  # fmt: skip
+    if isinstance(problem, GlobalContacts) and r is not None:
+        result["v"], result["l"] = problem.velocities(r)
+        result["certificate"] = found.certificate | motion_residuals(problem, result["v"], r)
+    return result

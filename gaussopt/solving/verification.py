@@ -9,11 +9,14 @@ from typing import Any
 
 from gaussopt.certificates import certify
 from gaussopt.certificates.base import Certificate, explain
+from gaussopt.certificates.cone_verdict import judge_cone, verify_cone
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.linear import certify_linear
 from gaussopt.certificates.qp import certify_qp, classify_qp
 from gaussopt.contact.activity import closed_contacts
+from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
+from gaussopt.core.problem_files import Problem
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution, Solution, Timing
 from gaussopt.core.status import Status
@@ -31,6 +34,9 @@ def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: floa
         status, message, lcp_certificate = judge_lcp(program, raw, tolerance)
         residuals, y = lcp_certificate.to_mapping(), raw.y
         solutions = () if lcp_certificate.solutions is None else lcp_certificate.solutions.solutions
+    elif isinstance(program, ConeComplementarity):
+        status, message, cone = judge_cone(program, raw, tolerance)
+        residuals, solutions, y = cone.to_mapping(), cone.solutions, None
     elif isinstance(program, QP):
         status, message, residuals, y = _verify_qp(program, raw, tolerance)
     else:
@@ -75,15 +81,18 @@ def _verify_linear(
     return failure, failure.sentence, found.to_mapping()
 
 
-def verify_answer(data: StepData | QP | LCP, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
+def verify_answer(data: Problem, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
     """Certify an answer that anybody computed: status, message, certificate and, of a step, forces_unique, for JSON.
 
     `answer` holds by name x and y of a quadratic program; z of a complementarity problem; a, lam and, with contacts,
-    lam_N and lam_T of a step. What is None is estimated, except x, z and a. Raises BadInput if an open contact has a
+    lam_N and lam_T of a step; r and, of a global one, v of a contact problem. What is None is estimated, except x, z, a
+    and r. Raises BadInput if an open contact has a
     force.
     """
     if isinstance(data, LCP):
         return verify_lcp(data, answer["z"], tolerance)
+    if isinstance(data, ConeComplementarity | GlobalContacts):
+        return verify_cone(data, answer, tolerance)
     if isinstance(data, QP):
         return _verify_point(data, answer["x"], answer["y"], tolerance)
     return _verify_acceleration(data, answer, tolerance)

@@ -1,0 +1,192 @@
+"""How far an impulse is from a solution of contacts with friction cones, whoever computed it.
+
+The residual is the natural map in units of velocity, e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i with
+rho_i = 3 / tr W_ii, relative to |q|. It is never divided by |r|, which passes impulses that run away where there is no
+solution, and takes no step rho = 1, which adds impulses to velocities. What it proves of the distance: `cone_bounds`;
+whether there is a solution: `cone_existence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates.cone_bounds import Bound, global_bound, local_bound
+from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
+from gaussopt.cone.monotonicity import monotonicity
+from gaussopt.cone.one_contact import OneContact, solve_contact
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.display import About, shown
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
+from gaussopt.linalg.cones import residual, rounding, rows_of, shifted, velocity_size
+from gaussopt.linalg.dense import largest
+
+CERTIFIED = 1e-12
+"""Natural map relative to |q|, beside its floor, of one of several solutions."""
+
+APART = 1e-4
+"""Distance of two certified velocities, relative to |q|, that are different solutions."""
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class ConeCertificate:
+    """What is proved of impulses r.
+
+    Attributes
+    ----------
+    residual : natural map relative to |q|, in m/s where q = 0
+    floor : what rounding alone may make of it
+    error_bound : |u - u*|, m/s, to the nearest solution; None where nothing is proved
+    impulse_error_bound : |r - r*|, N s, to the same solution; None where nothing is proved
+    bound_from : "monotone", "newton-kantorovich" or "none"
+    modulus : of monotonicity, dimensionless; existence and uniqueness are proved where it is positive
+    velocity_unique, impulses_unique : proved, refuted or, None, neither
+    existence_margin : t*, see `cone_existence`; None where it was not asked for
+    farkas_ray : normal impulses that prove contradiction, (k,), or None
+    no_solution : whether all modes were visited and none is possible
+    solutions : impulses of certified solutions with different velocities, at least two or none
+    cone_violation, dual_violation : of r in K and u~ in K*, relative to the largest entry of r and of q
+    complementarity : |r . u~| relative to the sum of the absolute values of its terms
+    asymmetry : of W, relative
+    """
+
+    residual: float
+    floor: float
+    error_bound: float | None
+    impulse_error_bound: float | None
+    bound_from: str
+    modulus: float
+    velocity_unique: bool | None
+    impulses_unique: bool | None
+    existence_margin: float | None
+    farkas_ray: Vector | None
+    no_solution: bool
+    solutions: tuple[Vector, ...]
+    cone_violation: float
+    dual_violation: float
+    complementarity: float
+    asymmetry: float
+
+    def _about(self) -> About:
+        bound = "distance not proved"
+        if self.error_bound is not None:
+            bound = f"u is within {self.error_bound:.2g} m/s of a solution"
+        return About(
+            f"residual {self.residual:.2g}", (bound,), [(name, getattr(self, name)) for name in self.__slots__]
+        )
+
+    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether r solves the problem within the tolerance on the natural map, and rounding lets that be told."""
+        return bool(self.residual <= tolerance and self.floor <= tolerance)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON; `solutions` stand beside the certificate."""
+        numbers = {name: getattr(self, name) for name in self.__slots__ if name not in ("farkas_ray", "solutions")}
+        mapping = {name: finite_or_none(x) if isinstance(x, float) else x for name, x in numbers.items()}
+        return mapping | {"farkas_ray": None if self.farkas_ray is None else self.farkas_ray.tolist()}
+
+
+def certify_cone(
+    problem: ConeComplementarity, r: Vector | None, others: Sequence[Vector] = (), existence: bool | None = None
+) -> ConeCertificate:
+    """Certify impulses of contacts with friction cones.
+
+    Parameters
+    ----------
+    r : (3 k,) or None
+    others : impulses that may be other solutions
+    existence : whether to compute the margin of existence and a ray; None: where r does not pass
+
+    Examples
+    --------
+    A block of 1 kg at rest on the ground, stopped by its weight over 10 ms: it sticks.
+
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> block = go.ConeComplementarity(np.eye(3), np.array([-0.0981, 0.0, 0.0]), np.array([0.5]))
+    >>> found = go.certify_cone(block, np.array([0.0981, 0.0, 0.0]))
+    >>> found.residual, found.velocity_unique
+    (0.0, True)
+    """
+    x = None if r is None or not np.isfinite(r).all() else r
+    error = np.inf if x is None else residual(problem, x)
+    floor = np.inf if x is None else float(np.linalg.norm(rounding(problem, x))) / velocity_size(problem)
+    modulus = monotonicity(problem)
+    bound = None if x is None else _bound(problem, x, modulus)
+    one = solve_contact(problem) if problem.k == 1 else None
+    solutions = _distinct(problem, [*(one.solutions if one else ()), *([] if x is None else [x]), *others])
+    if existence is None:
+        existence = not (error <= DEFAULT_TOLERANCE and floor <= DEFAULT_TOLERANCE)
+    velocity_unique, impulses_unique = _uniqueness(problem, modulus, one, solutions)
+    return ConeCertificate(
+        error, floor, None if bound is None else bound.velocity, None if bound is None else bound.impulse,
+        "none" if bound is None else bound.source, modulus, velocity_unique, impulses_unique,
+        existence_margin(problem) if existence else None, farkas_ray(problem) if existence else None,
+        one is not None and one.complete and not one.solutions, solutions if len(solutions) > 1 else (),
+        *_violations(problem, x), problem.asymmetry,
+    )  # fmt: skip
+
+
+def _bound(problem: ConeComplementarity, r: Vector, modulus: float) -> Bound | None:
+    """The smaller of the proved bounds: where the solution is unique both are to the same."""
+    found = [b for b in (global_bound(problem, r, modulus), local_bound(problem, r)) if b is not None]
+    finite = [b for b in found if np.isfinite(b.velocity) and np.isfinite(b.impulse)]
+    return min(finite, key=lambda b: b.velocity, default=None)
+
+
+def _distinct(problem: ConeComplementarity, candidates: Sequence[Vector]) -> tuple[Vector, ...]:
+    """Certified candidates whose velocities differ."""
+    size = velocity_size(problem)
+    found: list[Vector] = []
+    for r in candidates:
+        if not np.isfinite(r).all() or residual(problem, r) > CERTIFIED:
+            continue
+        if float(np.linalg.norm(rounding(problem, r))) > CERTIFIED * size:
+            continue
+        if all(np.linalg.norm(problem.W @ (r - other)) > APART * size for other in found):
+            found.append(r)
+    return tuple(found)
+
+
+def _uniqueness(
+    problem: ConeComplementarity, modulus: float, one: OneContact | None, solutions: Sequence[Vector]
+) -> tuple[bool | None, bool | None]:
+    if len(solutions) > 1:
+        return False, False
+    if modulus > 0:
+        return True, True
+    if one is not None and one.complete:
+        return (True, one.impulses_unique) if one.solutions else (None, None)
+    if problem.k and not problem.mu.any() and problem.symmetric:
+        N = problem.W[::ROWS, ::ROWS]
+        d = np.sqrt(N.diagonal()) if (N.diagonal() > 0).all() else np.zeros(problem.k)
+        if d.all() and np.linalg.eigvalsh(N / np.outer(d, d))[0] > 1e-10 * problem.k:
+            return True, True
+    return None, None
+
+
+def _violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
+    """How far r is outside K, u~ outside K*, and r . u~ from zero; all relative."""
+    if r is None:
+        return np.inf, np.inf, np.inf
+    u = shifted(problem.u(r), problem.mu)
+    p, v = rows_of(r), rows_of(u)
+    outside = np.maximum(np.hypot(p[:, 1], p[:, 2]) - problem.mu * p[:, 0], -p[:, 0])
+    below = np.maximum(problem.mu * np.hypot(v[:, 1], v[:, 2]) - v[:, 0], 0.0)
+    terms = float(np.abs(r * u).sum())
+    return (
+        largest(np.maximum(outside, 0.0)) / (largest(r) or 1.0),
+        largest(below) / (largest(problem.q) or 1.0),
+        abs(float(r @ u)) / terms if terms else 0.0,
+    )
+
+
+def velocity_range(problem: ConeComplementarity, solutions: Sequence[Vector]) -> Matrix:
+    """Smallest and largest of every velocity over several solutions, (3 k, 2)."""
+    u = np.array([problem.u(r) for r in solutions])
+    return np.column_stack((u.min(axis=0), u.max(axis=0)))

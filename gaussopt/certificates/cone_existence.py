@@ -1,0 +1,72 @@
+"""Whether contacts with friction cones have a solution at all.
+
+A solution exists if some velocity lies inside the dual cones, u in range(W) + q: the margin
+
+    t* = max t <= 1 with W y + q / |q| - t n in K*     (y free, n the normals)
+
+is positive. t* = 0 tells of self-stress inside the cones; t* < 0 promises nothing. No velocity keeps all contacts from
+penetration if there is a Farkas ray y >= 0 of normal impulses with W^T y = 0 and q . y < 0.
+Reference: V. Acary, F. Cadoux, C. Lemarechal, J. Malick, "A formulation of the linear discrete Coulomb friction problem
+via convex optimization", ZAMM 91, 2011.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.cones import scaled
+
+RAY = 1e-9
+"""Largest entry of W^T y, relative to those of |W|^T y, of a ray; its root is the least fall of q . y over |q|."""
+
+
+def existence_margin(problem: ConeComplementarity) -> float | None:
+    """t*, dimensionless; None where the cone program was not solved."""
+    import clarabel
+    from scipy import sparse
+
+    if not problem.k:
+        return 1.0
+    own, s = scaled(problem)
+    n, k = problem.n, problem.k
+    size = float(np.linalg.norm(problem.q)) or 1.0
+    # Unknowns y and t; u is measured in m/s, y in the scale of own. mu u_T makes K* the standard cone.
+    factor = np.column_stack((np.ones(k), problem.mu, problem.mu)).ravel()
+    A = np.zeros((n + 1, n + 1))
+    A[:n, :n] = -factor[:, None] * own.W / s[:, None]
+    A[np.arange(0, n, ROWS), n] = 1.0
+    A[n, n] = 1.0
+    b = np.append(factor * problem.q / size, 1.0)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    cones = [clarabel.SecondOrderConeT(ROWS)] * k + [clarabel.NonnegativeConeT(1)]
+    objective = np.append(np.zeros(n), -1.0)
+    P = sparse.csc_matrix((n + 1, n + 1))
+    found = clarabel.DefaultSolver(P, objective, sparse.csc_matrix(A), b, cones, settings).solve()
+    if str(found.status) not in ("Solved", "AlmostSolved"):
+        return None
+    return float(found.x[-1])
+
+
+def farkas_ray(problem: ConeComplementarity) -> Vector | None:
+    """Normal impulses y >= 0, (k,), of greatest sum 1 that no velocity can meet; None if there are none."""
+    from scipy.optimize import linprog
+
+    if not problem.k:
+        return None
+    own, s = scaled(problem)
+    size = float(np.linalg.norm(own.q)) or 1.0
+    N = own.W[::ROWS].T
+    found = linprog(
+        own.q[::ROWS] / size, A_eq=N, b_eq=np.zeros(own.n), A_ub=np.ones((1, own.k)), b_ub=[1.0], bounds=(0, None)
+    )
+    if found.status != 0 or found.x is None:
+        return None
+    y = np.maximum(found.x, 0.0)
+    terms = np.abs(N) @ y
+    if found.fun < -np.sqrt(RAY) and (np.abs(N @ y) <= RAY * np.maximum(terms, terms.max(initial=0.0))).all():
+        return np.asarray(s[::ROWS] * y)
+    return None

@@ -1,0 +1,54 @@
+"""Strong monotonicity of contacts with friction cones: existence and uniqueness of velocities and impulses at once.
+
+In r^ = r / s, u^ = s u, s_i^2 = 3 / tr W_ii, W^ = S W S, for every tau > 0 the law is strongly monotone with
+
+    c = lambda_min( sym W^ - diag_N(tau / 2) - W^_T^T diag(mu^2 / (2 tau)) W^_T ),
+
+because mu |d u_T| |d r_N| <= tau d r_N^2 / 2 + mu^2 |d u_T|^2 / (2 tau). If c > 0, r and u exist and are unique.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.cones import scaled
+from gaussopt.linalg.dense import EPS
+
+SEARCH = 60
+"""Steps of the search for tau; any tau gives a valid modulus."""
+
+
+def monotonicity(problem: ConeComplementarity) -> float:
+    """The largest modulus c found, less its rounding; positive only where it is proved."""
+    own, _ = scaled(problem)
+    n, k = own.n, own.k
+    if not k:
+        return np.inf
+    symmetric = 0.5 * (own.W + own.W.T)
+    lowest, x = _lowest(symmetric)
+    if lowest <= 1e-13 * n:
+        return min(lowest, 0.0)
+    T = own.W.reshape(k, ROWS, n)[:, 1:]
+    mu = own.mu
+    tau = mu * np.linalg.norm(T, axis=(1, 2))
+    best = -np.inf
+    for step in range(SEARCH):
+        weight = np.where(tau > 0, mu**2 / (2.0 * np.where(tau > 0, tau, 1.0)), 0.0)
+        S = symmetric - np.einsum("k,kan,kam->nm", weight, T, T)
+        S[np.arange(0, n, ROWS), np.arange(0, n, ROWS)] -= 0.5 * tau
+        c, x = _lowest(S)
+        best = max(best, c - 8.0 * n * EPS * (float(np.abs(S).max()) + 1.0))
+        wanted = mu * np.linalg.norm(T @ x, axis=1) / np.maximum(np.abs(x[::ROWS]), 1e-8)
+        tau = np.where(
+            mu > 0, tau * np.clip(wanted / np.where(tau > 0, tau, 1.0), 0.2, 5.0) ** (1.0 / (1.0 + step)), 0.0
+        )
+        if step >= 5 and c < -0.5:
+            break
+    return best
+
+
+def _lowest(S: Matrix) -> tuple[float, Vector]:
+    values, vectors = np.linalg.eigh(S)
+    return float(values[0]), vectors[:, 0]

@@ -1,0 +1,131 @@
+"""All solutions of one contact with a friction cone: open, stick, and the positive roots of the quartic of slip.
+
+With r_N eliminated by u_N = 0 a slip u_T = -alpha r_T, alpha > 0, is a root of the polynomial of degree four
+
+    mu^2 (w . N - q_N D)^2 - W_NN^2 |N|^2,    N = adj(A + alpha) b,    D = det(A + alpha),    w = W_NT
+
+(see `sweep_kernel`). A is positive semidefinite if W is, so that A + alpha is regular for every slip.
+Reference: O. Bonnefon, G. Daviet, "Quartic formulation of Coulomb 3D frictional contact", INRIA RT-0400, 2011.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.cones import residual
+
+HOLDS = 1e-12
+"""Natural map, relative to |q|, of a candidate that is a solution."""
+
+DOUBTFUL = 1e-6
+"""Natural map of a candidate that may be one, relative imaginary part of a root that may be real."""
+
+DISTINCT = 1e-9
+"""Difference of velocities, relative to |q|, of two solutions."""
+
+SINGULAR = 1e-12
+"""Eigenvalue of W relative to the largest that counts as zero."""
+
+
+@dataclass(frozen=True)
+class OneContact:
+    """What was found of one contact.
+
+    Attributes
+    ----------
+    solutions : impulses with different velocities, (3,) each
+    complete : whether no other velocity can exist; False where a candidate is too near to the limit to tell
+    impulses_unique : whether each of these velocities has one impulse; None if that is not decided
+    """
+
+    solutions: tuple[Vector, ...]
+    complete: bool
+    impulses_unique: bool | None
+
+
+def solve_contact(problem: ConeComplementarity) -> OneContact:
+    """All solutions of one contact; not complete where W_NN is not positive or sym W is indefinite."""
+    W, q, mu = problem.W, problem.q, float(problem.mu[0])
+    values = np.linalg.eigvalsh(0.5 * (W + W.T))
+    size = float(np.abs(values).max())
+    if not (W[0, 0] > SINGULAR * size and values[0] >= -SINGULAR * size):
+        return OneContact((), False, None)
+    candidates = [np.zeros(3)] if q[0] >= 0 else []
+    stick, doubtful, impulses = _stick(W, q, values[0] > SINGULAR * size)
+    candidates += stick
+    if mu > 0:
+        slips, unclear = _slips(W, q, mu)
+        candidates, doubtful = candidates + slips, doubtful or unclear
+    else:
+        candidates.append(np.array([-q[0] / W[0, 0], 0.0, 0.0]))
+    found: list[Vector] = []
+    for r in candidates:
+        error = residual(problem, r)
+        doubtful = doubtful or HOLDS < error <= DOUBTFUL
+        if error <= HOLDS and all(_differ(problem, r, other) for other in found):
+            found.append(r)
+    return OneContact(tuple(found), not doubtful, impulses)
+
+
+def _differ(problem: ConeComplementarity, r: Vector, other: Vector) -> bool:
+    return bool(np.linalg.norm(problem.W @ (r - other)) > DISTINCT * (np.linalg.norm(problem.q) or 1.0))
+
+
+def _stick(W: Matrix, q: Vector, regular: bool) -> tuple[list[Vector], bool, bool | None]:
+    """Impulses without velocity, whether another may exist, and whether impulses of a velocity are unique."""
+    if regular:
+        return [np.asarray(-np.linalg.solve(W, q))], False, True
+    r: Vector = np.asarray(-np.linalg.lstsq(W, q, rcond=1e-10)[0])
+    held = float(np.linalg.norm(W @ r + q)) <= 1e-9 * float(np.linalg.norm(q))
+    # Impulses that hold it may be changed within the kernel of W; whether one of them lies in the cone is not asked.
+    return ([r], True, None) if held else ([], False, True)
+
+
+def _slips(W: Matrix, q: Vector, mu: float) -> tuple[list[Vector], bool]:
+    """Impulses of the slips, and whether a root is too near to a double one to tell."""
+    wn, w = W[0, 0], W[0, 1:]
+    A = W[1:, 1:] - np.outer(W[1:, 0], w) / wn
+    b = q[1:] - W[1:, 0] * q[0] / wn
+    if not b.any():
+        return [], False
+    adjugate = np.array([[A[1, 1], -A[0, 1]], [-A[1, 0], A[0, 0]]])
+    # Polynomials by falling powers; alpha is measured in units of the trace of W.
+    unit = float(np.trace(W)) / 3.0
+    N = np.array([unit * b, adjugate @ b])
+    D = np.array([unit**2, unit * np.trace(A), np.linalg.det(A)])
+    f = np.polysub(np.polymul([1.0], N @ w), q[0] * D)
+    squares = np.polyadd(np.polymul(N[:, 0], N[:, 0]), np.polymul(N[:, 1], N[:, 1]))
+    quartic = np.polysub(mu**2 * np.polymul(f, f), wn**2 * squares)
+    quartic[np.abs(quartic) <= 1e-15 * np.abs(quartic).max(initial=0.0)] = 0.0
+    found, unclear = [], False
+    for root in np.roots(quartic):
+        if abs(root.imag) > DOUBTFUL * abs(root) or root.real < 0:
+            continue
+        alpha = _polished(quartic, float(root.real))
+        d = float(np.polyval(D, alpha))
+        if not d > 0:
+            continue
+        r_T = -(N[0] * alpha + N[1]) / d
+        r = np.array([-(q[0] + w @ r_T) / wn, *r_T])
+        slope = float(np.polyval(np.polyder(quartic), alpha))
+        simple = abs(slope) * alpha > DOUBTFUL * float(np.polyval(np.abs(quartic), alpha))
+        if r[0] >= 0:
+            unclear = unclear or not simple
+            found.append(r)
+    return found, unclear
+
+
+def _polished(quartic: Vector, x: float) -> float:
+    """A real root after a few Newton steps."""
+    derivative = np.polyder(quartic)
+    for _ in range(4):
+        slope = float(np.polyval(derivative, x))
+        step = float(np.polyval(quartic, x)) / slope if slope else 0.0
+        if not 0 < x - step < 2 * x:
+            break
+        x -= step
+    return x

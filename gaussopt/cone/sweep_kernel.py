@@ -1,0 +1,149 @@
+"""Nonlinear Gauss-Seidel sweeps over contacts with friction cones, each solved exactly, as compiled kernels.
+
+One contact, with u = W r + c: open if c_N >= 0, else it sticks if the impulse that holds it lies in the cone, else it
+slips, u_T = -alpha r_T with alpha > 0. With r_N eliminated by u_N = 0, u_T = A r_T + b, so that
+
+    r_T = -adj(A + alpha) b / det(A + alpha),
+    adj(A + alpha) = adj(A) + alpha,    det(A + alpha) = alpha^2 + alpha tr A + det A
+
+and alpha is a root of f(alpha) = mu W_NN r_N det(A + alpha) - W_NN |adj(A + alpha) b|. Where neither open nor stick is
+possible f rises from a negative value to infinity, so that a root is there; a contact has no other impulse if W_NN, A
+and the coupling of normal and tangents are moderate, and one of several otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gaussopt.core.step_data import Vector
+from gaussopt.jit.kernel import kernel
+from gaussopt.lcp.pivoting import Index
+
+ROOT_STEPS = 60
+"""Most steps of Newton's method, held in a bracket, for one slip."""
+
+CLOSE = 4e-16
+"""Relative change of alpha that is rounding."""
+
+
+@kernel
+def slip(a: Vector, b1: float, b2: float, c: float, w1: float, w2: float, wn: float, mu: float, start: float) -> float:
+    """The root alpha of f, -1 if none is found; `a` begins with A by rows, `start` is a guess, 0 for none."""
+    a11, a12, a21, a22 = a[0], a[1], a[2], a[3]
+    n1, n2 = a22 * b1 - a12 * b2, a11 * b2 - a21 * b1
+    trace, determinant = a11 + a22, a11 * a22 - a12 * a21
+    low, high = 0.0, -1.0
+    alpha = start if start > 0.0 else max(trace, 1e-3 * wn)
+    for _ in range(ROOT_STEPS):
+        x1, x2 = n1 + alpha * b1, n2 + alpha * b2
+        d = (alpha + trace) * alpha + determinant
+        size = math.sqrt(x1 * x1 + x2 * x2)
+        f = mu * (w1 * x1 + w2 * x2 - c * d) - wn * size
+        if f < 0.0:
+            low = alpha
+        else:
+            high = alpha
+        slope = mu * (w1 * b1 + w2 * b2 - c * (2.0 * alpha + trace))
+        if size > 0.0:
+            slope -= wn * (x1 * b1 + x2 * b2) / size
+        old = alpha
+        alpha = old - f / slope if slope > 0.0 else -1.0
+        if high < 0.0:
+            if not alpha > low or alpha > 1e3 * old:
+                alpha = 10.0 * old
+        elif not (alpha > low and alpha < high):
+            alpha = 0.5 * (low + high)
+        if high >= 0.0 and abs(alpha - old) <= CLOSE * alpha:
+            return alpha
+    return alpha if high >= 0.0 else -1.0
+
+
+@kernel
+def solve_one(w: Vector, c: Vector, mu: float, r: Vector, space: Vector, start: float) -> float:
+    """The impulse r, (3,), written, of one contact with u = W r + c, W by rows in w, (9,).
+
+    Returns alpha of the slip, 0 where it is open or sticks, and -1 where r stays as it is because there is none.
+    """
+    if c[0] >= 0.0:
+        r[0] = r[1] = r[2] = 0.0
+        return 0.0
+    wn = w[0]
+    if not wn > 0.0:
+        return -1.0
+    if mu == 0.0:
+        r[0], r[1], r[2] = -c[0] / wn, 0.0, 0.0
+        return 0.0
+    w1, w2 = w[1], w[2]
+    h1, h2 = w[3] / wn, w[6] / wn
+    a11, a12 = w[4] - h1 * w1, w[5] - h1 * w2
+    a21, a22 = w[7] - h2 * w1, w[8] - h2 * w2
+    b1, b2 = c[1] - h1 * c[0], c[2] - h2 * c[0]
+    d = a11 * a22 - a12 * a21
+    n1, n2 = a22 * b1 - a12 * b2, a11 * b2 - a21 * b1
+    if d > 1e-14 * (abs(a11 * a22) + abs(a12 * a21)):
+        normal = (w1 * n1 + w2 * n2) / d - c[0]
+        if mu * normal * d >= wn * math.sqrt(n1 * n1 + n2 * n2):
+            r[0], r[1], r[2] = normal / wn, -n1 / d, -n2 / d
+            return 0.0
+    if b1 == 0.0 and b2 == 0.0:
+        r[0], r[1], r[2] = -c[0] / wn, 0.0, 0.0
+        return 0.0
+    space[0], space[1], space[2], space[3] = a11, a12, a21, a22
+    alpha = slip(space, b1, b2, c[0], w1, w2, wn, mu, start)
+    if not alpha > 0.0:
+        return -1.0
+    d = (alpha + a11 + a22) * alpha + d
+    x1, x2 = (n1 + alpha * b1) / d, (n2 + alpha * b2) / d
+    normal = (w1 * x1 + w2 * x2 - c[0]) / wn
+    if not normal >= 0.0:
+        return -1.0
+    r[0], r[1], r[2] = normal, -x1, -x2
+    return alpha
+
+
+@kernel
+def sweep(
+    begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector, rho: Vector, count: int,
+    tolerance: float, r: Vector, alpha: Vector,
+) -> float:  # fmt: skip
+    """Sweep `count` times over the contacts in their order, or until nothing changes by more than the tolerance.
+
+    Parameters
+    ----------
+    begin, column, block : the blocks (3, 3) of W beside its diagonal, by rows of blocks; flat, each by rows
+    own : (9 k,), the blocks of the diagonal
+    rho : (k,), kg, which makes velocities of changes of impulses
+    r, alpha : (3 k,), (k,), in and out
+
+    Returns
+    -------
+    Root of the sum of squares of the changes of the last sweep, in m/s.
+    """
+    w, c, x, space = np.zeros(9), np.zeros(3), np.zeros(3), np.zeros(4)
+    change = 0.0
+    for _ in range(count):
+        change = 0.0
+        for i in range(len(mu)):
+            s0, s1, s2 = q[3 * i], q[3 * i + 1], q[3 * i + 2]
+            for p in range(begin[i], begin[i + 1]):
+                j, o = 3 * column[p], 9 * p
+                r0, r1, r2 = r[j], r[j + 1], r[j + 2]
+                s0 += block[o] * r0 + block[o + 1] * r1 + block[o + 2] * r2
+                s1 += block[o + 3] * r0 + block[o + 4] * r1 + block[o + 5] * r2
+                s2 += block[o + 6] * r0 + block[o + 7] * r1 + block[o + 8] * r2
+            for e in range(9):
+                w[e] = own[9 * i + e]
+            c[0], c[1], c[2] = s0, s1, s2
+            for e in range(3):
+                x[e] = r[3 * i + e]
+            alpha[i] = solve_one(w, c, mu[i], x, space, alpha[i])
+            for e in range(3):
+                step = x[e] - r[3 * i + e]
+                r[3 * i + e] = x[e]
+                change += (step / rho[i]) * (step / rho[i])
+        change = math.sqrt(change)
+        if change <= tolerance:
+            return change
+    return change

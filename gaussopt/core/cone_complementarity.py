@@ -1,0 +1,213 @@
+"""Contact problems with exact Coulomb friction in space: the law between relative velocities and impulses.
+
+Contact i owns rows 3i, 3i + 1, 3i + 2: the normal N and the tangents T1 and T2, right-handed and orthonormal.
+
+    u = W r + q,    u~ = u + mu |u_T| n,    K* contains u~  _|_  r in K,
+    K = {|r_T| <= mu r_N},    K* = {u_N >= mu |u_T|}
+
+is Signorini's law at velocity level with Coulomb's (de Saxce's form): u_N > 0 opens, r_N > 0 pushes.
+Reference: G. de Saxce, Z.-Q. Feng, "The bipotential method: a constructive approach to design the complete contact law
+with friction and improved numerical algorithms", Math. Comput. Modelling 28, 1998.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.arrays import SYMMETRY_TOLERANCE, Matrix, Vector, as_array, check_mass_matrix, is_absent, require
+from gaussopt.core.display import About, counted, shown
+from gaussopt.core.errors import BadInput
+
+ROWS = 3
+"""Rows of a contact: N, T1, T2."""
+
+
+@shown
+@dataclass(frozen=True)
+class ConeComplementarity:
+    """The local form u = W r + q of contacts with friction cones.
+
+    Attributes
+    ----------
+    W : (3 k, 3 k), Delassus operator, 1/kg; it need be neither symmetric nor regular
+    q : (3 k,), relative velocities without impulses, m/s
+    mu : (k,), friction coefficients
+    """
+
+    W: Matrix
+    q: Vector
+    mu: Vector
+
+    def _about(self) -> About:
+        return About(counted(self.k, "contact"), (), [("W", self.W), ("q", self.q), ("mu", self.mu)])
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.q)
+
+    @property
+    def k(self) -> int:
+        """Number of contacts."""
+        return len(self.mu)
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """Shapes that an update needs unchanged."""
+        return (self.W.shape,)
+
+    @cached_property
+    def asymmetry(self) -> float:
+        """Largest difference of W and its transpose, relative to the largest entry of W."""
+        size = float(np.abs(self.W).max(initial=0.0))
+        return float(np.abs(self.W - self.W.T).max(initial=0.0)) / size if size else 0.0
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether W is symmetric up to rounding."""
+        return self.asymmetry <= SYMMETRY_TOLERANCE
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> ConeComplementarity:
+        """Checked problem from the contents of a `contact` file; raises BadInput."""
+        require("A contact problem", data, "W", "q", "mu")
+        mu = friction_coefficients(data["mu"])
+        rows = ROWS * len(mu)
+        q = _array("q", data["q"], (rows,))
+        return cls(_array("W", data["W"], (rows, rows)), q, mu)
+
+    def u(self, r: Vector) -> Vector:
+        """Relative velocities W r + q."""
+        return np.asarray(self.W @ r + self.q)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The contents of a `contact` file."""
+        return {"kind": "contact", "W": self.W.tolist(), "q": self.q.tolist(), "mu": self.mu.tolist()}
+
+
+@shown
+@dataclass(frozen=True)
+class GlobalContacts:
+    """The global form of contacts with friction cones, in the velocities v of the bodies.
+
+        M v = H r + f + G l,    u = H^T v + w,    G^T v + b = 0
+
+    Attributes
+    ----------
+    M : (n, n), symmetric positive semidefinite, definite where G^T v = 0; kg
+    H : (n, 3 k)
+    f : (n,), momentum without impulses of contacts
+    w : (3 k,), m/s
+    mu : (k,)
+    G : (n, p), b : (p,), bilateral rows
+    """
+
+    M: Matrix
+    H: Matrix
+    f: Vector
+    w: Vector
+    mu: Vector
+    G: Matrix
+    b: Vector
+
+    def _about(self) -> About:
+        title = f"{counted(self.k, 'contact')}, {counted(len(self.f), 'velocity', 'velocities')}"
+        return About(title, (), [(name, getattr(self, name)) for name in ("M", "H", "f", "w", "mu", "G", "b")])
+
+    @property
+    def k(self) -> int:
+        """Number of contacts."""
+        return len(self.mu)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> GlobalContacts:
+        """Checked problem from the contents of a `contact-global` file; raises BadInput."""
+        require("A global contact problem", data, "M", "H", "f", "w", "mu")
+        mu = friction_coefficients(data["mu"])
+        rows, f = ROWS * len(mu), as_array("f", data["f"], (None,))
+        n = len(f)
+        M = check_mass_matrix(as_array("M", data["M"], (n, n)))
+        H = np.zeros((n, 0)) if not rows else as_array("H", data["H"], (n, rows))
+        b = np.zeros(0) if is_absent(data.get("b")) else as_array("b", data["b"], (None,))
+        if is_absent(data.get("G")):
+            if len(b):
+                raise BadInput(f"b has {counted(len(b), 'entry', 'entries')}, but there is no G; give both or neither.")
+            G = np.zeros((n, 0))
+        else:
+            G = as_array("G", data["G"], (n, None))
+            b = b if len(b) else np.zeros(G.shape[1])
+            if len(b) != G.shape[1]:
+                raise BadInput(f"b has {len(b)} entries and G has {G.shape[1]} columns; they must agree.")
+        found = cls(M, H, f, _array("w", data["w"], (rows,)), mu, G, b)
+        _ = found.inverse
+        return found
+
+    @cached_property
+    def inverse(self) -> Matrix:
+        """The inverse of [M, -G; G^T, 0], (n + p, n + p).
+
+        Raises BadInput where it is singular: a direction without mass that no bilateral row holds, or dependent rows.
+        """
+        p = self.G.shape[1]
+        K = np.block([[self.M, -self.G], [self.G.T, np.zeros((p, p))]])
+        size = np.abs(K).max(axis=1, initial=0.0)
+        if len(K) and not (size > 0).all():
+            raise BadInput("[M, G; G^T, 0] has a row of zeros: a velocity without mass, or an empty bilateral row.")
+        d = 1.0 / np.sqrt(size)
+        scaled = d[:, None] * K * d
+        if len(K) and np.linalg.cond(scaled) > 1e14:
+            raise BadInput(
+                "[M, G; G^T, 0] is singular: give mass to every velocity that no bilateral row holds, and remove "
+                "bilateral rows that depend on others."
+            )
+        return np.asarray(d[:, None] * np.linalg.inv(scaled) * d)
+
+    @cached_property
+    def local(self) -> ConeComplementarity:
+        """The same problem in the impulses: W = H^T A H with A the upper block of `inverse`."""
+        n = len(self.f)
+        W = self.H.T @ self.inverse[:n, :n] @ self.H
+        return ConeComplementarity(0.5 * (W + W.T), self.H.T @ self._free[0] + self.w, self.mu)
+
+    @cached_property
+    def _free(self) -> tuple[Vector, Vector]:
+        """Velocities and bilateral impulses without impulses of contacts."""
+        return self._split(self.inverse @ np.concatenate((self.f, -self.b)))
+
+    def velocities(self, r: Vector) -> tuple[Vector, Vector]:
+        """Velocities v, (n,), and bilateral impulses l, (p,), of impulses r."""
+        return self._split(self.inverse @ np.concatenate((self.f + self.H @ r, -self.b)))
+
+    def _split(self, x: Vector) -> tuple[Vector, Vector]:
+        return x[: len(self.f)], x[len(self.f) :]
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The contents of a `contact-global` file."""
+        names = ("M", "H", "f", "w", "mu", *(("G", "b") if len(self.b) else ()))
+        return {"kind": "contact-global", **{name: getattr(self, name).tolist() for name in names}}
+
+
+def friction_coefficients(value: Any) -> Vector:
+    """Checked friction coefficients, (k,); raises BadInput."""
+    mu = np.zeros(0) if isinstance(value, list) and not value else as_array("mu", value, (None,))
+    if (mu < 0).any():
+        i = int(np.argmax(mu < 0))
+        raise BadInput(f"mu[{i}] is {mu[i]:g}; a friction coefficient is not negative.")
+    return mu
+
+
+def _array(name: str, value: Any, shape: tuple[int, ...]) -> Any:
+    """An array of rows of contacts; of no contacts it is empty in any form."""
+    if 0 in shape and np.size(value) == 0:
+        return np.zeros(shape)
+    if isinstance(value, list | np.ndarray) and len(value) != shape[0]:
+        k, have = shape[0] // ROWS, len(value)
+        raise BadInput(
+            f"{name} has {have} rows, but mu has {k} entries: {ROWS} rows a contact (N, T1, T2) are {shape[0]}."
+        )
+    return as_array(name, value, shape)

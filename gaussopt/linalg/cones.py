@@ -1,0 +1,74 @@
+"""Friction cones: projections, the natural map, and the scaling that measures impulses as velocities.
+
+K_i = {|r_T| <= mu_i r_N} and its dual K_i* = {u_N >= mu_i |u_T|}. Rows are those of `ConeComplementarity`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.dense import EPS
+
+
+def rows_of(x: Vector) -> Matrix:
+    """The rows of each contact, (k, 3)."""
+    return x.reshape(-1, ROWS)
+
+
+def project(x: Vector, mu: Vector) -> Vector:
+    """The nearest point of the friction cones K, (3 k,)."""
+    normal, tangent = rows_of(x)[:, 0], rows_of(x)[:, 1:]
+    size = np.hypot(tangent[:, 0], tangent[:, 1])
+    inside, polar = size <= mu * normal, mu * size <= -normal
+    height = np.where(inside, normal, np.where(polar, 0.0, (normal + mu * size) / (1.0 + mu * mu)))
+    factor = np.where(inside, 1.0, mu * height / np.where(size > 0, size, 1.0))
+    return np.column_stack((height, factor[:, None] * tangent)).ravel()
+
+
+def shifted(u: Vector, mu: Vector) -> Vector:
+    """De Saxce's u~ = u + mu |u_T| n, (3 k,)."""
+    found = rows_of(u).copy()
+    found[:, 0] += mu * np.hypot(found[:, 1], found[:, 2])
+    return found.ravel()
+
+
+def steps_of(W: Matrix) -> Vector:
+    """rho_i = 3 / tr W_ii in kg, (k,); a contact whose block vanishes takes that of the average contact."""
+    trace = W.diagonal().reshape(-1, ROWS).sum(axis=1)
+    mean = float(np.abs(trace).mean()) if len(trace) else 0.0
+    small = ~(trace > 1e-14 * mean)
+    return np.asarray(ROWS / np.where(small, mean or float(ROWS), trace))
+
+
+def natural_map(problem: ConeComplementarity, r: Vector, rho: Vector) -> Vector:
+    """e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i in m/s, (3 k,): zero exactly at solutions."""
+    each = np.repeat(rho, ROWS)
+    u = shifted(problem.u(r), problem.mu)
+    return np.asarray((r - project(r - each * u, problem.mu)) / each)
+
+
+def velocity_size(problem: ConeComplementarity) -> float:
+    """|q|, to which residuals are relative; 1 if q vanishes."""
+    return float(np.linalg.norm(problem.q)) or 1.0
+
+
+def residual(problem: ConeComplementarity, r: Vector) -> float:
+    """The natural map relative to |q|, or itself where q vanishes."""
+    if not np.isfinite(r).all():
+        return np.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(np.linalg.norm(natural_map(problem, r, steps_of(problem.W)))) / velocity_size(problem)
+    return found if np.isfinite(found) else np.inf
+
+
+def rounding(problem: ConeComplementarity, r: Vector) -> Vector:
+    """What rounding may hide of each entry of u = W r + q, (3 k,)."""
+    return np.asarray(EPS * (np.abs(problem.W) @ np.abs(r) + np.abs(problem.q)))
+
+
+def scaled(problem: ConeComplementarity) -> tuple[ConeComplementarity, Vector]:
+    """The problem in r^ = r / s and u^ = s u, s_i = sqrt(rho_i), which keeps every cone; and s, (3 k,)."""
+    s = np.repeat(np.sqrt(steps_of(problem.W)), ROWS)
+    return ConeComplementarity(s[:, None] * problem.W * s, s * problem.q, problem.mu), s

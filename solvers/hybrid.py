@@ -1,0 +1,130 @@
+"""The default for contacts with friction cones: something robust brings Newton's method near, and that ends it.
+
+In this order, each part followed by the damped Newton method of `nsn-ac`, until the natural map is at rounding level:
+sweeps of nonlinear Gauss-Seidel, cone programs with frozen slip (ACLM), many sweeps, the proximal method. Of a problem
+with few contacts that is not known to have one solution, a search from other starts looks for a second velocity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.cone.monotonicity import monotonicity
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.cones import project, residual, steps_of, velocity_size
+from gaussopt.solvers._conic import fixed_point
+from gaussopt.solvers.nsgs import Sweeps
+from gaussopt.solvers.nsn_ac import newton
+from gaussopt.solvers.prox import proximal
+
+APART = 1e-4
+"""Distance of velocities, relative to |q|, from which they are two."""
+
+
+@dataclass(frozen=True)
+class HybridOptions(Options):
+    """Limits.
+
+    `tolerance`: on the natural map relative to |q|, from which nothing more is tried; `sweeps`: before the first Newton
+    method; `programs`: cone programs; `searched`: most contacts of a problem that is searched for a second velocity, 0
+    for no search; `starts`: of the search; `seed`: of its random ones.
+    """
+
+    tolerance: float = 1e-13
+    sweeps: int = 50
+    programs: int = 5
+    searched: int = 12
+    starts: int = 8
+    seed: int = 0
+
+
+class Hybrid(Solver[HybridOptions]):
+    """Sweeps, cone programs, Newton's method and proximal steps."""
+
+    name = "hybrid"
+    title = "Sweeps or cone programs, then damped Newton, then proximal steps"
+    source = "own combination of Jean 1999, Acary et al. 2011, Alart & Curnier 1991"
+    accepts = (ConeComplementarity,)
+    warm_starts = True
+    options_type = HybridOptions
+
+    def __init__(self, variant: str | None, options: HybridOptions) -> None:
+        super().__init__(variant, options)
+        for name in ("tolerance", "sweeps", "programs", "starts"):
+            if not getattr(options, name) > 0:
+                raise BadInput(f"The option {name!r} of 'hybrid' is {getattr(options, name):g}; it must be positive.")
+
+    def setup(self, program: Program) -> None:
+        assert isinstance(program, ConeComplementarity)
+        self._problem = program
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        problem, options = self._problem, self.options
+        if not problem.k:
+            return RawSolution(np.zeros(0), None, Status.SOLVED)
+        best, least, steps = np.zeros(problem.n), np.inf, 0
+        for r in self._starts(None if start is None else start[0]):
+            r, count = newton(problem, r, 60, options.tolerance)
+            error, steps = residual(problem, r), steps + count
+            if error < least:
+                best, least = r, error
+            if least <= options.tolerance:
+                break
+        else:
+            r, count = proximal(problem, best, 40, options.tolerance)
+            best, least, steps = r, residual(problem, r), steps + count
+        claim = Status.SOLVED if least <= 1e3 * options.tolerance else Status.ITERATION_LIMIT
+        others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
+        note = "" if claim is Status.SOLVED else "neither sweeps nor cone programs led Newton's method to a solution"
+        return RawSolution(best, None, claim, steps, note=note, solutions=others)
+
+    def _starts(self, given: Vector | None) -> Iterator[Vector]:
+        """Points from which Newton's method is tried, each computed when it is asked for."""
+        sweeps = Sweeps(self._problem)
+        if given is not None:
+            sweeps.r[:] = given
+        small = 0.1 * self.options.tolerance * velocity_size(self._problem)
+        sweeps.run(self.options.sweeps, small)
+        yield sweeps.r.copy()
+        for count in (self.options.programs, 1):
+            found = fixed_point(self._problem, count)
+            if found is not None:
+                yield found
+        sweeps.run(40 * self.options.sweeps, small)
+        yield sweeps.r.copy()
+        yield np.zeros(self._problem.n)
+
+    def _search(self, first: Vector) -> tuple[Vector, ...]:
+        """Impulses of solutions with different velocities, the first among them; none where there is only one."""
+        problem = self._problem
+        if monotonicity(problem) > 0:
+            return ()
+        size, rho = velocity_size(problem), np.repeat(steps_of(problem.W), ROWS)
+        random, sweeps = np.random.default_rng(self.options.seed), Sweeps(problem)
+        found = [first]
+        for i in range(self.options.starts):
+            # Wedged first, which sweeps from rest do not reach; then at random.
+            start = random.normal(size=problem.n) if i > 1 else np.tile([1.0, 0.0, 0.0], problem.k)
+            r = project(10.0 ** (i % 3) * size * rho * start, problem.mu)
+            if i % 2:
+                sweeps.r[:] = r
+                sweeps.run(self.options.sweeps)
+                r = sweeps.r.copy()
+            r, _ = newton(problem, r, 40, self.options.tolerance)
+            if residual(problem, r) > 10.0 * self.options.tolerance:
+                continue
+            if all(np.linalg.norm(problem.W @ (r - other)) > APART * size for other in found):
+                found.append(r)
+        return tuple(found) if len(found) > 1 else ()
+
+
+solver = Hybrid

@@ -1,0 +1,175 @@
+"""Nonsmooth Newton method on Alart and Curnier's function, globalised by Levenberg and Marquardt's damping.
+
+In r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, so that one step length fits all contacts, with x = r^ - u^,
+
+    Phi_N = r^_N - max(0, x_N),    Phi_T = r^_T - P(x_T),   P onto the disc of radius mu max(0, x_N).
+
+Each step solves (J^T J + lambda) d = -J^T Phi for an element J of the generalised Jacobian, lambda proportional to
+|Phi|^2 as long as steps succeed; near a solution, where J is singular because contacts are redundant too, the step of
+least norm. It is accepted if |Phi| falls, or if it falls below the largest of the last few.
+References: P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution
+methods", Comput. Methods Appl. Mech. Engrg. 92, 1991; V. Acary, M. Bremond, O. Huber, "On solving contact problems with
+Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lstsq
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.cones import residual, rows_of, scaled
+from gaussopt.linalg.dense import EPS
+
+SEEN = 5
+"""Steps whose largest |Phi| the next one must undercut."""
+
+SMALL = 400
+"""Most rows of which the step of least norm is computed, by the singular values."""
+
+SHORTEST = 2.0**-12
+"""Shortest part of a step that is tried."""
+
+
+@dataclass(frozen=True)
+class NSNOptions(Options):
+    """`max_iter`: steps; `tolerance`: on the natural map, relative to |q|."""
+
+    max_iter: int = 200
+    tolerance: float = 1e-13
+
+
+class NSNAC(Solver[NSNOptions]):
+    """Damped nonsmooth Newton steps from r = 0, or from the start."""
+
+    name = "nsn-ac"
+    title = "Nonsmooth Newton on Alart and Curnier's function, damped"
+    source = "Alart & Curnier 1991"
+    accepts = (ConeComplementarity,)
+    warm_starts = True
+    options_type = NSNOptions
+
+    def __init__(self, variant: str | None, options: NSNOptions) -> None:
+        super().__init__(variant, options)
+        if not options.tolerance > 0.0:
+            raise BadInput(f"The option 'tolerance' of 'nsn-ac' is {options.tolerance:g}; it must be positive.")
+
+    def setup(self, program: Program) -> None:
+        assert isinstance(program, ConeComplementarity)
+        self._problem = program
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        problem = self._problem
+        r = np.zeros(problem.n) if start is None else start[0]
+        r, steps = newton(problem, r, self.options.max_iter, self.options.tolerance)
+        solved = residual(problem, r) <= self.options.tolerance
+        note = "" if solved else "the residual does not fall any more"
+        return RawSolution(r, None, Status.SOLVED if solved else Status.ITERATION_LIMIT, steps, note=note)
+
+
+def newton(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
+    """The best point in at most `limit` steps from r, by the natural map, and the number of steps."""
+    own, s = scaled(problem)
+    x = r / s
+    best, least = r, residual(problem, r)
+    recent: list[float] = []
+    damping, steps = 1e-2, 0
+    for steps in range(1, limit + 1):
+        if least <= tolerance:
+            return best, steps - 1
+        phi, J = alart_curnier(own, x)
+        size = float(np.linalg.norm(phi))
+        recent = [*recent[1 - SEEN :], size]
+        found = None
+        for _ in range(8):
+            d = _step(J, phi, damping * min(size, 1.0) ** 2)
+            found = None if d is None else _shortened(own, x, d, max(recent))
+            if found is not None:
+                break
+            damping = max(damping, 1e-6) * 10.0
+        if found is None:
+            break
+        damping = max(damping * (0.1 if found[1] == 1.0 else 2.0), 1e-10)
+        x = found[0]
+        now = residual(problem, s * x)
+        if now < least:
+            best, least = s * x, now
+        elif len(recent) == SEEN and least <= 1e3 * EPS:
+            break
+    return best, steps
+
+
+def _step(J: Matrix, phi: Vector, damping: float) -> Vector | None:
+    """The damped step; that of least norm where damping is at rounding level of a small problem."""
+    n = len(phi)
+    try:
+        if damping <= 1e-12:
+            if n <= SMALL:
+                return np.asarray(lstsq(J, -phi, cond=1e-11, lapack_driver="gelsd", check_finite=False)[0])
+            damping = 1e-13
+        return np.asarray(np.linalg.solve(J.T @ J + damping * np.eye(n), -(J.T @ phi)))
+    except (np.linalg.LinAlgError, ValueError):
+        return None
+
+
+def _shortened(own: ConeComplementarity, x: Vector, d: Vector, bound: float) -> tuple[Vector, float] | None:
+    """The longest part of a step, halved again and again, that brings |Phi| below the bound; None if none does."""
+    if not np.isfinite(d).all():
+        return None
+    part = 1.0
+    while part >= SHORTEST:
+        y = x + part * d
+        if float(np.linalg.norm(alart_curnier_value(own, y))) <= (1.0 - 1e-4 * part) * bound:
+            return y, part
+        part *= 0.5
+    return None
+
+
+def _disc(own: ConeComplementarity, x: Vector, u: Vector) -> tuple[Matrix, Vector, Vector]:
+    """Difference r - u by contacts, (k, 3), the length of its tangents, and the radius of the disc."""
+    y = rows_of(x - u)
+    return y, np.hypot(y[:, 1], y[:, 2]), own.mu * np.maximum(0.0, y[:, 0])
+
+
+def alart_curnier_value(own: ConeComplementarity, x: Vector) -> Vector:
+    """Phi of a problem in its own scale, (3 k,)."""
+    u = own.u(x)
+    y, length, radius = _disc(own, x, u)
+    factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))
+    target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
+    return np.asarray(x - target.ravel())
+
+
+def alart_curnier(own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix]:
+    """Phi and an element of its generalised Jacobian, (3 k,), (3 k, 3 k)."""
+    k, u = own.k, own.u(x)
+    y, length, radius = _disc(own, x, u)
+    D = np.zeros((k, ROWS, ROWS))  # the derivative of the target by r - u
+    closed, stick = y[:, 0] > 0.0, length <= radius
+    D[closed, 0, 0] = 1.0
+    free = closed & ~stick
+    D[stick, 1, 1] = D[stick, 2, 2] = 1.0
+    if free.any():
+        t = y[free, 1:] / length[free, None]
+        D[free, 1:, 0] = own.mu[free, None] * t
+        turn = np.eye(2) - t[:, :, None] * t[:, None, :]
+        D[free, 1:, 1:] = (radius[free] / length[free])[:, None, None] * turn
+    factor = np.where(stick, 1.0, radius / np.where(length > 0, length, 1.0))
+    target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
+    phi = x - target.ravel()
+    # d Phi = d r - D (d r - d u)
+    J = np.einsum("kab,kbn->kan", D, own.W.reshape(k, ROWS, -1)).reshape(own.n, own.n)
+    rows = np.arange(own.n).reshape(k, ROWS)
+    J[rows[:, :, None], rows[:, None, :]] += np.eye(ROWS) - D
+    return phi, J
+
+
+solver = NSNAC

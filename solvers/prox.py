@@ -1,0 +1,70 @@
+"""Proximal point method: contacts with friction cones and W + alpha I, q - alpha r_j, until r_j stays where it is.
+
+Each problem is solved by the damped Newton method of `nsn-ac` from the last answer; alpha falls tenfold while that
+succeeds and rises where it fails. It solves hyperstatic problems whose Jacobian is singular for Newton's method alone.
+References: R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM J. Control Optim. 14, 1976;
+V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018 (PPA-NSN-AC).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.cones import residual, scaled
+from gaussopt.solvers.nsn_ac import NSNOptions, newton
+
+INNER = 40
+"""Most Newton steps of one proximal problem."""
+
+
+class Prox(Solver[NSNOptions]):
+    """`max_iter` counts the proximal problems."""
+
+    name = "prox"
+    title = "Proximal point method, inner problems by nonsmooth Newton"
+    source = "Rockafellar 1976; Acary, Bremond & Huber 2018"
+    accepts = (ConeComplementarity,)
+    warm_starts = True
+    options_type = NSNOptions
+
+    def setup(self, program: Program) -> None:
+        assert isinstance(program, ConeComplementarity)
+        self._problem = program
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        problem = self._problem
+        first = np.zeros(problem.n) if start is None else start[0]
+        r, count = proximal(problem, first, self.options.max_iter, self.options.tolerance)
+        solved = residual(problem, r) <= self.options.tolerance
+        note = "" if solved else "the proximal steps do not converge"
+        return RawSolution(r, None, Status.SOLVED if solved else Status.ITERATION_LIMIT, count, note=note)
+
+
+def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
+    """The best point of at most `limit` proximal problems from r, by the natural map, and their number."""
+    own, s = scaled(problem)
+    x, alpha, failed = r / s, 1.0, 0
+    best, least = r, residual(problem, r)
+    for count in range(limit):
+        if least <= tolerance or failed > 8:
+            return best, count
+        inner = ConeComplementarity(own.W + alpha * np.eye(own.n), own.q - alpha * x, own.mu)
+        y, _ = newton(inner, x, INNER, tolerance)
+        now = residual(problem, s * y)
+        solved = residual(inner, y) <= 1e-6
+        failed = 0 if solved and now < least else failed + 1
+        alpha = max(0.1 * alpha, 1e-12) if solved else 5.0 * alpha
+        if solved or now < least:
+            x = y
+        if now < least:
+            best, least = s * y, now
+    return best, limit
+
+
+solver = Prox

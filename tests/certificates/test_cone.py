@@ -1,0 +1,100 @@
+"""The certificate of contacts with friction cones: what it proves is true, and it proves nothing else."""
+
+from __future__ import annotations
+
+import contact_cases as known
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.certificates.cone_bounds import global_bound, local_bound
+from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
+from gaussopt.certificates.cone_verdict import judge_cone
+from gaussopt.cone.monotonicity import monotonicity
+from gaussopt.core.solution import RawSolution
+
+S = go.Status
+NAMES = known.names("solved", "multiple_solutions")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_true_answers_are_certified_and_uniqueness_is_never_claimed_falsely(name: str) -> None:
+    problem, r, unique = known.problem(name), known.truths(name)[0], known.cases()[name]["velocity_unique"]
+    found = go.certify_cone(problem, r)
+    assert found.residual <= 1e-12
+    assert found.passed()
+    assert unique is not False or found.velocity_unique is not True
+    assert unique is None or found.velocity_unique in (unique, None)
+
+
+def test_bounds_hold_for_perturbed_answers() -> None:
+    random, numbers = np.random.default_rng(18), 0
+    for name in NAMES:
+        problem, truths = known.problem(name), known.truths(name)
+        modulus, reference = monotonicity(problem), local_bound(problem, truths[0])
+        slack = (reference.velocity, reference.impulse) if reference else (0.0, 0.0)
+        for _ in range(8):
+            size = 10.0 ** random.uniform(-15, 0) * (np.abs(truths[0]).max() or 1.0)
+            r = truths[0] + size * random.normal(size=problem.n)
+            error = min(float(np.linalg.norm(problem.W @ (r - x))) for x in truths)
+            impulse = min(float(np.linalg.norm(r - x)) for x in truths)
+            for bound in (global_bound(problem, r, modulus), local_bound(problem, r)):
+                if bound is not None:
+                    numbers += 1
+                    assert error <= bound.velocity + slack[0], name
+                    assert impulse <= bound.impulse + slack[1], name
+    assert numbers > 200
+
+
+def test_nothing_is_proved_where_contacts_are_redundant() -> None:
+    found = go.certify_cone(known.problem("table-rest"), known.truths("table-rest")[0])
+    assert (found.error_bound, found.bound_from, found.velocity_unique) == (None, "none", None)
+
+
+def test_the_residual_has_the_unit_of_velocity_and_does_not_depend_on_others() -> None:
+    problem, r = known.problem("slip-rotates"), known.truths("slip-rotates")[0] * 1.01
+    first = go.certify_cone(problem, r)
+    grams = go.ConeComplementarity(1e-6 * problem.W, problem.q, problem.mu)
+    assert go.certify_cone(grams, 1e6 * r).residual == pytest.approx(first.residual, rel=1e-9)
+    mirrored = np.diag([1.0, -1.0, 1.0])
+    turned = go.ConeComplementarity(mirrored @ problem.W @ mirrored, mirrored @ problem.q, problem.mu)
+    assert go.certify_cone(turned, mirrored @ r).residual == pytest.approx(first.residual, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "margin"), [("belt-no-solution", -0.65), ("approaching-walls", -0.63)])
+def test_unsolvable_contacts_are_never_solved(name: str, margin: float) -> None:
+    problem = known.problem(name)
+    assert existence_margin(problem) == pytest.approx(margin, abs=0.01)
+    rng = np.random.default_rng(0)
+    for size in (0.0, 1.0, 1e3, 1e8):
+        answer = RawSolution(size * np.abs(rng.normal(size=problem.n)), None, S.SOLVED)
+        status, message, _ = judge_cone(problem, answer, 1e-7)
+        assert status is (S.INFEASIBLE if name == "approaching-walls" else S.NO_SOLUTION)
+        assert f"t* = {margin:.2f}" in message or "t* = -0.6" in message
+
+
+def test_a_ray_proves_contradiction() -> None:
+    problem = known.problem("approaching-walls")
+    y = farkas_ray(problem)
+    assert y is not None
+    assert (y >= 0).all()
+    normal = np.zeros(problem.n)
+    normal[::3] = y
+    assert np.abs(problem.W @ normal).max() <= 1e-12
+    assert normal @ problem.q < 0
+    assert farkas_ray(known.problem("belt-no-solution")) is None
+
+
+def test_one_contact_is_enumerated() -> None:
+    problem, truths = known.problem("rod-painleve-multiple"), known.truths("rod-painleve-multiple")
+    found = go.certify_cone(problem, truths[0])
+    assert len(found.solutions) == 3
+    for r in truths:
+        assert min(np.abs(r - x).max() for x in found.solutions) <= 1e-14
+    assert found.velocity_unique is False
+
+
+def test_jitter_is_not_a_second_solution() -> None:
+    problem, r = known.problem("cube-6-m-per-s"), known.truths("cube-6-m-per-s")[0]
+    _, _, found = judge_cone(problem, RawSolution(r, None, S.SOLVED, solutions=(r * (1 + 1e-9), r * 1.001)), 1e-7)
+    assert found.solutions == ()

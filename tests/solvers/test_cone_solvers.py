@@ -1,0 +1,81 @@
+"""Every solver of contacts with friction cones on contacts whose answers are known."""
+
+from __future__ import annotations
+
+import contact_cases as known
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.core import registry
+from gaussopt.core.solver import missing_packages
+
+S = go.Status
+SOLVABLE, NOT = known.names("solved", "multiple_solutions"), known.names("no_solution", "infeasible")
+CLASSES = {name: registry.load("solver", name) for name in registry.names("solver")}
+SOLVERS = [n for n, c in CLASSES.items() if go.ConeComplementarity in c.accepts and not missing_packages(c)]
+
+
+@pytest.mark.parametrize("name", SOLVABLE)
+def test_hybrid_solves_what_can_be_solved(name: str) -> None:
+    problem, case = known.problem(name), known.cases()[name]
+    found = go.solve(problem, "hybrid")
+    assert str(found.status) == case["expected_status"], found.message
+    assert found.certificate["residual"] <= 1e-12
+    assert found.x is not None
+    u, size = problem.u(found.x), np.linalg.norm(problem.q) or 1.0
+    if case["velocity_unique"]:
+        assert np.linalg.norm(u - problem.u(known.truths(name)[0])) <= 1e-9 * size
+    if case["expected_status"] == "multiple_solutions":
+        assert found.certificate["velocity_unique"] is False
+        assert len(found.solutions) > 1
+    elif case["by"] == "closed form":
+        assert np.linalg.norm(u - problem.u(known.truths(name)[0])) <= 1e-12 * size
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_what_a_solver_calls_solved_is_certified(solver: str) -> None:
+    solved = 0
+    for name in (*SOLVABLE, *NOT):
+        try:
+            found = go.solve(known.problem(name), solver)
+        except go.NotAccepted:
+            continue
+        assert found.status is not S.CRASHED, (name, found.message)
+        if found.status is S.SOLVED:
+            solved += 1
+            assert name in SOLVABLE, name
+            assert found.certificate["residual"] <= 1e-7
+    assert solved > 10
+
+
+def test_no_contacts_are_solved_by_nothing() -> None:
+    empty = go.ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+    for solver in SOLVERS:
+        found = go.solve(empty, solver)
+        assert found.status is S.SOLVED, (solver, found.message)
+
+
+def test_mass_ratio_needs_newton() -> None:
+    """Sweeps alone stay far away where a heavy body rests on a light one."""
+    problem = known.problem("heavy-on-light")
+    assert go.solve(problem, "nsgs", max_iter=2000).status is not S.SOLVED
+    assert go.solve(problem, "nsn-ac", tolerance=1e-11).status is S.SOLVED
+
+
+def test_an_answer_is_a_start() -> None:
+    problem, r = known.problem("stack-twisted-moving"), known.truths("stack-twisted-moving")[0]
+    again = go.solve(problem, "nsn-ac", start=(r, None))
+    assert again.iterations == 0
+    assert again.x is not None
+    assert np.array_equal(again.x, r)
+
+
+def test_nonsymmetric_operators_are_taken() -> None:
+    problem, random = known.problem("random-3-12-3"), np.random.default_rng(3)
+    skew = random.normal(size=problem.W.shape)
+    given = go.ConeComplementarity(problem.W + 0.01 * (skew - skew.T), problem.q, problem.mu)
+    found = go.solve(given, "hybrid")
+    assert found.status is S.SOLVED
+    assert found.certificate["asymmetry"] == pytest.approx(given.asymmetry)
+    assert found.certificate["residual"] <= 1e-12
