@@ -86,7 +86,7 @@ class Certificate:
 
     def _about(self) -> About:
         unique = "forces unique" if self.forces_unique else "forces not unique"
-        words = error_words(self.error_bound, self.relative_error)
+        words = error_words(self.error_bound, self.relative_error, self.rounding_floor)
         return About(f"the step is {self.verdict}, {unique}", (words,), list(self.to_mapping().items()))
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:

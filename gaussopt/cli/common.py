@@ -101,10 +101,10 @@ Accumulation = Annotated[
 ]
 Tolerance = Annotated[float, typer.Option("--tolerance", help="Largest relative error that the certificate lets pass.")]
 RelativeTolerance = Annotated[
-    float | None, typer.Option("--rtol", help="Tolerance of an adaptive stepper; 1e-9 if not given.")
+    float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive stepper; 1e-9 if not given.")
 ]
 AbsoluteTolerance = Annotated[
-    float | None, typer.Option("--atol", help="Tolerance of an adaptive stepper; 1e-9 if not given.")
+    float | None, typer.Option("--atol", help="Absolute tolerance of an adaptive stepper; 1e-9 if not given.")
 ]
 Engine = Annotated[
     str | None, typer.Option("--engine", help="interpreted, compiled (generated code), or auto, taken if not given.")

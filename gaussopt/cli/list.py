@@ -19,15 +19,24 @@ KINDS = {
 def list_command(
     context: typer.Context,
     kind: Annotated[
-        str,
-        typer.Argument(metavar="|".join(KINDS), help="What to list.", autocompletion=completion(words=tuple(KINDS))),
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[KIND]",
+            help=f"{', '.join(KINDS)}; the names of all if not given.",
+            autocompletion=completion(words=tuple(KINDS)),
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """List the problems, formulations, solvers, steppers or families that there are."""
     from gaussopt.core import registry, solver
     from gaussopt.core.errors import UnknownName
 
+    if kind is None:
+        every: dict[str, list[str]] = {plural: registry.names(singular) for plural, singular in KINDS.items()}
+        told = [f"{plural} ({len(found)}): {', '.join(found)}" for plural, found in every.items()]
+        show(context.obj, json_, {"status": "solved", **every}, *told, "More on each kind: gaussopt list KIND")
+        return
     if kind not in KINDS:
         raise UnknownName("list", kind, KINDS)
     singular = KINDS[kind]

@@ -138,10 +138,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
     lines += _events(traj)
     lines += [f"warning: {warning}" for warning in traj.warnings]
     if traj.status is Status.SOLVED:
-        lines.append(
-            f"accelerations certified: relative error at most {traj.worst.relative_error:.2g} over {_certified(traj)}"
-            "; this says nothing about the error of the time steps"
-        )
+        lines.append(f"{_certified(traj)}; this says nothing about the error of the time steps")
     if not data["forces_unique"]:
         which = named_forces(data["open_forces"])
         some = f"{int((~traj.forces_unique).sum())} of {len(traj.t)} recorded instants{which and f': {which}'}"
@@ -160,11 +157,12 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 
 def _certified(traj: Trajectory) -> str:
-    """Steps or states that the worst certificate stands for."""
+    """What the worst certificate says of the accelerations, and which ones it stands for."""
     if "residuals" not in traj.meta:
-        return f"{traj.worst.evaluations} evaluations"
+        return f"accelerations certified in {traj.worst.evaluations} evaluations: {traj.worst.words}"
     residual = max(traj.meta["residuals"].values())
-    return f"{len(traj.t)} recorded states; residuals of all steps at most {residual:.2g}"
+    states = f"accelerations certified at {len(traj.t)} recorded states: {traj.worst.words}"
+    return f"{states}; residuals of all steps at most {residual:.2g}"
 
 
 def _times(timing: dict[str, float]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -201,13 +202,61 @@ def _check_tolerance(tolerance: float) -> None:
 
 
 def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
-    lines = []
-    for key, value in plain(result).items():
-        if isinstance(value, dict):
-            # The certificate's own verdict is on the problem, not on the answer; beside the status it would mislead.
-            shown = {k: v for k, v in value.items() if k != "verdict"}
-            value = ", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in shown.items())
-        lines.append(f"{key}: {value}")
-    show(out, as_json, result, *lines)
+    show(out, as_json, result, *([] if as_json else _lines(plain(result))))
     if result["status"] != "solved":
         stop(result["message"])
+
+
+def _lines(result: dict[str, Any]) -> list[str]:
+    """What a person reads of a result: how it ended, its numbers by name, what is to be known of the problem, time."""
+    from gaussopt.core.display import counted
+
+    names = [str(result[key]) for key in ("formulation", "solver") if result.get(key)]
+    certificate, operator = result["certificate"], result.get("classification")
+    lines = [f"{' by '.join(names) or 'the answer'}: {_sentence(result)}"]
+    lines += [f"{name:7} {text}" for name, value in result.items() if name not in TOLD and (text := _numbers(value))]
+    several = result.get("forces_unique") is False and "matrix" not in certificate  # of an lcp the message says it
+    lines += ["The forces are not the only ones that cause this acceleration."] * several
+    lines += result.get("ranks", {}).get("sentences", [])
+    lines += [f"contact operator: {operator['sentence']}"] if operator else []
+    lines += [f"matrix: {certificate['matrix']['sentence']}"] if "matrix" in certificate else []
+    if "timing" in result:
+        count = f" in {counted(result['iterations'], 'iteration')}" if result["iterations"] else ""
+        lines.append(f"time: {result['timing']['total']:.3g} s{count}")
+    return [*lines, "(--json tells more)"]
+
+
+TOLD = (
+    "status", "message", "formulation", "solver", "certificate", "ranks", "classification", "timing", "iterations",
+    "forces_unique",
+)  # fmt: skip
+"""Entries of a result that have lines of their own; the others are numbers."""
+
+
+def _sentence(result: dict[str, Any]) -> str:
+    """How a solve ended, with what the certificate measures: the distance to the true answer, or residuals."""
+    from gaussopt.core.display import error_words
+
+    if result["status"] != "solved":
+        return str(result["status"])  # the message follows on standard error
+    c = {name: math.inf if value is None else value for name, value in result["certificate"].items()}
+    if "rounding_floor" in c:
+        words = error_words(c["error_bound"], c["relative_error"], c["rounding_floor"])
+    elif math.isfinite(c.get("error_bound", math.inf)):
+        bound = f"within {c['error_bound']:.2g} of a solution (relative {c['relative_error']:.2g})"
+        words = f"certified: the answer is {bound if c['error_bound'] else 'a solution up to rounding'}"
+    else:
+        words = f"its residuals are at most {c.get('relative_residual', math.inf):.2g} (relative)"
+    return f"{result['message']} {words[0].upper()}{words[1:]}."
+
+
+def _numbers(value: Any) -> str:
+    """Numbers of an entry, the rows of a matrix behind semicolons; "" of nothing."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_numbers(x)}" for name, x in value.items() if _numbers(x))
+    if isinstance(value, list):
+        rows = any(isinstance(x, list | dict) for x in value)
+        return ("; " if rows else "  ").join(_numbers(x) for x in value)
+    return f"{value:.12g}" if isinstance(value, float | int) else "" if value is None else str(value)

@@ -80,11 +80,12 @@ def precision_words(word: str) -> list[str]:
 def stepper_settings(word: str) -> tuple[str, dict[str, float]]:
     """Name of a stepper, and its dt, rtol and atol as far as they are given; raises UnknownName, BadInput."""
     name, options = parse_word(word)
-    registry.load("stepper", name)
+    adaptive = registry.load("stepper", name).adaptive
     settings: dict[str, float] = {}
     for key, value in options.items():
-        if key not in ("dt", "rtol", "atol"):
-            raise BadInput(f"The stepper {word!r} has an option {key!r}; it takes dt, rtol and atol.")
+        if key not in (("dt", "rtol", "atol") if adaptive else ("dt",)):
+            takes = "dt, rtol and atol" if adaptive else "dt, because its steps are constant"
+            raise BadInput(f"The stepper {word!r} has an option {key!r}; it takes {takes}.")
         try:
             settings[key] = float(value)
         except ValueError:

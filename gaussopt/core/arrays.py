@@ -72,7 +72,7 @@ def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[fl
     """Time, s, and a state of two vectors, of one length if alike, (n,); raises BadInput, naming the wrong one."""
     try:
         time, state, rate = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-        if state.ndim == rate.ndim == 1 and (rate.shape == state.shape or not alike):
+        if state.ndim == rate.ndim == 1 and (rate.shape == state.shape or not alike) and math.isfinite(time):
             return time, state, rate
     except (TypeError, ValueError, OverflowError):
         pass

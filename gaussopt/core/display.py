@@ -105,10 +105,12 @@ def lines(kind: str, title: str, *more: str) -> str:
     return "\n ".join([first, *(line for line in more if line)]) + ">"
 
 
-def error_words(bound: float, relative: float) -> str:
-    """What a certificate says of an acceleration."""
+def error_words(bound: float, relative: float, floor: float) -> str:
+    """What a certificate says of an acceleration: its bound, or the floor below which rounding hides it."""
     if not math.isfinite(bound):
         return "not certified"
+    if bound <= floor:
+        return f"certified: the acceleration is within {floor:.2g} of the true one, the rounding floor"
     return f"certified: the acceleration is within {bound:.2g} of the true one (relative {relative:.2g})"
 
 

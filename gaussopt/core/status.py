@@ -23,8 +23,8 @@ class Status(Enum):
     SOLVED = "solved", "Solved, and the certificate confirms it."
     INACCURATE = (
         "inaccurate",
-        "The answer's certificate exceeds the tolerance; tighten the solver's options, choose an exact "
-        "solver (kkt, or sparse-kkt for a sparse step), or set a larger tolerance to study the inexact answer.",
+        "The answer's certificate exceeds the tolerance; tighten the solver's options, choose an exact solver "
+        "(kkt, sparse-kkt, daqp or lemke, whichever takes the program), or set a larger tolerance to study the answer.",
     )
     INFEASIBLE = "infeasible", "The constraints contradict each other; remove or correct the contradicting rows."
     UNBOUNDED = (

@@ -202,13 +202,25 @@ class CertifiedAccelerations:
 
     def row(self, t: float, q: Vector, v: Vector, answer: Answer) -> tuple[Any, ...]:
         """What is recorded of a state with the certified answer there, in the order of `Recorder`."""
-        c, energy = answer.certificate, self.system.energy(t, q, v)
+        c = answer.certificate
         self.singular.note(t, c.independence, c.closeness)
-        return (
-            t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *self.drift(t, q, v),
-            *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
-            self.determined(t, q, v, answer),
-        )  # fmt: skip
+        about = *self.drift(t, q, v), *self._energies(t, q, v)
+        return t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *about, self.determined(t, q, v, answer)
+
+    def row_without_answer(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
+        """What is recorded of a state whose step has no accepted answer, NaN for what an answer gives."""
+        step, nan = self.system.evaluate(t, q, v), math.nan
+        about = *self.drift(t, q, v), *self._energies(t, q, v)
+        plain = t, q, v, np.full(step.n, nan), np.full(step.m, nan), nan, nan, *about, True
+        if not step.k:
+            return plain
+        unknown = np.full(step.k, nan)
+        return *plain, unknown, step.g_N, unknown, np.full(step.v_T.shape, nan), step.v_T
+
+    def _energies(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
+        """Kinetic and potential energy and power, NaN where the system does not give them."""
+        energy = self.system.energy(t, q, v)
+        return (math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)
 
     def drift(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
         """Largest constraint residuals at position and velocity level; NaN where the system does not give them."""

@@ -137,6 +137,8 @@ class ShownMotion(RecordedMotion):
     def _extent(self) -> str:
         if not len(self.t):
             return "nothing recorded"
+        if len(self.t) == 1:
+            return f"1 instant, t = {self.t[0]:g} s"
         return f"{display.counted(len(self.t), 'instant')} from t = {self.t[0]:g} to {self.t[-1]:.6g} s"
 
     def _content(self) -> str:
@@ -149,9 +151,9 @@ class ShownMotion(RecordedMotion):
         return "{} by {}, {}".format(*names)
 
     def _certified(self) -> str:
-        worst = float(self.worst.relative_error)
-        known = self.status is Status.SOLVED and self.worst.evaluations > 0 and np.isfinite(worst)
-        return f"accelerations certified to {worst:.2g} (relative)" if known else ""
+        worst = self.worst
+        known = self.status is Status.SOLVED and worst.evaluations > 0 and np.isfinite(worst.relative_error)
+        return f"accelerations certified: {worst.words}" if known else ""
 
     def _inexact(self) -> str:
         """The largest estimated error of a coordinate; "" where nothing is known."""

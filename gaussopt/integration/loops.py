@@ -179,6 +179,10 @@ class MotionLoop(ABC):
         self.recorder.add(*self.motion.row(t, q, v, answer))
         self.motion.timing["record"] += perf_counter() - begin
 
+    def record_start(self) -> None:
+        """Write down the start of a motion whose first step has no accepted answer: what an answer gives is NaN."""
+        self.recorder.add(*self.motion.row_without_answer(self.t, self.q, self.v))
+
     def note(self, kind: str, contact: int | None = None, **details: Any) -> None:
         """Note an event at the present instant."""
         name = None if contact is None else self.system.contact_names[contact]

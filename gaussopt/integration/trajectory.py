@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
@@ -41,7 +42,8 @@ CONTACT_COLUMNS = {
 """Arrays of a trajectory and of its contacts, with their dimensions beside time."""
 
 
-@dataclass(frozen=True, slots=True)
+@shown
+@dataclass(frozen=True, slots=True, repr=False)
 class WorstCertificate:
     """Largest values over every step that was solved, stages of the stepper included.
 
@@ -54,6 +56,17 @@ class WorstCertificate:
     force_residual: float = 0.0
     rounding_floor: float = 0.0
     evaluations: int = 0
+
+    def _about(self) -> About:
+        title = f"{counted(self.evaluations, 'evaluation')}, {self.words}"
+        return About(title, rows=list(asdict(self).items()))
+
+    @property
+    def words(self) -> str:
+        """What is known of all accelerations: the largest error, or the floor below which rounding hides it."""
+        if self.error_bound <= self.rounding_floor:
+            return f"error at most {self.rounding_floor:.2g} (mass norm), the rounding floor"
+        return f"relative error at most {self.relative_error:.2g}"
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
@@ -92,7 +105,8 @@ class Trajectory(ShownMotion):
         steps' part, which no certificate of accelerations sees. `meta["compared_with"]` names the motions from whose
         differences it comes. NaN where it was not asked for or the motion did not reach its end.
     status, message
-        How the run ended. A run that stops early keeps what it has.
+        How the run ended. A run that stops early keeps what it has; one that stops at once has its start, with NaN for
+        accelerations and forces.
     warnings : tuple of str
         Sentences about a motion as a whole that its status does not tell, such as that it passed a singular position;
         they stand in the message, too.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaussopt.core.arrays import as_state, check_mass_matrix, is_sparse, with_axis
+from gaussopt.core.arrays import all_finite, as_state, check_mass_matrix, is_sparse, with_axis
 from gaussopt.core.contacts import (
     Coefficients,
     Contact,
@@ -19,7 +19,7 @@ from gaussopt.core.contacts import (
     check_coefficients,
     check_normals,
 )
-from gaussopt.core.display import listed
+from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, one_line
 from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
@@ -157,6 +157,8 @@ class System(AbstractSystem):
         Raises BadInput if a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
         """
         t, q, v = as_state(t, q, v)
+        if not (all_finite(q) and all_finite(v)):
+            raise BadInput(f"state of {self.name!r} is not finite, at {state_in_words(t, q, v)}.")
         n = len(q)
         mass = self._call("mass", self._mass, t, q, v) if callable(self._mass) else self._mass
         if is_sparse(mass):
@@ -375,7 +377,8 @@ class System(AbstractSystem):
         try:
             return as_array(f"{label} of {self.name!r}", value, shape)
         except BadInput as error:
-            raise BadInput(f"{str(error)[:-1]}, at {state_in_words(t, q, v)}.") from None
+            wanted = f" for the {counted(len(q), 'entry', 'entries')} of q" if "expected" in str(error) else ""
+            raise BadInput(f"{str(error)[:-1]}{wanted}, at {state_in_words(t, q, v)}.") from None
 
 
 System.register(LagrangianSystem)

@@ -83,15 +83,18 @@ class LagrangianSystem(AbstractSystem):
 
     def _repr_latex_(self) -> str:
         """M, h, Q, equality rows and contact rows as formulas; of a large system the form of its equations."""
-        lines = formulas_of(self.model, list(self._parameters))
+        lines = [r", \quad ".join(line) for line in formulas_of(self.model, list(self._parameters))]
         return "$$" + r"\begin{gathered} " + r" \\[6pt] ".join(lines) + r" \end{gathered}$$"
 
     def _picture(self) -> str:
-        """The formulas as MathML, which browsers set without a script."""
+        """The formulas as MathML, which browsers set without a script; on a narrow page below each other."""
         from latex2mathml.converter import convert
 
+        cell = '<div style="overflow-x:auto;max-width:100%;padding:.4em 0;font-size:min(1em,3.6vw)">'
+        row = '<div style="display:flex;flex-wrap:wrap;gap:.4em 2em;align-items:center;padding:0 0 .8em">'
         lines = formulas_of(self.model, list(self._parameters))
-        return "".join(f'<div style="overflow-x:auto;padding:.4em 0 .8em">{convert(line)}</div>' for line in lines)
+        cells = ("".join(f"{cell}{convert(formula)}</div>" for formula in line) for line in lines)
+        return "".join(f"{row}{line}</div>" for line in cells)
 
     @property
     def source_path(self) -> Path:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def simulate_batch(
     problem: str | Problem | AbstractSystem, *, parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None, stepper: str = "rk4", dt: float | None = None,
-    t_end: float | None = None, t0: float = 0.0, rtol: float = 1e-9, atol: float = 1e-9,
+    t_end: float | None = None, t0: float = 0.0, rtol: float | None = None, atol: float | None = None,
     tolerance: float = DEFAULT_TOLERANCE, stabilisation: str | Stabilisation = "none", impact: str = "newton",
     accumulation: str = "stop", record_every: int = 1, certify: bool = True, threads: int | None = None,
     keep_interrupted: bool = True, progress: Callable[[float], None] | None = None,

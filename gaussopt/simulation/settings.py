@@ -127,6 +127,7 @@ class RunSettings:
 
         Raises GaussoptError if the run cannot begin.
         """
+        asked = {name: given[name] for name in ("rtol", "atol")}
         continued = None if given["start"] is None else Continuation(given["start"])
         if continued is not None:
             problem = continued.problem() if problem is None else problem
@@ -140,9 +141,10 @@ class RunSettings:
         if not isinstance(given["events"], list | tuple):
             raise BadInput(f"events is {given['events']!r}; give a list of gaussopt.Event objects.")
         start = RunStart.of(problem, given["q0"], given["v0"], given["dt"], given["t_end"])
-        t0, rtol, atol = given["t0"], given["rtol"], given["atol"]
-        method = check_settings(start.dt, start.t_end, given["stepper"], t0, rtol, atol)
-        control = Control(start.t_end, given["dt"] if method.adaptive else start.dt, rtol, atol)
+        t0 = given["t0"]
+        method = check_settings(start.dt, start.t_end, given["stepper"], t0, **asked)
+        recorded = given["dt"] if method.adaptive else start.dt
+        control = Control(start.t_end, recorded, given["rtol"], given["atol"])
         stabiliser = stabilisation.make(given["stabilisation"])
         law = check_impacts(given["impact"], given["accumulation"])
         for event in given["events"]:
@@ -215,8 +217,9 @@ def stride(record_every: Any) -> int:
 
 
 def check_settings(
-    dt: float | None, t_end: float, stepper: str, t0: float = 0.0, rtol: float = 1e-9, atol: float = 1e-9
-) -> Stepper:
+    dt: float | None, t_end: float, stepper: str, t0: float = 0.0, rtol: float | None = None,
+    atol: float | None = None,
+) -> Stepper:  # fmt: skip
     """The stepper, if it can run with these settings; raises UnknownName, BadInput."""
     method: Stepper = registry.load("stepper", stepper)
     for label, value in (("t0", t0), ("dt", dt), ("t_end", t_end), ("rtol", rtol), ("atol", atol)):
@@ -235,9 +238,14 @@ def check_settings(
     if dt is None and not method.adaptive:
         raise BadInput(f"The stepper {method.name!r} needs a step size dt.")
     for label, value in (("rtol", rtol), ("atol", atol)):
-        if not (math.isfinite(value) and value > 0):
+        if value is not None and not (math.isfinite(value) and value > 0):
             raise BadInput(f"{label} is {value:g}; it must be positive.")
-    if method.adaptive and rtol < LEAST_RTOL:
+        if value is not None and not method.adaptive:
+            raise BadInput(
+                f"The stepper {method.name!r} takes constant steps and has no {label}; make dt smaller, or choose a "
+                "stepper that adapts its steps, such as dop853."
+            )
+    if rtol is not None and rtol < LEAST_RTOL:
         raise BadInput(f"rtol is {rtol:g}; rounding allows no less than {LEAST_RTOL:g}.")
     return method
 

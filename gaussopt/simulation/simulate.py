@@ -71,7 +71,7 @@ def simulate(
         time-stepping method.
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive one
     t0, t_end : s; 0 and the problem's own if not given
-    rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given
+    rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given; other steppers have none
     tolerance : relative distance to the true acceleration that a step may have (1e-7); `inf` only records it
     stabilisation : "none" (if not given), "baumgarte", "projection" (moves the start onto the constraints, too) or an
         object
@@ -164,6 +164,8 @@ def _integrate(
             status, message = loop.resume(start) if isinstance(start, Mark) else loop.integrate(*start)
     except Rejected as rejected:
         failed, status, message = rejected.step, *_rejected(rejected)
+        if not len(loop.recorder):
+            loop.record_start()
     except Exception as error:
         # Whatever it is, a defect of this package included: what was computed until then is not lost.
         if not len(loop.recorder):

@@ -49,7 +49,8 @@ class Answer:
 
     def _about(self) -> About:
         c = self.certificate
-        words = error_words(c.error_bound, c.relative_error) if self.status is Status.SOLVED else self.message
+        found = error_words(c.error_bound, c.relative_error, c.rounding_floor)
+        words = found if self.status is Status.SOLVED else self.message
         rows = [
             ("status", self.status), ("claim of the solver", self.claim), ("a", self.a), ("lam", self.lam),
             *([("lam_N", self.lam_N), ("lam_T", self.lam_T)] if len(self.lam_N) else []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from gaussopt.certificates.linear import LinearCertificate
 from gaussopt.certificates.qp import QPCertificate
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import RECORDED
+from gaussopt.formulations.base import Formulation
 from gaussopt.linalg.redundancy import contradictions, near_dependency
 
 ILL_CONDITIONED = "Look for masses of very different size and for rows that nearly depend on each other."
@@ -37,7 +40,25 @@ def claim_sentence(raw: RawSolution) -> str:
     return f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence
 
 
-def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float) -> tuple[Status, str]:
+def remedy(formulation: Formulation, solver: Solver[Any]) -> str:
+    """What to do about an answer that is not accurate, by what is at fault: formulation, solver or rounding."""
+    if not formulation.exact:
+        return (
+            f"The formulation {formulation.name} is not the mechanics: whatever solves it, its answer can be another "
+            "one; choose an exact formulation (gauss, or stick-slip with contacts), or set a larger tolerance to study "
+            "this one."
+        )
+    if solver.exact:
+        return (
+            f"The solver {solver.name} counts as exact; try another formulation or another solver, or set a larger "
+            "tolerance to study the answer."
+        )
+    return Status.INACCURATE.sentence
+
+
+def judge(
+    step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float, advice: str
+) -> tuple[Status, str]:
     """The verified status: the mechanics first, then the certificate, the solver's word last."""
     if certificate.verdict is not Status.SOLVED:
         return certificate.verdict, why_ill_posed(step, certificate)
@@ -50,7 +71,7 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
         if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):
             # No solver and no option can change that.
             return Status.INACCURATE, f"{why} {near_dependency(step) or ILL_CONDITIONED}"
-        return Status.INACCURATE, f"{why} {Status.INACCURATE.sentence}"
+        return Status.INACCURATE, f"{why} {advice}"
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
         return (
             Status.SOLVER_ERROR,

@@ -22,7 +22,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.foreign_formulation import find
-from gaussopt.solving.judgement import CONTRADICTORY_EQUATIONS, judge
+from gaussopt.solving.judgement import CONTRADICTORY_EQUATIONS, judge, remedy
 from gaussopt.solving.solver_sequence import SolverSequence
 
 
@@ -53,6 +53,7 @@ class StepSolver:
         self.formulation = find(formulation)
         self.sequence = SolverSequence(solver, options, warm_start, reuse)
         self.tolerance = tolerance
+        self._advice = remedy(self.formulation, self.sequence.solver)
 
     def solve(self, step: StepData) -> Answer:
         """Formulate, solve, recover and certify one step.
@@ -85,10 +86,10 @@ class StepSolver:
         certificate = (
             certify_contact(step, a, lam, forces, friction, thorough=self.thorough) if step.k else certify(step, a, lam)
         )
-        status, message = judge(step, raw, certificate, self.tolerance)
+        status, message = judge(step, raw, certificate, self.tolerance, self._advice)
         if status is Status.INACCURATE and found is not None and (better := self._refined(step, program, raw, found)):
             (a, lam, _, _), certificate = better
-            status, message = judge(step, raw, certificate, self.tolerance)
+            status, message = judge(step, raw, certificate, self.tolerance, self._advice)
         minimises = isinstance(program, QP) or (isinstance(program, LeastSquares) and not program.minimum_norm)
         if status is Status.UNBOUNDED and not minimises:
             # Equations have no objective to be unbounded: they contradict each other.

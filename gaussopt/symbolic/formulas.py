@@ -17,12 +17,12 @@ MOST_OPERATIONS = 1200
 """Size of a model whose equations a person reads; of a larger one the form of the equations is shown."""
 
 
-def formulas_of(model: Model, parameters: Sequence[str]) -> list[str]:
-    """Formulas of M, h, Q, the equality rows and the contact rows, one a line; `parameters` are their names."""
+def formulas_of(model: Model, parameters: Sequence[str]) -> list[list[str]]:
+    """Formulas of M, h, Q, the equality rows and the contact rows, by lines; `parameters` are their names."""
     n, m, k = len(model.q), len(model.holonomic) + len(model.nonholonomic), len(model.contacts)
     balance = r"M \ddot q + h = Q" + (r" + J^T \lambda" if m else "")
     balance += r" + J_N^T \lambda_N + J_T^T \lambda_T" if k else ""
-    lines = [rf"{balance}, \qquad q \in \mathbb{{R}}^{{{n}}}"]
+    lines = [[balance, rf"q \in \mathbb{{R}}^{{{n}}}"]]
     given = [model.kinetic, model.potential, *model.forces, *model.holonomic, *model.nonholonomic]
     size = sum(sp.count_ops(x) for x in (*given, *(c.gap for c in model.contacts)))
     if n > MOST_COORDINATES or size > MOST_OPERATIONS:
@@ -32,19 +32,19 @@ def formulas_of(model: Model, parameters: Sequence[str]) -> list[str]:
     except BadInput:
         return lines
     letters = _letters(model, parameters)
-    lines.append(rf"q = {_column(model.q, letters)}, \quad M = {_matrix(e.M, letters)}")
-    lines.append(rf"h = {_column(e.h, letters)}, \quad Q = {_column(e.Q, letters)}")
+    lines.append([rf"q = {_column(model.q, letters)}", rf"M = {_matrix(e.M, letters)}"])
+    lines.append([rf"h = {_column(e.h, letters)}", rf"Q = {_column(e.Q, letters)}"])
     if m:
         residuals = [*model.holonomic, *model.nonholonomic]
-        lines.append(rf"0 = {_column(residuals, letters)}, \quad J = {_matrix(e.J, letters)}")
-        lines.append(rf"J \ddot q = \gamma = {_column(e.gamma, letters)}")
+        lines.append([rf"0 = {_column(residuals, letters)}", rf"J = {_matrix(e.J, letters)}"])
+        lines.append([rf"J \ddot q = \gamma = {_column(e.gamma, letters)}"])
     if k:
         gaps, slips = [c.gap for c in model.contacts], [x for c in model.contacts for x in c.slip]
         rows = [[sp.diff(g, q) for q in model.q] for g in gaps]
-        lines.append(rf"g_N = {_column(gaps, letters)} \ge 0, \quad J_N = {_matrix(rows, letters)}")
+        lines.append([rf"g_N = {_column(gaps, letters)} \ge 0", rf"J_N = {_matrix(rows, letters)}"])
         if slips:
             across = [[sp.diff(s, v) for v in model.v] for s in slips]
-            lines.append(rf"v_T = {_column(slips, letters)}, \quad J_T = {_matrix(across, letters)}")
+            lines.append([rf"v_T = {_column(slips, letters)}", rf"J_T = {_matrix(across, letters)}"])
     return lines
 
 

@@ -68,6 +68,13 @@ def test_list(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in text for name in names)
 
 
+def test_list_alone_names_what_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, data = call_json(capsys, "list")
+    assert code == run(["list"]) == 0
+    assert "crank-slider" in data["problems"]
+    assert "problems (12): block-on-incline, " in capsys.readouterr().out
+
+
 def test_list_shows_the_dials_of_a_family(capsys: pytest.CaptureFixture[str]) -> None:
     _, data = call_json(capsys, "list", "families")
     row = next(row for row in data["families"] if row["name"] == "sliding-row")
@@ -203,6 +210,10 @@ def test_solve_then_verify_a_step(formulation: str, capsys: pytest.CaptureFixtur
     code, data = call_json(capsys, "solve", step, "--formulation", formulation)
     assert code == 0
     assert data["a"] == pytest.approx(PENDULUM_A, abs=1e-13)
+    assert run(["solve", step, "--formulation", formulation]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith(f"{formulation} by kkt: Solved, and the certificate confirms it. Certified: the accelera")
+    assert [line.split() for line in said[1:3]] == [["a", "4.1088", "-4.3316"], ["lam", "6.848"]]
     answer = write(tmp_path / "answer.json", {"a": data["a"], "lam": data["lam"]})
     code, data = call_json(capsys, "verify", step, answer)
     assert (code, data["status"]) == (0, "solved")

@@ -151,8 +151,9 @@ def test_several_steppers_with_settings_of_their_own() -> None:
         assert loose.evaluations < tight.evaluations
         assert tight.error < 1e-7
         assert found[f, words[0]].error < 1e-4
-    with pytest.raises(go.BadInput, match="takes dt, rtol and atol"):
-        go.compare("four-bar", stepper="rk4(h=1)")
+    for word, takes in (("rk45(h=1)", "takes dt, rtol and atol"), ("rk4(rtol=1e-9)", "its steps are constant")):
+        with pytest.raises(go.BadInput, match=takes):
+            go.compare("four-bar", stepper=word)
     with pytest.raises(go.BadInput, match="positive"):
         go.compare("four-bar", stepper="rk4(dt=0)")
 

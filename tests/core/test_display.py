@@ -51,6 +51,11 @@ def test_texts_say_what_the_object_is() -> None:
     assert "coordinates x, y, theta1, theta2; no equality rows, contacts A, C" in repr(problem.system)
     assert repr(step) == "<StepData: 4 coordinates, no equality rows, 2 contacts, t = 0 s>"
     assert repr(go.Axis("mu", 0.1, 1, 40)) == "<Axis: mu, 0.1 to 1, 40 values>"
+    fall = go.simulate("bouncing-ball", dt=0.1, t_end=0.2, error_estimate=False)
+    assert fall.worst.error_bound == 0.0  # of a free body: rounding hides what error there is
+    for shown in (fall, fall.worst, go.solve_step(step, "stick-slip", "lemke")):
+        assert "rounding floor" in repr(shown), shown
+        assert "0 of the true" not in repr(shown)
     refused = go.solve_step(go.problem("crank-slider").system.evaluate(0.0, *start()), "least-squares-as-printed")
     assert "certified" not in repr(refused)
     assert "The certificate fails" in repr(refused)

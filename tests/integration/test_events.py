@@ -326,7 +326,8 @@ def test_a_box_on_three_points_slides_and_stops_with_one_acceleration() -> None:
 def test_a_box_whose_acceleration_is_open_is_not_moved(case: str) -> None:
     traj = go.simulate(go.problem("box", case=case), **FINE)
     assert traj.status is go.Status.ACCELERATION_NOT_UNIQUE
-    assert len(traj.t) == 0
+    assert len(traj.t) == 1
+    assert np.isnan(traj.a).all()
     assert "continuum" in traj.message
 
 
@@ -774,7 +775,8 @@ def test_stabilised_motions_end_at_the_same_place(stabilisation: str) -> None:
 def test_painleve_starts_are_named_and_not_moved(case: str, status: go.Status, solver: str, tmp_path: Path) -> None:
     traj = go.simulate(go.problem("sliding-rod", case=case), "lcp", solver, step_folder=tmp_path)
     assert traj.status is status
-    assert len(traj.t) == 0
+    assert (traj.q[-1] == go.problem("sliding-rod", case=case).q0).all()
+    assert np.isnan([*traj.a[0], *traj.lam_N[0]]).all()
     assert traj.failed_step is not None
     assert traj.failed_step.k == 1
     assert traj.failed_step_file is not None

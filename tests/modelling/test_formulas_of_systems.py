@@ -29,7 +29,5 @@ def test_a_large_system_shows_the_form_only() -> None:
 
     q, v = sp.symbols("q1:10"), sp.symbols("v1:10")
     system = go.System.from_lagrangian(q, v, kinetic=sum(b**2 for b in v) / 2, name="nine")
-    assert (
-        system._repr_latex_() == r"$$\begin{gathered} M \ddot q + h = Q, \qquad q \in \mathbb{R}^{9} \end{gathered}$$"
-    )
+    assert system._repr_latex_() == r"$$\begin{gathered} M \ddot q + h = Q, \quad q \in \mathbb{R}^{9} \end{gathered}$$"
     assert "_repr_latex_" not in dir(Chain(2).system)

@@ -97,6 +97,7 @@ def _crashing_force(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
         ({"force": lambda t, q, v: None}, ("force",)),
         ({"inertia": lambda t, q, v: [np.inf, 0.0]}, ("inertia", "[0]", "inf")),
         ({"mass": lambda t, q, v: np.full((2, 2), np.nan)}, ("mass", "[0, 0]", "nan")),
+        ({"mass": lambda t, q, v: np.eye(3)}, ("mass", "(3, 3)", "2 entries of q")),
         ({"mass": np.ones((3, 3))}, ("mass", "(3, 3)")),
         ({"mass": [[1.0, 0.2], [0.1, 1.0]]}, ("mass", "not symmetric", "[0, 1]")),
         ({"mass": [[1.0, 2.0], [2.0, 1.0]]}, ("mass", "indefinite")),
@@ -113,6 +114,14 @@ def test_a_bad_callable_is_named_with_time_and_state(
     with pytest.raises(go.BadInput) as caught:
         system.evaluate(1.25, Q0, V0)
     assert_sentence(caught.value, "'rod'", "t = 1.25", "0.6", "-0.8", *culprits)
+
+
+@pytest.mark.parametrize(("t", "q", "words"), [(np.nan, Q0, "t is nan"), (0.0, [np.nan, 0.0], "not finite")])
+def test_a_state_is_finite(t: float, q: Any, words: str) -> None:
+    derived = go.problem("bouncing-ball").system
+    for system, place in ((go.System(mass=np.eye(2), force=np.zeros(2)), q), (derived, q[:1])):
+        with pytest.raises(go.BadInput, match=words):
+            system.evaluate(t, place, place)
 
 
 def test_equality_must_return_a_pair() -> None:
