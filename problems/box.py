@@ -6,7 +6,6 @@ in the regular model, at the middle of the lower side. Three collinear contacts 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
-from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.problem import Case, Problem, Variant
 from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Parameters, Point, Shape, along
 
 PARAMETERS = (
@@ -99,7 +98,7 @@ CASES = {
     "dropped": Case({"gap0": 0.1, "vx0": 1.0}, 1.0, "falls flat on the floor and slides"),
 }
 
-VARIANTS: dict[str, Callable[[], AbstractSystem]] = {"two": partial(build, ("left", "right"))}
+VARIANTS = {"two": Variant(partial(build, ("left", "right")), "contacts at the two corners only")}
 
 problem = Problem(
     name="box",

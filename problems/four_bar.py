@@ -18,7 +18,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.erratum import Evidence, errata, notes
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import Problem, Variant
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Angle, Bar, Bearing, Length, Parameters, Pin, Point, Shape, Torque, along, between
 from gaussopt.problems._evidence import acceleration, first_step
@@ -184,10 +184,12 @@ ERRATA: dict[str, Callable[[], Evidence]] = {
     "002-4": _constraint, "002-5": _gradient, "002-6": _what_degenerates, "002-7": _uniqueness,
 }  # fmt: skip
 
-VARIANTS: dict[str, Callable[[], AbstractSystem]] = {
-    "printed-constraint": partial(build, constraint="printed"),
-    "printed-force": partial(build, weight=1.0),
-    "printed-sign": partial(build, sign=-1),
+VARIANTS = {
+    "printed-constraint": Variant(
+        partial(build, constraint="printed"), "the printed row, l sin(theta1) = l sin(theta2)"
+    ),
+    "printed-force": Variant(partial(build, weight=1.0), "the forces as printed, half of the coupler twice"),
+    "printed-sign": Variant(partial(build, sign=-1), "all forces reversed, as by the printed sign"),
 }
 
 COLUMNS = (("th1", "th2", "th3"), ("lam_theta12", "lam_theta13"), "E")

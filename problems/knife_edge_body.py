@@ -16,7 +16,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.erratum import Evidence, errata, notes
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.problem import Case, Problem, Variant
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Angle, Axes, Blade, Block, Force, Parameters, Point, Shape, Sketch, Torque
 from gaussopt.problems._evidence import acceleration
@@ -211,5 +211,5 @@ problem = Problem(
     errata=errata(ERRATA),
     notes=notes("knife-edge-body"),
     cases=CASES,
-    variants={"tan-row": partial(build, row="tan")},
+    variants={"tan-row": Variant(partial(build, row="tan"), "the row as printed, vx tan(phi) - vy = 0")},
 )

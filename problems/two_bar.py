@@ -24,7 +24,7 @@ from gaussopt.modelling.erratum import errata, notes
 from gaussopt.modelling.modified import ModifiedSystem
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
-from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.problem import Case, Problem, Variant
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Parameters, Place, Shape, along
 from gaussopt.problems._two_bar_errata import ERRATA
@@ -231,13 +231,13 @@ def build_altered(change: Callable[[StepData, Parameters], StepData]) -> Abstrac
     return ModifiedSystem(build(), change)
 
 
-VARIANTS: dict[str, Callable[[], AbstractSystem]] = {
-    "maximal": build_maximal,
-    "printed-sign": partial(build_altered, printed_sign),
-    "printed-normal": partial(build_altered, printed_rows),
-    "printed-bias": partial(build_altered, printed_bias),
-    "printed-force": partial(build_altered, printed_force),
-    "as-printed": partial(build_altered, as_printed),
+VARIANTS = {
+    "maximal": Variant(build_maximal, "six coordinates, those of both bars, and two rows for the hinge"),
+    "printed-sign": Variant(partial(build_altered, printed_sign), "friction along the slip, as by the printed sign"),
+    "printed-normal": Variant(partial(build_altered, printed_rows), "the normal rows W_N as printed"),
+    "printed-bias": Variant(partial(build_altered, printed_bias), "the bias of the normal rows as printed"),
+    "printed-force": Variant(partial(build_altered, printed_force), "the printed Q: neither h nor gravity"),
+    "as-printed": Variant(partial(build_altered, as_printed), "all four misprints together"),
 }
 
 CASES = {

@@ -84,7 +84,7 @@ def _kinds(word: str) -> list[str]:
 
 def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
     """Rows of a table below a heading, their columns aligned."""
-    texts = [[f"{x:.6g}" if isinstance(x, float) else str(x) for x in row] for row in rows]
+    texts = [[f"{x + 0:.6g}" if isinstance(x, float) else str(x) for x in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return ["  " + "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in texts]
 
@@ -111,7 +111,7 @@ def _problem(entry: Problem, given: str, settings: list[str]) -> Known:
         "parameters": [{**asdict(p), "value": values[p.name], "default": p.value} for p in entry.parameters],
         "cases": {n: {"values": dict(c.values), "t_end": c.t_end, "description": c.description}
                   for n, c in entry.cases.items()},
-        "variants": list(entry.variants),
+        "variants": {n: {"description": getattr(v, "description", "")} for n, v in entry.variants.items()},
         "coordinates": [{"name": n, "unit": u, "q0": float(q), "v0": float(v)}
                         for n, u, q, v in zip(entry.coordinates, units, entry.q0, entry.v0, strict=True)],
         "rows": {"equality": start.m, "position_level": held},
@@ -159,7 +159,8 @@ def _problem_lines(data: dict[str, Any]) -> list[str]:
         cases = ((name, f"to t = {c['t_end']:g} s", c["description"]) for name, c in data["cases"].items())
         lines += ["Cases, chosen by --set case=NAME:", *_columns(cases)]
     if data["variants"]:
-        lines.append(f"Variants, chosen by --set variant=NAME: {', '.join(data['variants'])}")
+        variants = ((name, v["description"]) for name, v in data["variants"].items())
+        lines += ["Variants, chosen by --set variant=NAME:", *_columns(variants)]
     rates = ((c["name"], c["q0"], c["unit"], c["v0"], c["unit"] and f"{c['unit']}/s") for c in data["coordinates"])
     lines += ["Coordinates, with position and velocity at the start:", *_columns(rates)]
     level = {0: "none", equality: "all"}.get(held, held)

@@ -45,6 +45,7 @@ def test_everything_registered_can_be_shown(capsys: pytest.CaptureFixture[str]) 
     for kind in registry.KINDS:
         for name in registry.names(kind):
             of = shown(capsys, name)[kind]
+            assert all(x["description"] for x in (of["variants"].values() if kind == "problem" else ()))
             assert of["title"] == registry.load(kind, name).title
             assert name in of["use"]
             if kind == "formulation":
