@@ -242,11 +242,13 @@ def _sentence(result: dict[str, Any]) -> str:
     c = {name: math.inf if value is None else value for name, value in result["certificate"].items()}
     if "rounding_floor" in c:
         words = error_words(c["error_bound"], c["relative_error"], c["rounding_floor"])
-    elif math.isfinite(c.get("error_bound", math.inf)):
+    elif "relative_error" in c and math.isfinite(c["error_bound"]):
         bound = f"within {c['error_bound']:.2g} of a solution (relative {c['relative_error']:.2g})"
         words = f"certified: the answer is {bound if c['error_bound'] else 'a solution up to rounding'}"
+    elif "relative_residual" in c:
+        words = f"its residuals are at most {c['relative_residual']:.2g} (relative)"
     else:
-        words = f"its residuals are at most {c.get('relative_residual', math.inf):.2g} (relative)"
+        return str(result["message"])  # of contacts, which says all of it
     return f"{result['message']} {words[0].upper()}{words[1:]}."
 
 
@@ -259,4 +261,4 @@ def _numbers(value: Any) -> str:
     if isinstance(value, list):
         rows = any(isinstance(x, list | dict) for x in value)
         return ("; " if rows else "  ").join(_numbers(x) for x in value)
-    return f"{value:.12g}" if isinstance(value, float | int) else "" if value is None else str(value)
+    return f"{value + 0:.12g}" if isinstance(value, float | int) else "" if value is None else str(value)

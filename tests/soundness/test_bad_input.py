@@ -24,6 +24,7 @@ SPARSE = {
 }  # fmt: skip
 QP = {"kind": "qp", "P": [[1.0]], "q": [1.0], "A": [[1.0]], "l": [0.0], "u": [2.0]}
 LCP = {"kind": "lcp", "M": [[1.0]], "q": [-1.0]}
+CONTACTS = {"kind": "contact", "W": np.eye(3).tolist(), "q": [-1.0, 2.0, 0.0], "mu": [0.5]}
 
 Contents = dict[str, Any] | str
 
@@ -188,7 +189,7 @@ def test_a_wrong_answer_file_is_refused_by_a_sentence(
     assert "answer.json" in found["message"]
 
 
-@pytest.mark.parametrize("problem", [PENDULUM, BLOCK, QP, LCP])
+@pytest.mark.parametrize("problem", [PENDULUM, BLOCK, QP, LCP, CONTACTS])
 def test_what_solve_prints_is_an_answer(
     problem: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -196,7 +197,10 @@ def test_what_solve_prints_is_an_answer(
     file.write_text(json.dumps(problem), encoding="utf-8")
     code, found, _ = call(capsys, "solve", str(file))
     assert code == 0
-    given.write_text(json.dumps(found), encoding="utf-8")
+    for command in (["solve", str(file)], ["verify", str(file), str(given)]):
+        given.write_text(json.dumps(found), encoding="utf-8")
+        assert run(command) == 0
+        assert ": Solved" in capsys.readouterr().out
     code, verdict, _ = call(capsys, "verify", str(file), str(given))
     assert (code, verdict["status"]) == (0, "solved")
 
