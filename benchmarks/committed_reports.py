@@ -1,14 +1,14 @@
 """Make the reports that stand in the repository small.
 
-    gaussopt papers --jobs 2 --out reports/papers
+    gaussopt papers --jobs 2 --pdf --out reports/papers
     python benchmarks/committed_reports.py link reports/papers
 
     gaussopt compare ... --out runs/solvers
     python benchmarks/committed_reports.py shorten runs/solvers reports/solvers
 
-`link` lets index.html show the figures beside it, where the page that was written holds each of them as text. `shorten`
-writes the findings and the main tables of the report on a comparison, and the data of which docs/how-to-choose.md is
-made; the whole report has pages of several megabytes, and a command makes it again.
+`link` lets the pages show the figures beside them, where the pages that were written hold each figure as text.
+`shorten` writes the findings and the main tables of the report on a comparison, and the data of which
+docs/how-to-choose.md is made; the whole report has pages of several megabytes, and a command makes it again.
 """
 
 from __future__ import annotations
@@ -55,15 +55,20 @@ KEPT = ("words-all", "means-all-problem-*", "dial-all-family-*", "claim-*", "env
 
 
 def link(report: Path) -> int:
-    """Replace the figures in index.html by links to figures/; the number of those replaced."""
-    page = (report / "index.html").read_text(encoding="utf-8")
-    before = page.count('src="data:')
-    for figure in sorted((report / "figures").glob("*.svg")):
-        page = page.replace(f'src="{data_uri(figure.read_text(encoding="utf-8"))}"', f'src="figures/{figure.name}"')
-    page = page.replace("img-src data:;", "img-src 'self';")
-    assert 'src="data:' not in page, "a figure of the page is none of those beside it"
-    (report / "index.html").write_text(page, encoding="utf-8")
-    return before
+    """Replace the figures in all pages by links to figures/; the number of those replaced."""
+    shown = {
+        f'src="{data_uri(figure.read_text(encoding="utf-8"))}"': f'src="figures/{figure.name}"'
+        for figure in sorted((report / "figures").glob("*.svg"))
+    }
+    replaced = 0
+    for file in sorted(report.glob("*.html")):
+        page = file.read_text(encoding="utf-8")
+        replaced += page.count('src="data:')
+        for inside, beside in shown.items():
+            page = page.replace(inside, beside)
+        assert 'src="data:' not in page, f"a figure of {file.name} is none of those beside it"
+        file.write_text(page.replace("img-src data:;", "img-src 'self';"), encoding="utf-8")
+    return replaced
 
 
 def shorten(report: Path, short: Path) -> None:

@@ -15,14 +15,13 @@ from gaussopt.reporting.document import (
     Data,
     Document,
     Figure,
+    Finding,
     Formula,
     Gallery,
-    Highlight,
     Items,
     Link,
     Paragraph,
     Section,
-    Summary,
     Table,
     Tex,
     Timed,
@@ -89,13 +88,17 @@ def every_block(seconds: float = 0.125) -> Document:
         Data("long", "All of it", pd.DataFrame({"a": range(5)})),
     )  # fmt: skip
     tables = (SORTED, GROUPED, WIDE, Table("names", NASTY, (NASTY, "took"), ((NASTY, seconds),), ("took",)))
-    counts = Table("counts", "Verdicts.", ("", "true", "false"), (("claims", 3, 1), ("errata", 2, 0)))
-    found = tuple(Highlight(f"Finding {name}.", figure(name), "tables") for name in ("first", "second", "third"))
+    named = (
+        Finding("A subject", Tex("See [#figure-alone] and [#table-sorted]."), "deep-1"),
+        Finding("Other", "x", "more"),
+    )
+    few = Table("few", "Few.", ("a",), ((Tex("[#figure-alone], [#figure-right], [#blocks]"),),))
+    more = Section("more", "More tables", (few, figure("alone")))
     return Document(
         f"A report on {NASTY}", "What it is about.",
-        (*(f"Finding {j}." for j in range(9)), Tex("Finding $x_9$."), measured),
+        (*named, *(f"Finding {j}." for j in range(7)), Tex("Finding $x_9$."), measured),
         (Section("blocks", f"Blocks of {NASTY}", blocks), Section("tables", "Tables", tables, deep)),
-        Summary(measured, counts, found),
+        pages=(Document("A further page", "It has [#table-sorted].", (), (more,), "further", "S1."),),
     )  # fmt: skip
 
 

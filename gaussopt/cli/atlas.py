@@ -88,7 +88,7 @@ def atlas_command(
     write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
     lines = [f"{atlas.points} states were mapped in {atlas.seconds:.3g} s.", f"Data: {file}", f"Report: {report}"]
     lines += [_exported(steps, folder)] * bool(export)
-    show(context.obj, json_, data, *page.findings, *lines)
+    show(context.obj, json_, data, *map(str, page.findings), *lines)
 
 
 def _summary(atlas: Atlas) -> dict[str, Any]:

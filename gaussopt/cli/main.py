@@ -196,6 +196,7 @@ def papers_command(
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path("reports/papers"),
     quick: Annotated[bool, typer.Option("--quick", help="Shorter motions, fewer states.")] = False,
     jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 0,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Print the main document as paper.pdf too, by Chromium.")] = False,
     json_: Json = False,
 ) -> None:
     """Reproduce the papers and write the report."""
@@ -203,8 +204,9 @@ def papers_command(
 
     count = processes(jobs)
     with progress_bar("papers", json_) as progress:
-        summary = reproduce(out, quick=quick, jobs=count, progress=progress)
-    show(context.obj, json_, summary, summary["message"], f"Report: {summary['report']}")
+        summary = reproduce(out, quick=quick, jobs=count, pdf=pdf, progress=progress)
+    lines = [f"Report: {summary['report']}"] + [f"PDF: {summary['pdf']}"] * pdf
+    show(context.obj, json_, summary, summary["message"], *lines)
     if summary["status"] != "solved":
         raise Done(1)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 
 from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement, OwnResult
+from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.texts import Texts
@@ -54,21 +54,24 @@ def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]
     return found
 
 
-def counts(found: Mapping[str, Judgement | str]) -> dict[str, int]:
-    """The number of claims with each verdict; those without evidence last, if there are any."""
-    number = Counter(str(j.verdict) if isinstance(j, Judgement) else NOT_COMPUTED for j in found.values())
-    rare = (NOT_COMPUTED, ClaimVerdict.UNDECIDED, ClaimVerdict.UNCLAIMED)
-    return {v: number[v] for v in (*map(str, ClaimVerdict), NOT_COMPUTED) if number[v] or v not in rare}
-
-
-def overview(found: Mapping[str, Judgement | str]) -> Section:
-    """All claims with their verdicts, each leading to its evidence."""
+def verdicts(found: Mapping[str, Judgement | str]) -> Section:
+    """The rule in short, and all claims with their verdicts and a sentence on each, each leading to its evidence."""
     rows = (
-        (Link(c.id, _anchor(c)), c.paper, _verdict(found[c.id]), Tex(c.says), _conditions(found[c.id]))
+        (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, Tex(c.says), _verdict(found[c.id]), _brief(found[c.id]))
         for c in ledger()
     )
-    rule = (*texts.blocks("lead"), *texts.blocks("rule"), texts.table("verdict-rule"))
-    return Section("claims", "The claims", (*rule, texts.table("claims", rows)))
+    table = texts.table("claims", rows)
+    return Section("claims", "The claims and their verdicts", (*texts.blocks("rule-in-short"), table))
+
+
+def rule(found: Mapping[str, Judgement | str]) -> Section:
+    """The rule by which claims are judged, and of every claim where it holds."""
+    rows = (
+        (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, _verdict(found[c.id]), Tex(c.says), _conditions(found[c.id]))
+        for c in ledger()
+    )
+    opening = (*texts.blocks("lead"), *texts.blocks("rule"), texts.table("verdict-rule"))
+    return Section("rule", "The rule for verdicts", (*opening, texts.table("claims-where", rows)))
 
 
 def section(paper: str, found: Mapping[str, Judgement | str]) -> Section:
@@ -113,6 +116,13 @@ def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) 
 
 def _verdict(judged: Judgement | str) -> str:
     return str(judged.verdict) if isinstance(judged, Judgement) else NOT_COMPUTED
+
+
+def _brief(judged: Judgement | str) -> str:
+    """One sentence on a verdict: its reason, or why there is none."""
+    if isinstance(judged, Judgement) and judged.brief and judged.verdict != ClaimVerdict.UNDECIDED:
+        return (Timed if judged.times_decide else Tex)(judged.brief)
+    return _conditions(judged)
 
 
 def _conditions(judged: Judgement | str) -> str:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Tex(str):
-    """A text of this project with formulas in LaTeX between dollar signs; texts of users are never read so."""
+    """A text of this project with formulas in LaTeX between dollar signs; texts of users are never read so.
+
+    `[#ANCHOR]` becomes a link to an anchor of the report and reads "Figure 3", "Table 2" or as the section's title.
+    """
 
     __slots__ = ()
 
@@ -31,7 +34,7 @@ class Timed(Tex):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A text that leads to an anchor of the same report; a cell or an item."""
+    """A text that leads to an anchor of the same report, on whichever page; a cell or an item."""
 
     text: str
     anchor: str
@@ -147,55 +150,52 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Highlight:
-    """A finding on the first screen: its figure, which appears again where it belongs, and where more is said."""
+class Finding:
+    """A finding that names its subject and leads to the section that says more."""
 
+    subject: str
     text: str
-    figure: Figure
     anchor: str
 
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The first screen: what was run, a table of counts, the most important findings."""
-
-    run: str
-    counts: Table
-    highlights: tuple[Highlight, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """Findings on one subject, and the anchor of the section that says more."""
-
-    title: str
-    anchor: str
-    items: tuple[str, ...]
+    def __str__(self) -> str:
+        """The text alone."""
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report; its findings stand one by one or by subject."""
+    """A report of one page, or its main page with the further `pages`, which have none themselves.
+
+    Attributes
+    ----------
+    findings : what was found, what matters most first
+    name : of the page's files, without ending; as an anchor it leads to the page
+    prefix : stands before the numbers of figures and tables on this page, as in "Figure S1.3"
+    """
 
     title: str
     lead: str
-    findings: tuple[str, ...]
+    findings: tuple[str | Finding, ...]
     sections: tuple[Section, ...] = ()
-    summary: Summary | None = None
-    by_subject: tuple[Findings, ...] = ()
+    name: str = "index"
+    prefix: str = ""
+    pages: tuple[Document, ...] = ()
+
+    @property
+    def every_page(self) -> tuple[Document, ...]:
+        """The main page and all further ones."""
+        return (self, *self.pages)
 
     @property
     def blocks(self) -> Iterator[Block]:
-        """All blocks, first those of the summary; its figures appear again where they belong."""
-        if self.summary is not None:
-            yield self.summary.counts
-            yield from (h.figure for h in self.summary.highlights)
-        yield from blocks_of(self.sections)
-
-    @property
-    def all_findings(self) -> tuple[Findings, ...]:
-        """All findings, first those that stand by themselves, with neither title nor anchor."""
-        return (Findings("", "", self.findings),) * bool(self.findings) + self.by_subject
+        """All blocks of all pages; one with a name comes once, though it may stand on several pages."""
+        seen = set()
+        for page in self.every_page:
+            for block in blocks_of(page.sections):
+                name = getattr(block, "name", None)
+                if name is None or name not in seen:
+                    yield block
+                seen.add(name)
 
 
 def is_truth(cell: Any) -> bool:

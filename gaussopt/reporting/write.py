@@ -50,7 +50,7 @@ def write_report(results: Results, folder: Path, found: Changes | None = None) -
         status, message = "bad_input", "No pair answered any step, so there is nothing to compare."
     return {
         "status": status, "message": message,
-        "report": str(report), "findings": list(page.findings), "sources": results.meta.get("sources", []),
+        "report": str(report), "findings": list(map(str, page.findings)), "sources": results.meta.get("sources", []),
         "answers": len(asked), "times": len(results.times), "motions": [m.to_mapping() for m in results.motions],
         "unanswered": unanswered(results.meta.get("sources", []), results.answers), "failures": broken,
     }  # fmt: skip

@@ -49,7 +49,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from gaussopt.comparison.compare import Results
     from gaussopt.papers import ledger
     from gaussopt.papers.p001_friction import atlas_section
-    from gaussopt.papers.reproduce import PAPERS, document
+    from gaussopt.papers.pages import PAPERS, document
 
     cases = [
         replace(c, key=f"{number}: {c.key}")
@@ -165,19 +165,27 @@ def _first(old: list[list[str]], new: list[list[str]], held: dict[str, Any], ali
 def test_the_committed_report_is_up_to_date(fresh: Path) -> None:
     found = differences(COMMITTED, fresh, KEPT)
     lines = "\n".join(found[:40])
-    again = (
-        "gaussopt papers --jobs 2 --out reports/papers && python benchmarks/committed_reports.py link reports/papers"
-    )
-    assert not found, f"Write it again: {again}\n{lines}"
+    link = "python benchmarks/committed_reports.py link reports/papers"
+    assert not found, f"Write it again: gaussopt papers --jobs 2 --pdf --out reports/papers && {link}\n{lines}"
 
 
-def test_the_committed_page_is_small_and_shows_the_figures_beside_it() -> None:
-    page = (COMMITTED / "index.html").read_text(encoding="utf-8")
-    assert len(page.encode()) < 2_000_000
-    assert "base64," not in page
-    shown = set(re.findall('<img src="([^"]*)"', page))
+def test_the_committed_pages_are_small_and_show_the_figures_beside_them() -> None:
+    shown = set()
+    for page in COMMITTED.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert len(text.encode()) < 2_000_000
+        assert "base64," not in text
+        shown |= set(re.findall('<img src="([^"]*)"', text))
     assert shown
     assert all((COMMITTED / name).is_file() for name in shown)
+
+
+def test_the_committed_main_document_is_short_and_complete() -> None:
+    words = (COMMITTED / "index.md").read_text(encoding="utf-8").split()
+    assert len(words) <= 12_000
+    assert (COMMITTED / "paper.pdf").read_bytes().count(b"/Type /Page\n") <= 15
+    for page in COMMITTED.glob("*.md"):  # a figure that a text names and no page shows
+        assert "that this run did not" not in page.read_text(encoding="utf-8")
 
 
 def test_a_page_is_linked_to_the_figures_beside_it(tmp_path: Path) -> None:
@@ -186,14 +194,18 @@ def test_a_page_is_linked_to_the_figures_beside_it(tmp_path: Path) -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    page = write(every_block(), tmp_path)
-    before = page.read_text(encoding="utf-8")
-    assert module.link(tmp_path) == before.count('src="data:')
-    after = page.read_text(encoding="utf-8")
-    assert "img-src 'self'" in after
-    shown = re.findall('<img src="([^"]*)"', after)
-    assert len(shown) == before.count("<img src=")
-    assert all((tmp_path / name).is_file() for name in shown)
+    write(every_block(), tmp_path)
+    pages = sorted(tmp_path.glob("*.html"))
+    before = [page.read_text(encoding="utf-8") for page in pages]
+    assert len(pages) == 2
+    assert module.link(tmp_path) == sum(text.count('src="data:') for text in before)
+    for page, old in zip(pages, before, strict=True):
+        after = page.read_text(encoding="utf-8")
+        assert "img-src 'self'" in after
+        shown = re.findall('<img src="([^"]*)"', after)
+        assert shown
+        assert len(shown) == old.count("<img src=")
+        assert all((tmp_path / name).is_file() for name in shown)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from report_pages import tables_of
@@ -19,7 +20,7 @@ from gaussopt.papers.claim import (
     Reading,
 )
 from gaussopt.processes.job import JobOutcome, run_job
-from gaussopt.reporting.document import Section, Table
+from gaussopt.reporting.document import Section
 
 PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}
 
@@ -28,8 +29,15 @@ def other(verdict: ClaimVerdict, refuted: bool = False) -> Judgement:
     return Judgement(
         verdict, "Seven of nine.", (Derivation("two and two", "4", True),),
         (Attempt("a five", "sums of two numbers", "none", refuted),), "everywhere but here",
-        ("number",), ((7,),),
+        ("number",), ((7,),), brief="Seven.",
     )  # fmt: skip
+
+
+def table_of(section: Section) -> dict[str, Any]:
+    """The only row of the last table."""
+    table = tables_of([section])[-1]
+    (row,) = (dict(zip(table.columns, r, strict=True)) for r in table.rows)
+    return row
 
 
 def texts(section: Section) -> str:
@@ -57,11 +65,12 @@ def test_the_report_prints_what_a_check_returns(
     monkeypatch.setattr(ledger, "ledger", lambda: tuple(changed))
     outcomes = {c.key: JobOutcome(c.function(**c.arguments), "", 0.1) for c in ledger.cases(quick=True)}
     found = ledger.judgements(outcomes)
-    assert {v: n for v, n in ledger.counts(found).items() if n} == {verdict: 1}
-    table = next(b for b in ledger.overview(found).blocks if isinstance(b, Table) and b.name == "claims")
-    (row,) = (dict(zip(table.columns, r, strict=True)) for r in table.rows)
-    assert (str(row["claim"]), row["verdict"]) == (identifier, verdict)
-    assert row["where it holds, or why"] == "everywhere but here"
+    short, long = (table_of(s) for s in (ledger.verdicts(found), ledger.rule(found)))
+    assert (str(short["claim"]), short["verdict"]) == (str(long["claim"]), long["verdict"]) == (identifier, verdict)
+    assert long["where it holds, or why"] == "everywhere but here"
+    # A claim whose derivation fails is not told as if it were decided.
+    undecided = verdict == ClaimVerdict.UNDECIDED
+    assert short["why, in one sentence"] == ("everywhere but here" if undecided else "Seven.")
     section = ledger.section(changed[0].paper, found)
     assert section.sections[0].title == f"{identifier}: {verdict}"
     for text in ("Seven of nine.", "two and two", "a five", "sums of two numbers"):
@@ -71,8 +80,8 @@ def test_the_report_prints_what_a_check_returns(
 def test_the_link_of_a_claim_leads_to_its_evidence() -> None:
     found: dict[str, Judgement | str] = {c.id: other(ClaimVerdict.TRUE) for c in ledger.ledger()}
     anchors = {s.anchor for p in PAPERS for s in ledger.section(p, found).sections}
-    rows = next(b for b in ledger.overview(found).blocks if isinstance(b, Table) and b.name == "claims").rows
-    assert {row[0].anchor for row in rows} == anchors
+    for part in (ledger.verdicts(found), ledger.rule(found)):
+        assert {row[0].anchor for row in tables_of([part])[-1].rows} == anchors
 
 
 def fails(quick: bool) -> Judgement:
@@ -83,7 +92,8 @@ def test_a_check_that_fails_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> N
     claim: Claim = replace(ledger.ledger()[0], check=fails)
     monkeypatch.setattr(ledger, "ledger", lambda: (claim,))
     found = ledger.judgements({c.key: run_job(c) for c in ledger.cases(quick=True)})
-    assert ledger.counts(found)["not computed"] == 1
+    rows = tables_of([ledger.verdicts(found)])[-1].rows
+    assert [row[3] for row in rows].count("not computed") == 1
     text = texts(ledger.section(claim.paper, found))
     assert "not computed" in text
     assert "nothing to divide by" in text

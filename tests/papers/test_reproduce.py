@@ -34,12 +34,17 @@ def table(report: Path, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def text_of(report: Path) -> str:
+    """All pages of a report as Markdown."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in sorted(report.glob("*.md")))
+
+
 def test_all_cases_end(report: Path) -> None:
     assert {row["ended"] for row in table(report, "cases")} == {"done"}
 
 
 def test_figures_of_the_source_are_there(report: Path) -> None:
-    markdown = (report / "index.md").read_text(encoding="utf-8")
+    markdown = text_of(report)
     for number in range(2, 10):
         assert (report / "figures" / f"paper-000-figure-{number}.svg").is_file()
         assert f"paper-000-figure-{number}.svg" in markdown
@@ -77,7 +82,7 @@ def test_errata_are_confirmed_with_numbers(report: Path) -> None:
 
 
 def test_two_bar_figures_of_the_source_are_there(report: Path) -> None:
-    markdown = (report / "index.md").read_text(encoding="utf-8")
+    markdown = text_of(report)
     for number in ("3-x", "3-y", "4", "5"):
         assert f"paper-001-figure-{number}.svg" in markdown
     forces = pd.read_csv(report / "data" / "paper-001-figure-5.csv")
@@ -156,7 +161,7 @@ def test_rod_sticks_and_the_printed_loop_does_not(report: Path) -> None:
     assert float(rows["stop", "LCP by Lemke"]["largest slip after the stop / (m/s)"]) < 1e-12
     assert int(rows["stop", "printed loop"]["slip changes sign"]) > 50
     assert float(rows["lift", "LCP by Lemke"]["gap / m"]) > 1e-4
-    markdown = (report / "index.md").read_text(encoding="utf-8")
+    markdown = text_of(report)
     assert re.search(r"it sticks at 0\.059311588874 s with [^=]*= 0\.0978", markdown.replace("\\", ""))
 
 
@@ -379,16 +384,6 @@ def test_cost_of_the_methods_at_equal_tolerance(report: Path) -> None:
     assert tan > 3 * quasi
 
 
-def test_findings_say_which_paper_they_are_about(report: Path) -> None:
-    markdown = (report / "index.md").read_text(encoding="utf-8")
-    summary = markdown.split("## What was found")[1].split("\n## ")[0]
-    subjects = re.findall(r"^### \[(.*)\]\(#.*\)\n\n- ", summary, re.MULTILINE)
-    assert subjects == ["Paper 000", "Paper 001", "Paper 002", "Paper 004", "Atlas"]
-    shown = re.findall(r"^\*\*Paper \d{3}\. (.*)\*\*", markdown, re.MULTILINE)
-    assert shown
-    assert not any(text in summary for text in shown)
-
-
 class Page(HTMLParser):
     """What a browser would ask for, and what a screen reader would read."""
 
@@ -421,25 +416,47 @@ class Page(HTMLParser):
                 (self.files if tag == "a" else self.requests).append(value)
 
 
-def test_html_is_self_contained_and_navigable(report: Path) -> None:
-    text = (report / "index.html").read_text(encoding="utf-8")
-    page = Page()
-    page.feed(text)
-    assert page.requests == []
-    assert page.files
-    assert all((report / file).is_file() for file in page.files)
-    assert "@import" not in text
-    assert "url(" not in re.sub('src="data:[^"]*"', "", text)
-    assert text.count("<script") == 1
-    assert "default-src 'none'" in text
-    assert page.lang == "en"
-    assert len(page.ids) == len(set(page.ids))
-    assert set(page.links) <= set(page.ids)
-    assert page.headings[0] == 1
-    assert all(b - a <= 1 for a, b in zip(page.headings, page.headings[1:], strict=False))
-    assert len(page.images) >= 50
-    assert all(len(image.get("alt") or "") > 20 for image in page.images)
-    assert 'name="viewport"' in text
+def read(page: Path) -> Page:
+    found = Page()
+    found.feed(page.read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_page_is_self_contained_and_navigable(report: Path) -> None:
+    pages = {file.name: read(file) for file in report.glob("*.html")}
+    assert len(pages) == 8
+    for name, page in pages.items():
+        text = (report / name).read_text(encoding="utf-8")
+        assert page.requests == []
+        assert page.files
+        assert "@import" not in text
+        assert "url(" not in re.sub('src="data:[^"]*"', "", text)
+        assert text.count("<script") == 1
+        assert "default-src 'none'" in text
+        assert page.lang == "en"
+        assert len(page.ids) == len(set(page.ids))
+        assert set(page.links) <= set(page.ids)
+        assert page.headings[0] == 1
+        assert all(b - a <= 1 for a, b in zip(page.headings, page.headings[1:], strict=False))
+        assert all(len(image.get("alt") or "") > 20 for image in page.images)
+        assert 'name="viewport"' in text
+        for target in (file for file in page.files if "://" not in file):
+            file, _, anchor = target.partition("#")
+            assert (report / file).is_file()
+            assert not anchor or anchor in pages[file].ids, target
+    assert sum(len(page.images) for page in pages.values()) >= 50
+    # From the main document every page can be reached.
+    assert {file.partition("#")[0] for file in pages["index.html"].files} >= pages.keys() - {"index.html"}
+
+
+def test_figures_and_tables_are_numbered_as_they_stand(report: Path) -> None:
+    for page in report.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for kind in ("Figure", "Table"):
+            place = {"Figure": "<figcaption", "Table": '<p class="caption" id="caption-'}[kind]
+            numbers = re.findall(rf"{place}[^>]*><b>{kind} (S\d\.)?(\d+)\.</b>", text)
+            assert [int(n) for _, n in numbers] == list(range(1, len(numbers) + 1)), page
+            assert len({prefix for prefix, _ in numbers}) <= 1
 
 
 def test_report_names_no_place_of_the_machine(report: Path) -> None:
@@ -450,8 +467,12 @@ def test_report_names_no_place_of_the_machine(report: Path) -> None:
 
 
 def test_markdown_links_exist(report: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", (report / "index.md").read_text(encoding="utf-8")):
-        assert (report / target).is_file()
+    pages = {page.name: page.read_text(encoding="utf-8") for page in report.glob("*.md")}
+    for text in pages.values():
+        for target in re.findall(r"(?<!\\)\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text):
+            assert (report / target).is_file()
+        for file, anchor in re.findall(r"(?<!\\)\]\(([^)#]+\.md)#([^)]+)\)", text):
+            assert f'<a id="{anchor}"></a>' in pages[file], (file, anchor)
 
 
 def test_figures_are_the_same_bytes_for_the_same_data() -> None:
@@ -466,8 +487,7 @@ def test_texts_are_escaped(tmp_path: Path) -> None:
     write(Document(nasty, nasty, (nasty,), (Section("s", nasty, blocks),)), tmp_path)
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "<script>alert" not in text
-    page = Page()
-    page.feed(text)
+    page = read(tmp_path / "index.html")
     assert page.images[0].keys() == {"src", "alt", "loading", "decoding"}
 
 
@@ -507,7 +527,7 @@ def test_failed_cases_are_reported_and_the_report_is_written(
     data: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert code == 1
     assert data["status"] == "crashed"
-    assert "no luck" in (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert "no luck" in text_of(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -528,16 +548,22 @@ def test_a_part_of_the_cases_is_enough_for_a_section(keep: str) -> None:
 
 def test_two_runs_differ_in_nothing_but_times(report: Path, tmp_path: Path) -> None:
     assert run(["papers", "--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0
-    first, second = (
-        without_times((folder / "index.html").read_text(encoding="utf-8")).splitlines() for folder in (report, tmp_path)
-    )
-    assert list(unified_diff(first, second, n=0, lineterm="")) == []
+    for page in sorted(report.glob("*.html")):
+        first, second = (
+            without_times((folder / page.name).read_text(encoding="utf-8")).splitlines()
+            for folder in (report, tmp_path)
+        )
+        assert list(unified_diff(first, second, n=0, lineterm="")) == []
 
 
 def test_a_quick_run_has_the_sections_of_a_full_one(report: Path) -> None:
     committed = Path(__file__).parents[2] / "reports" / "papers"
     quick, full = (
-        set(re.findall('<section id="([^"]+)"', (folder / "index.html").read_text(encoding="utf-8")))
+        {
+            (page.name, anchor)
+            for page in folder.glob("*.html")
+            for anchor in re.findall('<section id="([^"]+)"', page.read_text(encoding="utf-8"))
+        }
         for folder in (report, committed)
     )
     assert quick == full

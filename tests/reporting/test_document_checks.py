@@ -13,15 +13,16 @@ from gaussopt.reporting.document import (
     Block,
     Data,
     Document,
+    Finding,
     Gallery,
-    Highlight,
     Items,
     Link,
+    Paragraph,
     Section,
-    Summary,
     Table,
+    Tex,
 )
-from gaussopt.reporting.document_checks import check
+from gaussopt.reporting.document_checks import check, missing
 
 EMPTY = Table("t", "", ("a",), ())
 
@@ -40,7 +41,9 @@ def test_a_report_in_order() -> None:
     [
         of(Items((Link("x", "nowhere"),))),
         of(Table("t", "", ("a",), ((Link("x", "nowhere"),),))),
-        replace(of(), summary=Summary("", EMPTY, (Highlight("x", figure("f"), "nowhere"),))),
+        of(Paragraph(Tex("See [#nowhere]."))),
+        replace(of(), findings=(Finding("x", "y", "nowhere"),)),
+        replace(of(), pages=(replace(of(Items((Link("x", "nowhere"),)), anchor="p"), name="page"),)),
     ],
 )
 def test_a_link_that_leads_nowhere(document: Document) -> None:
@@ -57,9 +60,23 @@ def test_a_link_that_leads_nowhere(document: Document) -> None:
         (of(figure("m-animated"), Animation("m", "", "", MOVING, STILL, pd.DataFrame())), "m-animated"),
         (of(anchor="contents"), "contents"),
         (of(EMPTY, anchor="table-t"), "table-t"),
-        (replace(of(EMPTY), summary=Summary("", EMPTY, ())), "t"),
+        (replace(of(), pages=(of(anchor="p"),)), "index"),
+        (replace(of(), pages=(replace(of(), name="page"),)), "s"),
+        (replace(of(EMPTY), pages=(replace(of(replace(EMPTY, rows=((1,),)), anchor="p"), name="page"),)), "t"),
     ],
 )
 def test_a_name_that_occurs_twice(document: Document, name: str) -> None:
     with pytest.raises(ValueError, match=f"same name: {name}"):
         check(document)
+
+
+def test_a_figure_may_stand_on_two_pages() -> None:
+    other = replace(figure("f"), caption="Told otherwise.")
+    page = replace(of(other, Paragraph(Tex("[#figure-f], [#s]")), anchor="p"), name="page")
+    check(replace(of(figure("f"), Items((Link("x", "p"), Link("y", "page")))), pages=(page,)))
+
+
+def test_what_a_failed_case_left_out_is_no_lost_link() -> None:
+    page = of(Paragraph(Tex("See [#figure-f] and [#table-t].")), EMPTY)
+    check(page)
+    assert missing(page) == ["figure-f"]

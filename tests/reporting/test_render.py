@@ -57,6 +57,9 @@ def test_markdown_links_and_headings(folder: Path, markdown: str) -> None:
     asked = re.findall(r"(?<!\\)\]\(#([^)]+)\)", markdown)
     assert asked
     assert set(asked) <= anchors
+    further = (folder / "further.md").read_text(encoding="utf-8")
+    assert "[Figure S1.1](#figure-alone), [Figure 3](index.md#figure-right)" in further
+    assert "**[Other](further.md#more).**" in markdown
     for file in re.findall(r"(?<!\\)\]\(([^)#]+)\)", markdown):
         assert (folder / file).is_file(), file
     assert max(len(h) for h in re.findall(r"^#+(?= )", markdown, re.MULTILINE)) == 6

@@ -17,6 +17,7 @@ from gaussopt.papers.p000_least_squares import c02_fewer_unknowns as c02
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
 from gaussopt.papers.report_parts import GAUSS, PaperResults
+from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -55,8 +56,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
         _drift(results, reference),
         common.errata_section(entry, "000", results, findings),
     )
-    title = "Paper 000: crank-slider, least squares (Yuan & Ge 2016)"
-    return Section("paper-000", title, (Paragraph(entry.description),), parts), tuple(findings)
+    return Section("paper-000", SOURCES["000"].title, (Paragraph(entry.description),), parts), tuple(findings)
 
 
 def _model() -> Section:
@@ -120,7 +120,8 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
     symbol = label.split()[-1]
     words = f"between {values.min():.3g} and {values.max():.3g} {unit}, at most {miss:.0e} {unit} from the reference"
     return line_figure(
-        f"paper-000-figure-{number}", f"Figure {number}. {label}, {words}.", f"{label} over time: {words}.", exact.t,
+        f"paper-000-figure-{number}", f"As figure {number} of the paper: {label[0].lower()}{label[1:]}, {words}.",
+        f"{label} over time: {words}.", exact.t,
         {"this run": values}, ("t / s", f"{symbol} / {unit}"), data=pd.DataFrame({"t": exact.t, name: values}),
         size=(4.4, 2.8), markers=marks, above=True,
     )  # fmt: skip

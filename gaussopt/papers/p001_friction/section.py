@@ -14,6 +14,7 @@ from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps
 from gaussopt.papers.p001_friction.forces_over_angle import forces_figure
 from gaussopt.papers.p001_friction.steps import EQUAL, Programs
 from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Gallery, Paragraph, Section
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -49,9 +50,8 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
         steps.section(results, findings),
         common.errata_section(both(bars, rod), "001", results, findings),
     )
-    title = "Paper 001: Coulomb friction, a quadratic program of normal forces (Yao, Liu & Yang 2020)"
     lead = f"{bars.title}: {bars.description} {rod.title}: {rod.description}"
-    return Section("paper-001", title, (Paragraph(lead),), parts), tuple(findings)
+    return Section("paper-001", SOURCES["001"].title, (Paragraph(lead),), parts), tuple(findings)
 
 
 def both(bars: Problem, rod: Problem) -> Problem:

@@ -52,16 +52,18 @@ def figures_3_to_5(runs: Mapping[str, Trajectory]) -> tuple[Figure, ...]:
         (1, "y", ("centroid", "B"), "centroid of AB and the hinge B (A and C stay on the floor)"),
     ):
         values = {k: {point: places[k][point][axis] for point in points} for k in runs}
-        shown.append((f"3-{letter}", f"Figure 3. {letter} of the {named}", f"{letter} / m", "m", values))
+        shown.append(
+            (f"3-{letter}", f"As figure 3 of the paper: {letter} of the {named}", f"{letter} / m", "m", values)
+        )
     for number, what, ylabel, unit, columns in (
         ("4", "q", "angle / rad", "rad", {"θ₁": 2, "θ₂": 3}),
         ("5", "lam_N", "normal force / N", "N", {"force at A": 0, "force at C": 1}),
     ):
         values = {k: {name: getattr(v, what)[:, j] for name, j in columns.items()} for k, v in runs.items()}
         jump = motions.jump(next(iter(runs.values())))
-        jumps = f"Contact forces; at the events they jump by up to {jump:.3g} N"
-        title = "Angles θ₁ and θ₂" if number == "4" else jumps
-        shown.append((number, f"Figure {number}. {title}", ylabel, unit, values))
+        jumps = f"contact forces; at the events they jump by up to {jump:.3g} N"
+        title = "angles θ₁ and θ₂" if number == "4" else jumps
+        shown.append((number, f"As figure {number} of the paper: {title}", ylabel, unit, values))
     figures = []
     apart = motions.apart(runs)
     for name, title, ylabel, unit, values in shown:

@@ -22,6 +22,7 @@ from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.first_steps import Branch, flow_chart, penalties
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, start
 from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
+from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -73,8 +74,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
             "002", results, f"States of the references {' and '.join(REFERENCES)}, with the torque and without."))),
         common.errata_section(entry, "002", results, findings),
     )  # fmt: skip
-    title = "Paper 002: four-bar linkage, singular mass matrix, genetic algorithm (Yang & Yao 2017)"
-    return Section("paper-002", title, (Paragraph(entry.description),), parts), tuple(findings)
+    return Section("paper-002", SOURCES["002"].title, (Paragraph(entry.description),), parts), tuple(findings)
 
 
 def _model() -> Section:
@@ -194,14 +194,14 @@ def _heights(lagrange: Trajectory, genetic: dict[str, Trajectory], findings: lis
     inside = reference.t <= t[-1] + 1e-9
     marks = {"reference": (reference.t[inside][::2], half * np.sin(reference.q[inside, 0][::2]))}
     figures = [line_figure(
-        "paper-002-figure-3", "Figure 3. Height y₁ of the centre of rod 1 by Lagrange's equations.",
+        "paper-002-figure-3", "As figure 3 of the paper: height y₁ of the centre of rod 1 by Lagrange's equations.",
         f"Height from {y1[0]:.4f} to {y1[-1]:.4f} m over {t[-1]:g} s. Circles: the reference.",
         t, {"Lagrange": y1}, ("t / s", "y₁ / m"), data=pd.DataFrame({"t": t, "y1": y1}), size=(4.4, 2.8), markers=marks,
     )]  # fmt: skip
     if heights:
         last = ", ".join(f"{k} {float(y[-1]):.4f} m" for k, y in heights.items())
         figures.append(line_figure(
-            "paper-002-figure-4", "Figure 4. Height y₁ by Gauss's principle and the genetic algorithm.",
+            "paper-002-figure-4", "As figure 4 of the paper: height y₁ by Gauss's principle and the genetic algorithm.",
             f"Height at {t[-1]:g} s: {last}; Lagrange {y1[-1]:.4f} m.", t, heights, ("t / s", "y₁ / m"),
             size=(4.4, 2.8),
         ))  # fmt: skip
@@ -210,7 +210,8 @@ def _heights(lagrange: Trajectory, genetic: dict[str, Trajectory], findings: lis
         difference = {k: y1 - y for k, y in heights.items()}
         largest = ", ".join(f"{k} at most {float(np.abs(d).max()):.1e} m" for k, d in difference.items())
         blocks.append(line_figure(
-            "paper-002-figure-5", "Figure 5. |y₁ by Lagrange − y₁ by the genetic algorithm| (logarithmic).",
+            "paper-002-figure-5",
+            "As figure 5 of the paper: |y₁ by Lagrange − y₁ by the genetic algorithm| (logarithmic).",
             f"Difference over {t[-1]:g} s: {largest}.", t, difference, ("t / s", "|difference of y₁| / m"), log=True,
         ))  # fmt: skip
         bounds = {"Lagrange": lagrange.relative_error, **{k: v.relative_error for k, v in whole.items()}}

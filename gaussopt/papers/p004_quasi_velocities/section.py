@@ -18,6 +18,7 @@ from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import Crests, Spread
 from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -49,8 +50,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
             "004", results, f"States of the references {', '.join(motions.REFERENCES)}, regular row."))),
         common.errata_section(entry, "004", results, findings),
     )  # fmt: skip
-    title = "Paper 004: body on a knife edge, quasi-velocities and Routh (Hao, Liu & Yao 2020)"
-    return Section("paper-004", title, (Paragraph(entry.description),), parts), tuple(findings)
+    return Section("paper-004", SOURCES["004"].title, (Paragraph(entry.description),), parts), tuple(findings)
 
 
 def _model() -> Section:
@@ -141,11 +141,12 @@ def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
     quasi = {k: v for k, v in whole.items() if k == QUASI}
     routh = {k: v for k, v in whole.items() if k != QUASI}
     tan = {k: v for k, v in routh.items() if k.startswith(TAN)}
+    paper = "of the paper:"
     return [
-        _coordinates("figure-2", f"Figure 2. The centroid by quasi-velocities, {case}", case, quasi, PLANE),
-        _violations("figure-3", f"Figure 3. Violation |v_n| by quasi-velocities, {case}", quasi),
-        _coordinates("figure-4", f"Figure 4. The centroid by Routh's equations, {case}", case, tan, PLANE),
-        _violations("figure-5", f"Figure 5. Violation |v_n| by Routh's equations, {case}", routh),
+        _coordinates("figure-2", f"As figure 2 {paper} the centroid by quasi-velocities, {case}", case, quasi, PLANE),
+        _violations("figure-3", f"As figure 3 {paper} violation |v_n| by quasi-velocities, {case}", quasi),
+        _coordinates("figure-4", f"As figure 4 {paper} the centroid by Routh's equations, {case}", case, tan, PLANE),
+        _violations("figure-5", f"As figure 5 {paper} violation |v_n| by Routh's equations, {case}", routh),
     ]
 
 

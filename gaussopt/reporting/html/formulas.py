@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
+from typing import Literal
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
 from gaussopt.reporting.document import Formula, Link, Tex, typeset
+from gaussopt.reporting.references import REFERENCE, References
 
 _INLINE = re.compile(r"(?<!\\)\$(?=\S)((?:[^$\\]|\\.)+?)(?<=\S)\$")
 
@@ -44,15 +46,27 @@ _LONG = 18
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~&#])")
 
 
-def html(text: object) -> Markup:
-    """A text or link as HTML; only a `Tex` has formulas, and one that cannot be read is shown as it was typed."""
+def html(text: object, references: References | None = None) -> Markup:
+    """A text or link as HTML; only a `Tex` has formulas, and one that cannot be read is shown as it was typed.
+
+    Without `references` links lead to anchors of the same page, and references in a text stay as they are.
+    """
     if isinstance(text, Link):
-        return Markup('<a href="#{}">{}</a>').format(text.anchor, typeset(text.text))
+        address = references.address(text.anchor) if references else f"#{text.anchor}"
+        return Markup('<a href="{}">{}</a>').format(address, typeset(text.text))
     if not isinstance(text, Tex):
         return escape(typeset(str(text)))
-    return Markup("").join(
-        _fragment(part) if is_formula else escape(typeset(part)) for is_formula, part in _parts(text)
-    )
+    return Markup("").join(_part(kind, part, references) for kind, part in _parts(text, references))
+
+
+def _part(kind: Kind, part: str, references: References | None) -> Markup:
+    if kind == "formula":
+        return _fragment(part)
+    if kind == "text" or references is None:
+        return escape(typeset(part))
+    if not references.has(part):
+        return escape(references.words(part))
+    return Markup('<a href="{}">{}</a>').format(references.address(part), references.words(part))
 
 
 def has_formulas(text: object) -> bool:
@@ -71,14 +85,23 @@ def malformed(latex: str) -> bool:
     return _pieces(latex, displayed=False) is None
 
 
-def _parts(text: str) -> Iterator[tuple[bool, str]]:
-    """Whether a part is a formula, and its LaTeX or plain text."""
+Kind = Literal["text", "formula", "reference"]
+
+
+def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
+    """Kind of each part, and its plain text, its LaTeX or the anchor that it refers to."""
     end = 0
     for match in _INLINE.finditer(text):
-        yield False, text[end : match.start()].replace("\\$", "$")
-        yield True, match[1]
+        yield from _plain_parts(text[end : match.start()], references)
+        yield "formula", match[1]
         end = match.end()
-    yield False, text[end:].replace("\\$", "$")
+    yield from _plain_parts(text[end:], references)
+
+
+def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
+    """Parts of a text without formulas: every second piece between references is an anchor."""
+    for j, part in enumerate(REFERENCE.split(text) if references else [text]):
+        yield ("reference", part) if j % 2 else ("text", part.replace("\\$", "$"))
 
 
 def _fragment(latex: str) -> Markup:
@@ -200,13 +223,22 @@ def _balanced(latex: str) -> bool:
     return depth == 0
 
 
-def markdown(text: object) -> str:
+def markdown(text: object, references: References | None = None) -> str:
     """A text, a link or a formula text as one line of Markdown; formulas stay between dollar signs, safe in tables."""
     if isinstance(text, Link):
-        return f"[{_plain(text.text)}](#{text.anchor})"
+        return f"[{_plain(text.text)}]({references.address(text.anchor) if references else f'#{text.anchor}'})"
     if not isinstance(text, Tex):
         return _plain(str(text))
-    return "".join(_dollars(part) if is_formula else _plain(part) for is_formula, part in _parts(text))
+    return "".join(_markdown_part(kind, part, references) for kind, part in _parts(text, references))
+
+
+def _markdown_part(kind: Kind, part: str, references: References | None) -> str:
+    if kind == "formula":
+        return _dollars(part)
+    if kind == "text" or references is None:
+        return _plain(part)
+    words = _plain(references.words(part))
+    return f"[{words}]({references.address(part)})" if references.has(part) else words
 
 
 def _dollars(latex: str) -> str:

@@ -1,4 +1,4 @@
-"""Write a document: index.html (self-contained), index.md with figures/ and data/ beside it."""
+"""Write a report: pages as self-contained HTML and as Markdown, with figures/ and data/ beside them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import prepare_folder, write_text
 from gaussopt.plotting import svg
 from gaussopt.reporting import document_checks
-from gaussopt.reporting.document import Animation, Data, Document, Figure, Table, Timed, sections_of, typeset
+from gaussopt.reporting.document import Animation, Data, Document, Figure, Table, Timed, typeset
 from gaussopt.reporting.html import formulas, measured_times, tables
+from gaussopt.reporting.references import References
 
 if TYPE_CHECKING:
     import jinja2
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 GENERATOR = '<meta name="generator" content="gaussopt">'
 """By which a page is known to be a report of this project."""
 
-OPEN_FINDINGS = 8
-"""Longer lists of findings are folded where a summary stands above them."""
+OPEN_FINDINGS = 7
+"""So many findings stand on the first screen; the others are folded."""
 
 OPEN_ROWS = 40
 """Longer tables are folded, and on paper left to their files."""
 
 
 def write(document: Document, out: Path) -> Path:
-    """Write all forms of the report into a folder, the index files last, and return the path of index.html.
+    """Write all pages of the report into a folder, the main page last, and return the path of its HTML.
 
     Raises BadInput if the folder cannot be written, ValueError as `document_checks.check`.
     """
@@ -42,13 +43,16 @@ def write(document: Document, out: Path) -> Path:
     environment = _environment()
     script, style = (_source(environment, name) for name in ("report.js", "report.css"))
     given = {
-        "document": document, "titles": {s.anchor: s.title for s in sections_of(document.sections)},
-        "script": script, "style": style, "script_hash": _hash(script),
+        "report": document, "script": script, "style": style, "script_hash": _hash(script),
         "open_findings": OPEN_FINDINGS, "open_rows": OPEN_ROWS, "generator": GENERATOR,
     }  # fmt: skip
-    for page in ("index.md", "index.html"):
-        write_text(out / page, environment.get_template(page.replace("index", "report") + ".j2").render(given))
-    return out / "index.html"
+    for page in reversed(document.every_page):
+        for ending in ("md", "html"):
+            own = {"document": page, "references": References(document, page, ending)}
+            write_text(
+                out / f"{page.name}.{ending}", environment.get_template(f"report.{ending}.j2").render(given | own)
+            )
+    return out / f"{document.name}.html"
 
 
 def prepare_report(folder: Path, *, keep: bool = False) -> None:
@@ -111,15 +115,17 @@ def _environment() -> jinja2.Environment:
         "columns": tables.columns,
         "data_uri": svg.data_uri,
         "display": formulas.display,
-        "groups": tables.groups,
+        "groups": jinja2.pass_context(lambda context, table: tables.groups(table, context["references"])),
         "inline_svg": svg.inline,
         "kind": lambda block: type(block).__name__,
         "portable": formulas.portable,
         "size": svg.size,
-        "tex": formulas.html,
+        "tex": jinja2.pass_context(lambda context, text: formulas.html(text, context["references"])),
         "typeset": typeset,
         "timed": lambda text: isinstance(text, Timed),
-        "md": lambda cell, digits=6: formulas.markdown(tables.text(cell, digits)),
+        "md": jinja2.pass_context(
+            lambda context, cell, digits=6: formulas.markdown(tables.text(cell, digits), context["references"])
+        ),
     }
     return environment
 

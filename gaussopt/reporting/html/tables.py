@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from gaussopt.reporting.document import Link, Table, Timed, is_truth, text_of, typeset
 from gaussopt.reporting.html.formulas import has_formulas, html
+from gaussopt.reporting.references import References
 
 PROSE = 36
 """A column with a longer text, in characters, gets the width of prose."""
@@ -43,7 +44,7 @@ def columns(table: Table) -> tuple[Cell, ...]:
     )
 
 
-def groups(table: Table) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
+def groups(table: Table, references: References | None = None) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
     """Rows that belong together: a row continues the one above if it leaves its first cell open.
 
     It also does if it repeats the first cell and leaves the second one open.
@@ -58,7 +59,8 @@ def groups(table: Table) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
             head = row
             found.append([row])
     return tuple(
-        tuple(tuple(_cell(cell, *how) for cell, how in zip(row, shown, strict=True)) for row in rows) for rows in found
+        tuple(tuple(_cell(cell, *how, references) for cell, how in zip(row, shown, strict=True)) for row in rows)
+        for rows in found
     )
 
 
@@ -72,9 +74,9 @@ def text(cell: Any, digits: int) -> str | Link:
     return cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)
 
 
-def _cell(cell: Any, timed: bool, digits: int) -> Cell:
+def _cell(cell: Any, timed: bool, digits: int, references: References | None) -> Cell:
     return Cell(
-        html(text(cell, digits)),
+        html(text(cell, digits), references),
         json.dumps(cell if isinstance(cell, int) else float(cell)) if is_number(cell) else "",
         str(cell) if has_formulas(cell) or (isinstance(cell, str) and typeset(cell) != cell) else "",
         timed or isinstance(cell, Timed),

@@ -1,0 +1,148 @@
+"""The report on the papers as pages: the main document, and the pages of its supplement."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import zip_longest
+from typing import Any
+
+from gaussopt.comparison.results import Results
+from gaussopt.execution.workers import run_jobs
+from gaussopt.papers import ledger
+from gaussopt.papers.claim import Judgement
+from gaussopt.papers.p000_least_squares import section as paper_000
+from gaussopt.papers.p001_friction import atlas_section
+from gaussopt.papers.p001_friction import section as paper_001
+from gaussopt.papers.p002_singular_mass import section as paper_002
+from gaussopt.papers.p004_quasi_velocities import section as paper_004
+from gaussopt.papers.report_parts import Chapter, Important
+from gaussopt.papers.sections import colophon, environment, solver_comparison
+from gaussopt.papers.sources import SOURCES
+from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.reporting.document import Document, Finding, Items, Paragraph, Section, Tex
+from gaussopt.reporting.references import anchors_of
+from gaussopt.reporting.texts import Texts
+
+PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
+"""The module of each paper's cases and section, by number."""
+
+RANKED = ("000", "001", "004", "002")
+"""The papers in the order in which the first screen tells what was found."""
+
+MOST = 7
+"""Sentences on the first screen."""
+
+texts = Texts(__file__)
+
+
+def document(
+    outcomes: Mapping[str, JobOutcome], compared: Results, quick: bool, executor: Executor | None = None,
+    solvers: JobOutcome | None = None,
+) -> Document:  # fmt: skip
+    """The report, from the outcomes of all cases by key and the comparison of the solvers.
+
+    It is drawn on the executor, or in a process of its own without one; `solvers` is the section on the comparison,
+    where that is drawn already.
+    """
+    judged = ledger.judgements(outcomes)
+    drawn = _drawn(outcomes, compared, quick, executor, solvers)
+    told = chapters(outcomes, judged, quick)
+    failed = sum(bool(o.failure) for o in outcomes.values())
+    ran = texts("run", done=len(outcomes) - failed, cases=len(outcomes), quick=texts("quick") if quick else "")
+    limits = Section("limitations", "Known limitations", (Items(tuple(texts.paragraphs("limitations"))),))
+    main = Document(
+        texts("title"), Tex(f"{texts('lead')} {ran}".strip()), (),
+        (ledger.verdicts(judged), *(told[n].section for n in PAPERS if n in told), limits, colophon.section(quick)),
+        pages=(
+            *(_supplement(number, k, drawn[number], judged, outcomes) for k, number in enumerate(PAPERS, start=1)),
+            Document("How claims are judged", texts("rule lead"), (), (ledger.rule(judged),), "supplement-rule", "S5."),
+            _solvers_page(drawn["solvers"]),
+            Document("Environment of the run", texts("environment lead"), (), (environment.section(outcomes),),
+                     "supplement-environment", "S7."),
+        ),
+    )  # fmt: skip
+    return replace(main, findings=_first_screen(told, anchors_of(main)))
+
+
+def _first_screen(told: Mapping[str, Chapter], shown: Mapping[str, str]) -> tuple[Finding, ...]:
+    """The most important finding of every chapter, then the second ones; `shown` are the anchors of the page."""
+    ranked = zip_longest(*([(n, f) for f in told[n].found] for n in RANKED if n in told))
+    return tuple(
+        Finding(told[number].section.title, _with_figure(found, shown), told[number].section.anchor)
+        for row in ranked for number, found in filter(None, row)
+    )[:MOST]  # fmt: skip
+
+
+def _with_figure(found: Important, shown: Mapping[str, str]) -> Tex:
+    """A finding, and a reference to its figure where the page shows that."""
+    anchor = f"figure-{found.figure}"
+    return Tex(f"{found} ([#{anchor}])" if anchor in shown and f"[#{anchor}]" not in found else found)
+
+
+def _supplement(
+    number: str, k: int, drawn: tuple[Section, Sequence[str]], judged: Mapping[str, Judgement | str],
+    outcomes: Mapping[str, JobOutcome],
+) -> Document:  # fmt: skip
+    """All results on one paper."""
+    section, findings = drawn
+    *parts, errata = section.sections
+    pages = [*parts, ledger.section(number, judged), errata]
+    if number == atlas_section.PAPER:
+        maps, mapped = atlas_section.section(outcomes)
+        pages, findings = [*pages, maps], (*findings, *mapped)
+    first = sorted(findings, key=lambda f: not isinstance(f, Important))
+    source = SOURCES[number]
+    (opening,) = section.blocks
+    assert isinstance(opening, Paragraph)
+    return Document(f"{source.title}, all results", opening.text, tuple(first), tuple(pages), source.page, f"S{k}.")
+
+
+def _solvers_page(section: Section) -> Document:
+    """The comparison of the solvers."""
+    opening = replace(section, title="How to read this page", sections=())
+    return Document(
+        "Solvers compared on the problems of the papers", texts("solvers lead"), (), (opening, *section.sections),
+        "supplement-solvers", "S6.",
+    )  # fmt: skip
+
+
+def _drawn(
+    outcomes: Mapping[str, JobOutcome], compared: Results, quick: bool, executor: Executor | None,
+    solvers: JobOutcome | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The sections with many figures, by paper and "solvers", drawn side by side."""
+    cases = [solvers_case(compared)]
+    known = {} if solvers is None else {cases[0].key: solvers}
+    for number, paper in PAPERS.items():
+        own = _own(outcomes, number)
+        cases.append(Job(number, paper.section, {"outcomes": own, "quick": quick}, 1.0 + 1e-3 * len(own)))
+    drawn = known | run_jobs([c for c in cases if c.key not in known], executor=executor)
+    # What could not be drawn there fails here, with the place where it does.
+    return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
+
+
+def chapters(
+    outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool
+) -> dict[str, Chapter]:
+    """The chapters of the papers, by number; `chapter.py` beside the section of a paper writes its own."""
+    named = {number: f"{paper.__package__}.chapter" for number, paper in PAPERS.items()}
+    return {
+        number: importlib.import_module(name).chapter(_own(outcomes, number), judged, quick)
+        for number, name in named.items() if find_spec(name)
+    }  # fmt: skip
+
+
+def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:
+    """The outcomes of a paper's own cases, by their keys there; the maps are those of one of them."""
+    own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
+    mapped = atlas_section.KEY in outcomes and number == atlas_section.PAPER
+    return own | ({atlas_section.KEY: outcomes[atlas_section.KEY]} if mapped else {})
+
+
+def solvers_case(compared: Results) -> Job:
+    """The section on the comparison of the solvers, to be drawn."""
+    return Job("solvers", solver_comparison.section, {"found": compared}, 3.0)

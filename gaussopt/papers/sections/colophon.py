@@ -1,0 +1,51 @@
+"""The section that says from which source code, when and by which command the report was made."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import subprocess
+from pathlib import Path
+
+from gaussopt.processes.environment import ABSENT, versions
+from gaussopt.reporting.document import Section, Timed
+from gaussopt.reporting.texts import Texts
+
+ANCHOR = "colophon"
+
+MACHINE = ("system", "cores", "vector units")
+"""What the versions say of the machine."""
+
+texts = Texts(__file__)
+
+
+def section(quick: bool) -> Section:
+    """Commit, date, command and versions."""
+    found = versions()
+    made = {
+        "commit": commit(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "command": f"gaussopt papers{' --quick' if quick else ''}",
+        "versions": ", ".join(f"{k} {v}" for k, v in found.items() if v != ABSENT and k not in MACHINE),
+        "machine": f"{found['system']}, {found['cores']} cores",
+    }
+    rows = ((what, Timed.plain(said)) for what, said in made.items())
+    return Section(ANCHOR, "How this report was made", (texts.table("colophon", rows), *texts.blocks("again")))
+
+
+def commit() -> str:
+    """The commit of the source tree that this file belongs to, and whether the tree was changed since."""
+    told = _git("ls-files", "--error-unmatch", Path(__file__).name) and _git("rev-parse", "HEAD")
+    if not told:
+        return "not known, since gaussopt was installed without its history"
+    changed = _git("status", "--porcelain", "--untracked-files=no", ":/")
+    return f"{told}, with changes" if changed else told
+
+
+def _git(*arguments: str) -> str:
+    """What git says in the folder of this file; "" if it fails."""
+    git = shutil.which("git")
+    if git is None:
+        return ""
+    command = [git, "-C", str(Path(__file__).parent), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

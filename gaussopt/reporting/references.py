@@ -1,0 +1,70 @@
+"""Anchors of a report: which page has them, and how a reference to them reads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import count
+
+from gaussopt.reporting.document import Animation, Document, Figure, Table, blocks_of, sections_of
+
+REFERENCE = re.compile(r"\[#([\w-]+)\]")
+"""A reference in a text."""
+
+RESERVED = {
+    "main": "", "contents": "Contents", "findings": "What was found", "supplement": "Supplement", "status": "",
+}  # fmt: skip
+"""Anchors that every page has."""
+
+MISSING = {"figure": "a figure that this run did not draw", "table": "a table that this run did not fill"}
+"""How a reference reads to what a failed case left out, by how its anchor begins."""
+
+
+def anchors_of(page: Document) -> dict[str, str]:
+    """The anchors of a page, and how a reference to each reads."""
+    found = {page.name: page.title, **RESERVED, **{s.anchor: s.title for s in sections_of(page.sections)}}
+    figures, tables = count(1), count(1)
+    for block in blocks_of(page.sections):
+        match block:
+            case Figure() | Animation():
+                found[f"figure-{block.name}"] = f"Figure {page.prefix}{next(figures)}"
+            case Table():
+                found[f"table-{block.name}"] = f"Table {page.prefix}{next(tables)}"
+    return found
+
+
+@dataclass(frozen=True)
+class References:
+    """References from one page of a report; `ending` is that of the pages' files.
+
+    Of an anchor that several pages have, this page's own is taken, else that of the first page.
+    """
+
+    report: Document
+    page: Document
+    ending: str
+    pages: dict[str, dict[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look up the anchors of all pages once, this page first."""
+        order = (self.page, *(p for p in self.report.every_page if p is not self.page))
+        object.__setattr__(self, "pages", {p.name: anchors_of(p) for p in order})
+
+    def address(self, anchor: str) -> str:
+        """What a link to the anchor holds."""
+        name = self._page(anchor)
+        if name == self.page.name:
+            return f"#{'main' if anchor == name else anchor}"
+        return f"{name}.{self.ending}" + (f"#{anchor}" if anchor != name else "")
+
+    def words(self, anchor: str) -> str:
+        """How a reference to the anchor reads; without a page that has it, what is missing."""
+        name = self._page(anchor)
+        return self.pages[name][anchor] if name else MISSING.get(anchor.partition("-")[0], anchor)
+
+    def has(self, anchor: str) -> bool:
+        """Whether a page has the anchor."""
+        return bool(self._page(anchor))
+
+    def _page(self, anchor: str) -> str:
+        return next((name for name, anchors in self.pages.items() if anchor in anchors), "")
