@@ -16,8 +16,9 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
-from gaussopt.modelling.problem import Case, Problem, Variant
+from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Parameters, Point, Shape, along
+from gaussopt.modelling.variant import Variant
 
 PARAMETERS = (
     Parameter("m", 2.0, "kg", "mass"),

@@ -24,9 +24,10 @@ from gaussopt.modelling.erratum import errata, notes
 from gaussopt.modelling.modified import ModifiedSystem
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
-from gaussopt.modelling.problem import Case, Problem, Variant
+from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Parameters, Place, Shape, along
+from gaussopt.modelling.variant import Variant
 from gaussopt.problems._two_bar_errata import ERRATA
 from gaussopt.problems._two_bar_errata import both_active as both_active
 

@@ -6,10 +6,12 @@ answer was confirmed carry a trajectory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from time import perf_counter
 
 from gaussopt.comparison import plan as planning
 from gaussopt.comparison.records import Answers, MotionRecord, Times
@@ -86,43 +88,79 @@ def compare(
         time_budget=time_budget, case_limit=case_limit,
     )  # fmt: skip
     place = Workers(jobs) if executor is None else nullcontext(executor)
-    return _carry_out(plan, place, out, progress, note)
+    return _carry_out(plan, place, out, Forecast(progress, max(1, jobs)), note)
+
+
+class Forecast:
+    """Tells the fraction of the whole time that has passed, as far as what was measured lets expect it.
+
+    Parameters
+    ----------
+    tell : called with the fraction, or None
+    processes : how many share what is expected
+    """
+
+    def __init__(self, tell: Callable[[float], None] | None, processes: int = 1) -> None:
+        self._tell, self._processes = tell, processes
+        self._begun, self._told = perf_counter(), 0.0
+
+    def stage(self, later: float = 0.0, again: float = 0.0) -> Callable[[float], None]:
+        """The progress of a stage that begins now.
+
+        `later` are the seconds of work that follow it for sure, and `again` is how many times as long as the stage
+        itself what follows beside them is expected to take.
+        """
+        begun = perf_counter()
+
+        def progress(done: float) -> None:
+            now = perf_counter()
+            left = (now - begun) * ((1.0 + again) / done - 1.0) + later / self._processes if done else math.inf
+            passed = now - self._begun
+            self._told = max(self._told, passed / (passed + left) if passed else 0.0)
+            if self._tell is not None:
+                self._tell(self._told)
+
+        return progress
+
+    def end(self) -> None:
+        """Tell that all is done."""
+        if self._tell is not None:
+            self._tell(1.0)
 
 
 def _carry_out(
-    plan: planning.Plan, place: AbstractContextManager[Executor], store: str | Path | None,
-    progress: Callable[[float], None] | None, note: Callable[[str], None] | None,
+    plan: planning.Plan, place: AbstractContextManager[Executor], store: str | Path | None, forecast: Forecast,
+    note: Callable[[str], None] | None,
 ) -> Results:  # fmt: skip
     """Run the jobs of a plan on the executor that `place` enters."""
     kept = None if store is None else Store(store, note=note)
 
-    def run(where: Executor, jobs: list[Job], begin: float, end: float) -> dict[str, JobOutcome]:
-        if not jobs:
-            return {}
-        share = None if progress is None else lambda done: progress(begin + (end - begin) * done)
-        return run_jobs(jobs, progress=share, executor=where, store=kept)
+    def run(where: Executor, jobs: list[Job], *expected: float) -> dict[str, JobOutcome]:
+        return run_jobs(jobs, progress=forecast.stage(*expected), executor=where, store=kept) if jobs else {}
 
     asked = planning.answer_jobs(plan)
+    blanks = [blank for _, blank in asked]
     if not asked:
         raise BadInput("None of these formulations and solvers fit these problems.")
     if note is not None:
-        note(planning.announcement(plan, [blank for _, blank in asked]))
+        note(planning.announcement(plan, blanks))
     with place as where:
-        outcomes = run(where, [job for job, _ in asked], 0.0, 0.5)
+        expected = planning.seconds_on_the_clock(plan, blanks), planning.most_motions(plan, blanks) / len(asked)
+        outcomes = run(where, [job for job, _ in asked], *expected)
         answers: list[Answers] = []
         for job, blank in asked:
             outcome = outcomes[job.key]
             records = [{**blank.to_mapping(), "failure": outcome.failure}] if outcome.failure else outcome.value
             answers += map(Answers.from_mapping, records)
-        later = planning.time_jobs(plan, answers) + planning.motion_jobs(plan, answers)
-        outcomes |= run(where, later, 0.5, 1.0)
+        usual = sum(o.seconds for o in outcomes.values()) / len(outcomes)
+        later = planning.time_jobs(plan, answers) + planning.motion_jobs(plan, answers, usual)
+        outcomes |= run(where, later)
     if kept is not None and note is not None:
         stale = kept.stale([job for job, _ in asked] + later)
         if stale:
             note(f"{stale} finished cases in {store} belong to other settings or other code and are not used.")
     values = [(job, outcomes[job.key].value) for job in later]
-    if progress is not None:
-        progress(1.0)
+    forecast.end()
     results = Results(
         (*answers, *planning.misfits(plan)),
         tuple(Times.from_mapping(r) for _, value in values if isinstance(value, list) for r in value),

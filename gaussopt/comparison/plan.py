@@ -211,11 +211,24 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
         f"{each} first solves every step, and every answer is certified.",
     ]
     if plan.time_budget:
-        seconds = plan.time_budget * sum(len(starts_of(r.solver)) for r in asked)
+        seconds = seconds_on_the_clock(plan, asked)
         sentences.append(f"Then times are taken, for about {seconds:.0f} s (--time-budget 0 leaves that out).")
     if plan.entries:
         sentences.append("Pairs that are right on every step also simulate the motion (--no-motions leaves that out).")
     return " ".join([*sentences, "To do less, name --formulations and --solvers."])
+
+
+def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
+    """Seconds of work that the times of these pairs take, each with its ways of starting."""
+    return plan.time_budget * sum(len(starts_of(r.solver)) for r in asked)
+
+
+def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
+    """How many trajectories there are if all pairs are right."""
+    if not plan.entries:
+        return 0
+    carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.carriers}
+    return len(carrying) * len(plan.steppers)
 
 
 def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
@@ -237,7 +250,8 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
             "budget": plan.time_budget,
         }  # fmt: skip
         found.append(Job(
-            f"times | {_words(spec)}", time_case, arguments, 3.0 * len(there),
+            f"times | {_words(spec)}", time_case, arguments,
+            plan.time_budget * sum(len(starts_of(solver)) for _, solver in there),
             # Each of them has answered to the whole sequence within the limit.
             limit=(plan.case_limit + 30 * plan.time_budget) * len(there),
             depends=tuple(dict.fromkeys((*spec.depends, *entries))),
@@ -245,8 +259,11 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
     return found
 
 
-def motion_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
-    """Trajectories of the pairs whose every answer to every reference of a problem was confirmed."""
+def motion_jobs(plan: Plan, answers: Iterable[Answers], seconds: float) -> list[Job]:
+    """Trajectories of the pairs whose every answer to every reference of a problem was confirmed.
+
+    Each is expected to take so many seconds.
+    """
     found = []
     for entry in plan.entries:
         settings = plain_settings(entry)
@@ -271,7 +288,7 @@ def motion_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
                 "stepper": stepper, "dt": plan.dt, "t_end": plan.t_end, "tolerance": plan.tolerance,
             }  # fmt: skip
             key = f"motion | {entry.label} | {formulation} | {solver} | {stepper}"
-            found.append(Job(key, motion_case, arguments, 5.0, limit=plan.case_limit, depends=depends))
+            found.append(Job(key, motion_case, arguments, seconds, limit=plan.case_limit, depends=depends))
     return found
 
 

@@ -39,18 +39,6 @@ class Case:
     description: str
 
 
-@dataclass(frozen=True)
-class Variant:
-    """Another model of a mechanism: the function that builds its system, and what is different, in words."""
-
-    build: Callable[[], AbstractSystem]
-    description: str
-
-    def __call__(self) -> AbstractSystem:
-        """Build the system."""
-        return self.build()
-
-
 @shown
 @dataclass(frozen=True)
 class Problem:
@@ -67,8 +55,8 @@ class Problem:
     t_end, dt : defaults for a run, s
     references, errata
     cases : named sets of parameter values
-    variants : other models of the same mechanism by name, such as a misprinted constraint: a Variant, or a function
-        that builds the system
+    variants : other models of the same mechanism by name, such as a misprinted constraint: functions that build the
+        system; a `gaussopt.modelling.variant.Variant` has a description, too
     values : parameter values that differ from the defaults
     variant : the model in use, "" for the regular one
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None

@@ -22,6 +22,7 @@ import pytest
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.comparison import tables
+from gaussopt.comparison.compare import Forecast
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import liars
 from gaussopt.comparison.pairing import installed_solvers
@@ -136,6 +137,20 @@ def test_solvers_with_options_and_precision() -> None:
     assert worst["osqp(polishing=False,eps_abs=1e-09,eps_rel=1e-09)"] < 1e-8
     # Trajectories are for what was asked, not for every setting of its precision.
     assert {m.solver for m in results.motions} <= {"osqp(polishing=False)"}
+
+
+def test_the_progress_follows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 0.0, 10.0, 20.0, 20.0, 25.0, 30.0])
+    monkeypatch.setattr("gaussopt.comparison.compare.perf_counter", lambda: next(clock))
+    told: list[float] = []
+    forecast = Forecast(told.append, processes=2)
+    answers = forecast.stage(later=40.0, again=0.5)
+    answers(0.5)  # after 10 s: 10 s more, half as long again as those 20 s, and 40 s for two processes
+    answers(1.0)
+    rest = forecast.stage()
+    rest(0.5)
+    rest(1.0)
+    assert told == pytest.approx([10 / 50, 20 / 50, 25 / 30, 1.0])
 
 
 def test_several_steppers_with_settings_of_their_own() -> None:

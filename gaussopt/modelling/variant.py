@@ -1,0 +1,20 @@
+"""Other models of a mechanism, such as one with a misprint of its source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gaussopt.core.system import AbstractSystem
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another model of a mechanism: the function that builds its system, and what is different, in words."""
+
+    build: Callable[[], AbstractSystem]
+    description: str
+
+    def __call__(self) -> AbstractSystem:
+        """Build the system."""
+        return self.build()
