@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,33 @@ class Mark:
         if not q.shape == v.shape == (len(q),):
             raise ValueError("a mark has one velocity for each coordinate")
         return replace(found, q=q, v=v, t=float(found.t), origin=float(found.origin))
+
+
+class Deferred(Mapping[str, Any]):
+    """A mapping that is put together when it is first read; most motions are never continued or saved."""
+
+    def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        return self._make()
+
+    def __getitem__(self, key: str) -> Any:
+        """As of a dict."""
+        return self._data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """As of a dict."""
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        """As of a dict."""
+        return len(self._data)
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
+        """Copies and other processes get the mapping itself."""
+        return dict, (self._data,)
 
 
 def _plain(value: Any) -> Any:

@@ -28,7 +28,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.loops import MotionLoop, Progress
-from gaussopt.integration.restart import Mark
+from gaussopt.integration.restart import Deferred, Mark
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces
@@ -292,22 +292,23 @@ def _of_file(file: str | None) -> str:
     return "" if file is None else f" The step is saved in {file}."
 
 
-def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str) -> dict[str, Any]:
+def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str) -> Mapping[str, Any]:
     """What the trajectory keeps for its continuation."""
     s, first, continued = settings, settings.first, settings.continued
     about = {"ended": ended, "continues": None if continued is None else continued.kept["key"]}
-    if status not in CONTINUABLE or loop.kept is None:
+    mark, control = loop.kept, s.control
+    if status not in CONTINUABLE or mark is None:
         return about
-    control = s.control
     used = {
         "formulation": s.formulation, "solver": s.solver, "stepper": s.method.name, "dt": control.dt,
         "rtol": control.rtol, "atol": control.atol, "tolerance": s.tolerance, "warm_start": s.warm_start,
         "state": loop.motion.state, "impact": s.impact, "accumulation": "close" if s.rules.close else "stop",
         "engine": loop.engine, "record_every": s.record_every, "stabilisation": s.stabiliser,
-        "events": [event.name for event in s.rules.events], "solver_options": s.solver_options,
+        "events": [event.name for event in s.rules.events],
+        "solver_options": s.solver_options and dict(s.solver_options),
     }  # fmt: skip
     begin = Mark(first.t, s.start.q, s.start.v, first.t, 0, 0, 0)
-    return about | restart_of(used, begin, first, loop.kept)
+    return Deferred(lambda: about | restart_of(used, begin, first, mark))
 
 
 def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dict[str, list[Any]]:

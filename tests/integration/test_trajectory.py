@@ -102,17 +102,18 @@ def test_pandas(traj: go.Trajectory) -> None:
 
 
 def test_a_stopped_run_saves_what_it_has(tmp_path: Path) -> None:
-    """Also if it stopped before its first row."""
+    """Also if it stopped before its first step: the start, with no acceleration."""
     system = go.System(mass=[[0.0]], force=[1.0])
     stopped = go.simulate(system, q0=[0.0], v0=[0.0], dt=0.1, t_end=1.0, step_folder=None)
     assert stopped.status is go.Status.UNBOUNDED
-    assert stopped.t.shape == (0,)
-    assert stopped.q.shape == (0, 1)
+    assert stopped.t.tolist() == [0.0]
+    assert stopped.q.tolist() == [[0.0]]
+    assert np.isnan(stopped.a).all()
     again = go.Trajectory.load(stopped.save(tmp_path / "empty.nc"))
     assert again.status is go.Status.UNBOUNDED
-    assert again.q.shape == (0, 1)
+    assert again.q.tolist() == [[0.0]]
     assert again.worst.error_bound == np.inf or np.isnan(again.worst.error_bound)
-    assert len(stopped.to_pandas()) == 0
+    assert len(stopped.to_pandas()) == 1
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("backend failed")])
