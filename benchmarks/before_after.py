@@ -4,7 +4,8 @@
         [--json FILE]
 
 Each round runs the old and the new suite one after the other, in turns of either order, each with a cache of its own.
-The ratio of a row is the median over rounds of new divided by old: above 1 is slower. Run it on a quiet machine.
+The ratio of a row is the median over rounds of new divided by old: above 1 is slower. Contact motions take
+milliseconds and are run in turns, motion for motion (`in_turns.py`). Run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import in_turns
 from measuring import Spread
 
 TIMES = ("seconds_per_step", "seconds", "microseconds")
 """Names under which a row tells its time."""
 
 HERE = Path(__file__).resolve().parents[1]
-SECTIONS = ("crank-slider", "four-bar", "steps", "batch", "chain", "contact", "starting")
+SECTIONS = ("crank-slider", "four-bar", "steps", "batch", "chain", "starting")
 
 Rows = dict[tuple[str, str], float]
 
@@ -48,13 +50,16 @@ def main() -> None:
         for k in range(arguments.rounds):
             order = ("old", "new") if k % 2 == 0 else ("new", "old")
             print(f"round {k + 1} of {arguments.rounds} ...", file=sys.stderr, flush=True)
-            found = {which: suite(trees[which], caches[which], arguments.only, arguments.budget) for which in order}
-            rounds.append((found["old"], found["new"]))
+            sides = {which: suite(trees[which], caches[which], arguments.only, arguments.budget) for which in order}
+            rounds.append((sides["old"], sides["new"]))
+        print("contact motions in turns ...", file=sys.stderr, flush=True)
+        contacts = in_turns.table(trees, caches)
     ratios = compared(rounds)
-    print(table(ratios, rounds))
+    found = f"{table(ratios, rounds)}\n\nContact motions, one of each checkout in turns, processor time:\n\n{contacts}"
+    print(found)
     if arguments.out:
         versions = {which: version(tree) for which, tree in trees.items()}
-        arguments.out.write_text(page(versions, table(ratios, rounds)), encoding="utf-8")
+        arguments.out.write_text(page(versions, found), encoding="utf-8")
     if arguments.json:
         numbers = [{"section": s, "row": r, "ratio": x.median, "quartiles": [x.lower, x.upper]}
                    for (s, r), x in ratios.items()]  # fmt: skip

@@ -1,0 +1,94 @@
+"""Contact motions of two checkouts in turns: two processes live through the measurement and are asked by turns.
+
+Whole suites one after the other are minutes apart, in which a machine changes its pace by more than what is looked for.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from measuring import Spread
+
+WARM, ROUNDS = 3, 200
+"""Calls before the measurement, and rounds of it; a quarter of them for motions of ten times as many steps."""
+
+CHILD = f"""
+import inspect, os, sys, time
+sys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), "benchmarks")]
+import gaussopt as go
+from rivals import mujoco_contact
+options = dict(stepper="rk4", engine="compiled", step_folder=None)
+if "error_estimate" in inspect.signature(go.simulate).parameters:
+    options["error_estimate"] = False
+motions = {{
+    f"{{name}}, RK4, compiled, dt = {{1e3 * dt:g}} ms": (motion, dt)
+    for name, make in mujoco_contact.MOTIONS.items() for motion in [make()] for dt in (1e-3, 1e-4)
+}}
+def run(name):
+    motion, dt = motions[name]
+    begin = time.process_time()
+    found = go.simulate(motion.problem, dt=dt, t_end=motion.t_end, **options)
+    assert found.status is go.Status.SOLVED, found.message
+    return time.process_time() - begin
+for name in motions:
+    for _ in range({WARM}):
+        run(name)
+print("|".join(motions), flush=True)
+for line in sys.stdin:
+    print(run(line.strip()), flush=True)
+"""
+
+
+class Checkout:
+    """A process that simulates with the gaussopt of one checkout."""
+
+    def __init__(self, tree: Path, cache: Path) -> None:
+        cache.mkdir(mode=0o700, exist_ok=True)
+        environment = {**os.environ, "PYTHONPATH": str(tree), "GAUSSOPT_CACHE": str(cache)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", CHILD], cwd=tree, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        self.motions = self._line().split("|")
+
+    def seconds(self, motion: str) -> float:
+        """Processor time of one motion."""
+        assert self._process.stdin is not None
+        print(motion, file=self._process.stdin, flush=True)
+        return float(self._line())
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if not line:
+            raise RuntimeError("A checkout's process has ended; what it said stands above.")
+        return line
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def table(trees: dict[str, Path], caches: dict[str, Path]) -> str:
+    """Markdown: the least times of both in milliseconds, their ratio, and the ratios round by round."""
+    checkouts = {which: Checkout(trees[which], caches[which]) for which in ("old", "new")}
+    heads = ("contact motion", "old, least ms", "new, least ms", "new divided by old, of the least times",
+             "median of the rounds (quartiles)")  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for motion in checkouts["old"].motions:
+        rounds = []
+        for k in range(ROUNDS if motion.endswith(" 1 ms") else ROUNDS // 4):
+            order = ("old", "new") if k % 2 == 0 else ("new", "old")
+            rounds.append({which: checkouts[which].seconds(motion) for which in order})
+        least = {which: min(found[which] for found in rounds) for which in checkouts}
+        x = Spread.of([found["new"] / found["old"] for found in rounds])
+        lines.append(
+            f"| {motion} | {1e3 * least['old']:.2f} | {1e3 * least['new']:.2f} | {least['new'] / least['old']:.3f} "
+            f"| {x.median:.3f} ({x.lower:.3f} to {x.upper:.3f}) |"
+        )
+    for checkout in checkouts.values():
+        checkout.close()
+    return "\n".join(lines)
