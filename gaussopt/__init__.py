@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from gaussopt.core.system import Energy
     from gaussopt.integration.stabilisation import Baumgarte, Projection
     from gaussopt.integration.trajectory import Trajectory
+    from gaussopt.interchange.fclib import write_fclib
+    from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
     from gaussopt.modelling.callables import System
@@ -84,10 +86,11 @@ _HOME = {
     "compare": "comparison.compare", "concatenate": "simulation.concatenation",
     "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.defaults",
     "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
-    "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
-    "save_dataset": "storage.netcdf", "save_figure": "plotting.figures", "scan": "atlas.scan",
-    "simulate": "simulation.simulate", "simulate_batch": "simulation.batch", "solve": "solving.solve",
-    "solve_batch": "solving.lcp_batch", "solve_step": "solving.solve",
+    "problem": "modelling.problem", "rank_report": "linalg.redundancy", "read_problem": "interchange.problem_reader",
+    "register": "core.registry", "save_dataset": "storage.netcdf", "save_figure": "plotting.figures",
+    "scan": "atlas.scan", "simulate": "simulation.simulate", "simulate_batch": "simulation.batch",
+    "solve": "solving.solve", "solve_batch": "solving.lcp_batch", "solve_step": "solving.solve",
+    "write_fclib": "interchange.fclib",
 }  # fmt: skip
 
 _FORMER = (
@@ -104,8 +107,9 @@ __all__ = [
     "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver", "System", "Trajectory",
     "UnknownName", "Unverified", "animate", "certify", "certify_cone", "certify_contact", "certify_lcp",
     "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate", "contact_points", "enumerate_lcp",
-    "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "register", "save_dataset",
-    "save_figure", "scan", "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
+    "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "read_problem", "register",
+    "save_dataset", "save_figure", "scan", "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
+    "write_fclib",
 ]  # fmt: skip
 
 

@@ -40,7 +40,7 @@ class HybridOptions(Options):
     """
 
     tolerance: float = 1e-13
-    sweeps: int = 50
+    sweeps: int = 200
     programs: int = 5
     searched: int = 12
     starts: int = 8
@@ -99,7 +99,7 @@ class Hybrid(Solver[HybridOptions]):
             found = fixed_point(self._problem, count)
             if found is not None:
                 yield found
-        sweeps.run(40 * self.options.sweeps, small)
+        sweeps.run(10 * self.options.sweeps, small)
         yield sweeps.r.copy()
         yield np.zeros(self._problem.n)
 

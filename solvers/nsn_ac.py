@@ -6,7 +6,8 @@ In r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, so that one step length fits al
 
 Each step solves (J^T J + lambda) d = -J^T Phi for an element J of the generalised Jacobian, lambda proportional to
 |Phi|^2 as long as steps succeed; near a solution, where J is singular because contacts are redundant too, the step of
-least norm. It is accepted if |Phi| falls, or if it falls below the largest of the last few.
+least norm. Large problems whose W has few entries are solved by the sparse augmented system of the same step. It is
+accepted if |Phi| falls below the largest of the last few.
 References: P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution
 methods", Comput. Methods Appl. Mech. Engrg. 92, 1991; V. Acary, M. Bremond, O. Huber, "On solving contact problems with
 Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
@@ -15,9 +16,12 @@ Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import lstsq
+from scipy.sparse.linalg import splu
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
@@ -34,6 +38,9 @@ SEEN = 5
 
 SMALL = 400
 """Most rows of which the step of least norm is computed, by the singular values."""
+
+FILLED = 0.1
+"""Share of entries of W that are not zero up to which a large problem is treated as sparse."""
 
 SHORTEST = 2.0**-12
 """Shortest part of a step that is tried."""
@@ -78,6 +85,7 @@ class NSNAC(Solver[NSNOptions]):
 def newton(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
     """The best point in at most `limit` steps from r, by the natural map, and the number of steps."""
     own, s = scaled(problem)
+    W = sparse_operator(own.W)
     x = r / s
     best, least = r, residual(problem, r)
     recent: list[float] = []
@@ -85,7 +93,7 @@ def newton(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float
     for steps in range(1, limit + 1):
         if least <= tolerance:
             return best, steps - 1
-        phi, J = alart_curnier(own, x)
+        phi, J = alart_curnier(own, x, W)
         size = float(np.linalg.norm(phi))
         recent = [*recent[1 - SEEN :], size]
         found = None
@@ -107,17 +115,33 @@ def newton(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float
     return best, steps
 
 
-def _step(J: Matrix, phi: Vector, damping: float) -> Vector | None:
+def sparse_operator(W: Matrix) -> Any:
+    """W as a sparse matrix where it is large and has few entries, None elsewhere."""
+    if len(W) <= SMALL or np.count_nonzero(W) > FILLED * W.size:
+        return None
+    return sparse.csr_array(W)
+
+
+def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
     """The damped step; that of least norm where damping is at rounding level of a small problem."""
     n = len(phi)
     try:
+        if sparse.issparse(J):
+            return _augmented_step(J, phi, max(damping, 1e-14))
         if damping <= 1e-12:
             if n <= SMALL:
                 return np.asarray(lstsq(J, -phi, cond=1e-11, lapack_driver="gelsd", check_finite=False)[0])
             damping = 1e-13
         return np.asarray(np.linalg.solve(J.T @ J + damping * np.eye(n), -(J.T @ phi)))
-    except (np.linalg.LinAlgError, ValueError):
+    except (np.linalg.LinAlgError, ValueError, RuntimeError):  # the last where sparse factors are singular
         return None
+
+
+def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
+    """The d of least |J d + Phi|^2 + damping |d|^2 by [a, J; J^T, -damping / a] (y, d) = (-Phi, 0)."""
+    n, a = len(phi), np.sqrt(damping)
+    K = sparse.block_array([[a * sparse.eye_array(n), J], [J.T, -a * sparse.eye_array(n)]], format="csc")
+    return np.asarray(splu(K).solve(np.concatenate((-phi, np.zeros(n))))[n:])
 
 
 def _shortened(own: ConeComplementarity, x: Vector, d: Vector, bound: float) -> tuple[Vector, float] | None:
@@ -148,8 +172,8 @@ def alart_curnier_value(own: ConeComplementarity, x: Vector) -> Vector:
     return np.asarray(x - target.ravel())
 
 
-def alart_curnier(own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix]:
-    """Phi and an element of its generalised Jacobian, (3 k,), (3 k, 3 k)."""
+def alart_curnier(own: ConeComplementarity, x: Vector, W: Any = None) -> tuple[Vector, Any]:
+    """Phi and an element of its generalised Jacobian, (3 k,), (3 k, 3 k); sparse where W is given so."""
     k, u = own.k, own.u(x)
     y, length, radius = _disc(own, x, u)
     D = np.zeros((k, ROWS, ROWS))  # the derivative of the target by r - u
@@ -166,6 +190,10 @@ def alart_curnier(own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix]:
     target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
     phi = x - target.ravel()
     # d Phi = d r - D (d r - d u)
+    if W is not None:
+        ends = np.arange(k + 1)
+        turned, rest = (sparse.bsr_array((A, ends[:-1], ends)).tocsr() for A in (D, np.eye(ROWS) - D))
+        return phi, (rest + turned @ W).tocsc()
     J = np.einsum("kab,kbn->kan", D, own.W.reshape(k, ROWS, -1)).reshape(own.n, own.n)
     rows = np.arange(own.n).reshape(k, ROWS)
     J[rows[:, :, None], rows[:, None, :]] += np.eye(ROWS) - D

@@ -111,7 +111,7 @@ def verify_cone(
 def motion_residuals(problem: GlobalContacts, v: Vector, r: Vector) -> dict[str, float]:
     """|v - v(r)| in the norm of the masses, relative to |v(r)|, and |G^T v + b| relative to its terms."""
     wanted, _ = problem.velocities(r)
-    values, V = np.linalg.eigh(problem.M)
+    values, V = np.linalg.eigh(0.5 * (problem.M + problem.M.T))
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * V.T
     size = max(
         float(np.linalg.norm(root @ wanted)), float(np.linalg.norm(problem.local.q)) * float(root.max(initial=0.0))

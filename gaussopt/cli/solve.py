@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, SolverName, SolverOption, Tolerance, completion, pairs_of, plain, show, stop
+from gaussopt.cli.common import Json, SolverName, SolverOption, Tolerance, completion, end, pairs_of, plain, show, stop
+from gaussopt.cli.contact_files import solve_contact_problem, solve_folder
 from gaussopt.core.errors import BadInput, IllPosed
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 def solve_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp, an lcp or contacts.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A step, a qp, an lcp or contacts; or a folder of contacts.")
+    ],
     formulation: Annotated[
         str | None,
         typer.Option(
@@ -29,19 +32,45 @@ def solve_command(
     solver: SolverName = None,
     solver_option: SolverOption = None,
     tolerance: Tolerance = 1e-7,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE.hdf5", help="Write contacts and their answer for FCLIB.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Solve a step, a program or a contact problem from a file and certify the answer."""
-    from gaussopt.core import problem_files
+    options: dict[str, Any] = dict(pairs_of(solver_option, "--solver-option"))
+    _check_tolerance(tolerance)
+    if file.is_dir():
+        if save is not None or formulation is not None:
+            raise BadInput("A folder is solved as it is; --save and --formulation apply to one file.")
+        result, lines = solve_folder(file, solver, tolerance, options, json_)
+        show(context.obj, json_, result, *lines, result["message"])
+        end(result["status"], result["message"])
+        return
+    _finish(context.obj, _solved(file, formulation, solver, tolerance, options, save), json_)
+
+
+def _solved(
+    file: Path,
+    formulation: str | None,
+    solver: str | None,
+    tolerance: float,
+    options: dict[str, Any],
+    save: Path | None,
+) -> dict[str, Any]:
+    """The result of one file."""
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
     from gaussopt.core.programs import LCP, QP
     from gaussopt.core.status import Status
+    from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.linalg.redundancy import rank_report
     from gaussopt.solving.solve import solve, solve_step
 
-    data = problem_files.load(file)
-    options: dict[str, Any] = dict(pairs_of(solver_option, "--solver-option"))
-    _check_tolerance(tolerance)
+    data = read_problem(file)
+    if isinstance(data, ConeComplementarity | GlobalContacts):
+        return solve_contact_problem(data, formulation, solver, tolerance, options, save)
+    if save is not None:
+        raise BadInput("--save writes contacts with friction cones only.")
     result: dict[str, Any]
     if isinstance(data, QP):
         if formulation is not None:
@@ -56,8 +85,6 @@ def solve_command(
         }  # fmt: skip
     elif isinstance(data, LCP):
         result = _solve_lcp(data, formulation or "lcp", solver, tolerance, options)
-    elif isinstance(data, ConeComplementarity | GlobalContacts):
-        result = _solve_contacts(data, formulation, solver, tolerance, options)
     else:
         name, by = _defaults(data, formulation, solver)
         answer = solve_step(data, name, by, tolerance=tolerance, solver_options=options)
@@ -72,7 +99,7 @@ def solve_command(
         }  # fmt: skip
         if data.k and answer.certificate.verdict not in (Status.INFEASIBLE, Status.UNBOUNDED):
             result["classification"] = _classification(data)
-    _finish(context.obj, result, json_)
+    return result
 
 
 def _defaults(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
@@ -122,23 +149,13 @@ def _solve_lcp(
     return result | {name: value for name, value in apart.items() if value is not None}
 
 
-def _solve_contacts(
-    data: Any, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any]
-) -> dict[str, Any]:
-    from gaussopt.solving.solve import solve_contacts
-
-    if formulation is not None:
-        raise BadInput("A contact problem is a program already; --formulation applies to steps.")
-    return solve_contacts(data, solver or "hybrid", tolerance=tolerance, solver_options=options)
-
-
 def verify_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp, an lcp or contacts.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A step, a qp, an lcp or contacts.")],
     answer_file: Annotated[
         Path,
         typer.Argument(
-            metavar="ANSWER.json",
+            metavar="ANSWER",
             help='With "a" and "lam" of a step, "x" of a qp, "z" of an lcp or "r" of contacts.',
         ),
     ],
@@ -146,11 +163,11 @@ def verify_command(
     json_: Json = False,
 ) -> None:
     """Certify an answer to a step, a qp, an lcp or a contact problem, whoever computed it."""
-    from gaussopt.core import problem_files
+    from gaussopt.interchange.problem_reader import read_answer, read_problem
     from gaussopt.solving.verification import verify_answer
 
-    data = problem_files.load(file)
-    given = problem_files.read_answer(answer_file, data)
+    data = read_problem(file)
+    given = read_answer(answer_file, data)
     _check_tolerance(tolerance)
     answer = _arrays_of(given, data, answer_file)
     _finish(context.obj, verify_answer(data, answer, tolerance), json_)

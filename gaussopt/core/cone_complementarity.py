@@ -99,7 +99,7 @@ class GlobalContacts:
 
     Attributes
     ----------
-    M : (n, n), symmetric positive semidefinite, definite where G^T v = 0; kg
+    M : (n, n), kg; its symmetric part positive semidefinite, definite where G^T v = 0
     H : (n, 3 k)
     f : (n,), momentum without impulses of contacts
     w : (3 k,), m/s
@@ -131,7 +131,8 @@ class GlobalContacts:
         mu = friction_coefficients(data["mu"])
         rows, f = ROWS * len(mu), as_array("f", data["f"], (None,))
         n = len(f)
-        M = check_mass_matrix(as_array("M", data["M"], (n, n)))
+        M = as_array("M", data["M"], (n, n))
+        check_mass_matrix(0.5 * (M + M.T))
         H = np.zeros((n, 0)) if not rows else as_array("H", data["H"], (n, rows))
         b = np.zeros(0) if is_absent(data.get("b")) else as_array("b", data["b"], (None,))
         if is_absent(data.get("G")):
@@ -172,7 +173,9 @@ class GlobalContacts:
         """The same problem in the impulses: W = H^T A H with A the upper block of `inverse`."""
         n = len(self.f)
         W = self.H.T @ self.inverse[:n, :n] @ self.H
-        return ConeComplementarity(0.5 * (W + W.T), self.H.T @ self._free[0] + self.w, self.mu)
+        if np.array_equal(self.M, self.M.T):
+            W = 0.5 * (W + W.T)
+        return ConeComplementarity(W, self.H.T @ self._free[0] + self.w, self.mu)
 
     @cached_property
     def _free(self) -> tuple[Vector, Vector]:

@@ -1,0 +1,80 @@
+"""Contacts with friction cones on the command line: one file, or a folder of files of any known format."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gaussopt.cli.common import progress_bar
+from gaussopt.core.errors import BadInput, GaussoptError
+
+if TYPE_CHECKING:
+    from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+
+
+def solve_contact_problem(
+    data: ConeComplementarity | GlobalContacts, formulation: str | None, solver: str | None, tolerance: float,
+    options: dict[str, Any], save: Path | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Solve and certify contacts; problem and answer are written to an FCLIB file if `save` is given."""
+    from gaussopt.core.files import check_target
+    from gaussopt.interchange import fclib
+    from gaussopt.solving.solve import solve_contacts
+
+    if formulation is not None:
+        raise BadInput("A contact problem is a program already; --formulation applies to steps.")
+    if save is not None:
+        check_target(save)
+    result = solve_contacts(data, solver or "hybrid", tolerance=tolerance, solver_options=options)
+    if save is not None:
+        fclib.write_fclib(save, data, result["r"], "gaussopt", result["message"])
+        result["saved"] = str(save)
+    return result
+
+
+def solve_folder(
+    folder: Path, solver: str | None, tolerance: float, options: dict[str, Any], quiet: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Solve every contact problem of a folder; what is none is named with its reason and counts as bad input."""
+    from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+    from gaussopt.interchange.problem_reader import members, read_problem
+
+    rows: list[dict[str, Any]] = []
+    files = members(folder)
+    with progress_bar(f"solve {folder}", quiet, lines=True) as progress:
+        for i, file in enumerate(files):
+            begin = time.perf_counter()
+            try:
+                data = read_problem(file)
+                if not isinstance(data, ConeComplementarity | GlobalContacts):
+                    raise BadInput(f"{file} holds no contacts with friction cones; solve it alone.")
+                found = solve_contact_problem(data, None, solver, tolerance, options)
+                k, residual, status, message = (
+                    data.k,
+                    found["certificate"]["residual"],
+                    found["status"],
+                    found["message"],
+                )
+            except GaussoptError as error:
+                k, residual, status, message = 0, None, "bad_input", str(error)
+            seconds = time.perf_counter() - begin
+            rows.append({"file": file.name, "contacts": k, "status": status, "residual": residual, "seconds": seconds,
+                         "message": message})  # fmt: skip
+            if progress is not None:
+                progress((i + 1) / len(files))
+    counts = Counter(row["status"] for row in rows)
+    message = ", ".join(f"{status} {count}" for status, count in counts.most_common()) + f" of {len(rows)} files"
+    status = "solved" if set(counts) == {"solved"} else "bad_input" if set(counts) == {"bad_input"} else "inaccurate"
+    width = max(len(row["file"]) for row in rows)
+    lines = [
+        f"{row['file']:<{width}}  {row['contacts']:>5}  {row['status']:<18}  {_short(row['residual'])}  "
+        f"{row['seconds']:.3g} s"
+        for row in rows
+    ]
+    return {"status": status, "message": f"{message}.", "counts": dict(counts), "files": rows}, lines
+
+
+def _short(residual: float | None) -> str:
+    return "       -" if residual is None else f"{residual:8.1e}"

@@ -1,0 +1,1 @@
+"""Files of other codes, one module a format, and the reader that tells formats by their content."""

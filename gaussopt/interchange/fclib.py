@@ -1,0 +1,239 @@
+"""FCLIB's HDF5 files of frictional contact problems, local and global, read and written.
+
+Mixed local problems, u = W r + V l + q with V^T r + R l + s = 0, are condensed to r. Files of FCLIB hold triplets with
+rows in `i` and columns in `p`, whatever the header of the library says.
+Reference: V. Acary, M. Bremond, T. Koziara, F. Perignon, "FCLIB: a collection of discrete 3D frictional contact
+problems", INRIA RT-0444, 2014.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gaussopt._version import __version__
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import write_bytes
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.interchange.planar import PLANAR, check_dimension, global_in_space, local_in_space
+from gaussopt.lcp.pivoting import Index
+from gaussopt.storage.archives import FREE, RATIO
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+"""Beginning of an HDF5 file."""
+
+CSC, CSR = -1, -2
+"""Values of `nz` for compressed columns and rows; a number of triplets otherwise."""
+
+Places = Vector | Index
+"""Places of entries, as a file has them or counted here."""
+
+LOCAL, GLOBAL, ROLLING = "fclib_local", "fclib_global", "fclib_global_rolling"
+
+
+class Reader:
+    """The datasets of an open file, each of at most what the bytes of the file allow."""
+
+    def __init__(self, file: Any, size: int) -> None:
+        self._file, self._left = file, FREE + RATIO * size
+
+    def has(self, name: str) -> bool:
+        """Whether something is there."""
+        return name in self._file
+
+    def array(self, name: str) -> Vector:
+        """A vector of finite numbers; raises BadInput."""
+        import h5py
+
+        if name not in self._file:
+            raise BadInput(f"it has no {name!r}")
+        if not isinstance(self._file.get(name, getlink=True), h5py.HardLink):
+            raise BadInput(f"it links {name!r} to another place")
+        entry = self._file[name]
+        if not isinstance(entry, h5py.Dataset) or entry.is_virtual or entry.external or entry.dtype.kind not in "iuf":
+            raise BadInput(f"{name!r} is no array of numbers in the file itself")
+        self._left -= math.prod(entry.shape) * max(entry.dtype.itemsize, 8)
+        if self._left < 0:
+            raise BadInput(f"{name!r} of shape {entry.shape} is larger than the file can hold")
+        values = np.asarray(entry[()], dtype=np.float64).ravel()
+        if not np.isfinite(values).all():
+            raise BadInput(f"{name}[{int(np.argmin(np.isfinite(values)))}] is no finite number")
+        return values
+
+    def integer(self, name: str) -> int:
+        """A scalar, which FCLIB keeps as an array of one."""
+        values = self.array(name)
+        if len(values) != 1:
+            raise BadInput(f"{name!r} has {len(values)} entries, expected one")
+        return int(values[0])
+
+    def matrix(self, name: str) -> Matrix:
+        """A matrix in any of the three layouts, dense; raises BadInput."""
+        m, n, nz = (self.integer(f"{name}/{part}") for part in ("m", "n", "nz"))
+        if min(m, n) < 0 or m * n > 2**27:
+            raise BadInput(f"{name!r} has shape ({m}, {n}), which is too large to be solved here")
+        i, p, x = (self.array(f"{name}/{part}") for part in ("i", "p", "x"))
+        if nz >= 0:
+            return triplets(name, i[:nz], p[:nz], x[:nz], (m, n))
+        if nz not in (CSC, CSR):
+            raise BadInput(f"{name}/nz is {nz}; expected -1 (columns), -2 (rows) or a number of triplets")
+        major, minor = (n, m) if nz == CSC else (m, n)
+        if len(p) != major + 1 or p[0] != 0 or (np.diff(p) < 0).any() or p[-1] > min(len(i), len(x)):
+            raise BadInput(f"{name}/p does not tell where {major} {'columns' if nz == CSC else 'rows'} begin")
+        count = int(p[-1])
+        outer = np.repeat(np.arange(major), np.diff(p).astype(np.int64))
+        check_places(f"{name}/i", i[:count], minor)
+        row, column = (i[:count], outer) if nz == CSC else (outer, i[:count])
+        return triplets(name, row, column, x[:count], (m, n))
+
+
+def check_places(name: str, found: Places, size: int) -> None:
+    """See that places lie within a size; raises BadInput."""
+    if len(found) and not (found.min() >= 0 and found.max() < size):
+        raise BadInput(f"{name} holds the place {found.max():g}, outside of {size} rows or columns")
+
+
+def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple[int, int]) -> Matrix:
+    """A dense matrix of its entries, those at one place added; raises BadInput."""
+    if not len(row) == len(column) == len(value):
+        raise BadInput(f"{name} has {len(row)} rows, {len(column)} columns and {len(value)} values of entries")
+    check_places(f"{name} (rows)", row, shape[0])
+    check_places(f"{name} (columns)", column, shape[1])
+    places = row.astype(np.int64), column.astype(np.int64)
+    return np.asarray(sparse.coo_array((value, places), shape=shape).toarray())
+
+
+def read(content: bytes) -> ConeComplementarity | GlobalContacts:
+    """The problem of a file; raises BadInput with a sentence that begins behind the name of the file."""
+    import h5py
+
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            reader = Reader(file, len(content))
+            if reader.has(ROLLING):
+                raise BadInput(
+                    "it holds contacts with rolling friction (fclib_global_rolling), which are not solved here"
+                )
+            if reader.has(LOCAL):
+                return _local(reader)
+            if reader.has(GLOBAL):
+                return _global(reader)
+    except BadInput:
+        raise
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        raise BadInput(f"it is no whole HDF5 file ({' '.join(str(error).split())[:120]})") from None
+    raise BadInput("it is an HDF5 file, but none of FCLIB: there is neither 'fclib_local' nor 'fclib_global'")
+
+
+def read_solution(content: bytes) -> dict[str, list[float]]:
+    """`r` and, where it is there, `v` of the solution in a file; raises BadInput."""
+    import h5py
+
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            reader = Reader(file, len(content))
+            if not reader.has("solution/r"):
+                raise BadInput("it holds no solution ('/solution/r')")
+            return {
+                name: reader.array(f"solution/{name}").tolist() for name in ("r", "v") if reader.has(f"solution/{name}")
+            }
+    except OSError as error:
+        raise BadInput(f"it is no whole HDF5 file ({' '.join(str(error).split())[:120]})") from None
+
+
+def _local(reader: Reader) -> ConeComplementarity:
+    dimension = check_dimension(reader.integer(f"{LOCAL}/spacedim"))
+    W, q, mu = reader.matrix(f"{LOCAL}/W"), reader.array(f"{LOCAL}/vectors/q"), reader.array(f"{LOCAL}/vectors/mu")
+    if W.shape != (len(q), len(q)) or len(q) != dimension * len(mu):
+        raise BadInput(f"W has shape {W.shape}, q {len(q)} and mu {len(mu)} entries, with {dimension} rows a contact")
+    if reader.has(f"{LOCAL}/V"):
+        V, R, s = reader.matrix(f"{LOCAL}/V"), reader.matrix(f"{LOCAL}/R"), reader.array(f"{LOCAL}/vectors/s")
+        if V.shape != (len(q), len(s)) or R.shape != (len(s), len(s)):
+            raise BadInput(f"V has shape {V.shape}, R {R.shape} and s {len(s)} entries, which do not fit {len(q)} rows")
+        W, q = _condensed(W, q, V, R, s)
+    if dimension == PLANAR:
+        return local_in_space(W, q, mu)
+    return ConeComplementarity.from_mapping({"W": W, "q": q, "mu": mu})
+
+
+def _condensed(W: Matrix, q: Vector, V: Matrix, R: Matrix, s: Vector) -> tuple[Matrix, Vector]:
+    """W and q without the bilateral impulses l; raises BadInput where R is singular."""
+    if len(s) and np.linalg.cond(R) > 1e14:
+        raise BadInput("R of its bilateral rows is singular; remove rows that depend on others")
+    inner = np.linalg.solve(R, np.column_stack((V.T, s)))
+    return W - V @ inner[:, :-1], q - V @ inner[:, -1]
+
+
+def _global(reader: Reader) -> GlobalContacts:
+    dimension = check_dimension(reader.integer(f"{GLOBAL}/spacedim"))
+    data = {name: reader.array(f"{GLOBAL}/vectors/{name}") for name in ("f", "w", "mu")}
+    data |= {name: reader.matrix(f"{GLOBAL}/{name}") for name in ("M", "H")}
+    if reader.has(f"{GLOBAL}/G"):
+        data |= {"G": reader.matrix(f"{GLOBAL}/G"), "b": reader.array(f"{GLOBAL}/vectors/b")}
+    return given_global(data, dimension)
+
+
+def given_global(data: dict[str, Any], dimension: int) -> GlobalContacts:
+    """A checked global problem of contacts with two or three rows; raises BadInput."""
+    if dimension != PLANAR:
+        return GlobalContacts.from_mapping(data)
+    n, k = len(data["f"]), len(data["mu"])
+    G = data.get("G", np.zeros((n, 0)))
+    if data["M"].shape != (n, n) or data["H"].shape != (n, PLANAR * k) or len(data["w"]) != PLANAR * k:
+        raise BadInput(f"M has shape {data['M'].shape}, H {data['H'].shape}; expected {(n, n)} and {(n, PLANAR * k)}")
+    flat = GlobalContacts(data["M"], data["H"], data["f"], data["w"], data["mu"], G, data.get("b", np.zeros(0)))
+    return GlobalContacts.from_mapping(global_in_space(flat).to_mapping())
+
+
+def write_fclib(
+    path: Path, problem: ConeComplementarity | GlobalContacts, r: Vector | None = None, title: str = "", text: str = ""
+) -> None:
+    """Write a problem, and its solution where r is given, whole or not at all; raises BadInput if it cannot be."""
+    import h5py
+
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        local = isinstance(problem, ConeComplementarity)
+        root = file.create_group(LOCAL if local else GLOBAL)
+        _scalar(root, "spacedim", ROWS)
+        matrices, vectors = ["W"] if local else ["M", "H"], ["q", "mu"] if local else ["f", "w", "mu"]
+        if isinstance(problem, GlobalContacts) and len(problem.b):
+            matrices, vectors = [*matrices, "G"], [*vectors, "b"]
+        for name in matrices:
+            _write_matrix(root.create_group(name), getattr(problem, name))
+        group = root.create_group("vectors")
+        for name in vectors:
+            group[name] = getattr(problem, name)
+        info = root.create_group("info")
+        for name, words in (("title", title), ("description", text), ("math_info", f"gaussopt {__version__}")):
+            info[name] = np.bytes_(words or " ")
+        if r is not None:
+            _write_solution(file.create_group("solution"), problem, r)
+    write_bytes(path, buffer.getvalue())
+
+
+def _write_solution(group: Any, problem: ConeComplementarity | GlobalContacts, r: Vector) -> None:
+    local = problem.local if isinstance(problem, GlobalContacts) else problem
+    group["r"], group["u"] = r, local.u(r)
+    if isinstance(problem, GlobalContacts):
+        group["v"], l = problem.velocities(r)
+        if len(l):
+            group["l"] = l
+
+
+def _scalar(group: Any, name: str, value: int) -> None:
+    group[name] = np.array([value], dtype=np.int32)
+
+
+def _write_matrix(group: Any, A: Matrix) -> None:
+    """Triplets, rows in `i` and columns in `p`."""
+    row, column = np.nonzero(A)
+    for name, value in (("m", A.shape[0]), ("n", A.shape[1]), ("nz", len(row)), ("nzmax", len(row))):
+        _scalar(group, name, value)
+    group["i"], group["p"], group["x"] = row.astype(np.int32), column.astype(np.int32), A[row, column]

@@ -1,0 +1,48 @@
+"""Contacts in the plane as contacts in space, with the same answers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.lcp.pivoting import Index
+
+PLANAR = 2
+"""Rows of a contact in the plane: N, T."""
+
+
+def check_dimension(dimension: float) -> int:
+    """Rows of a contact, 2 or 3; raises BadInput."""
+    if dimension not in (PLANAR, ROWS):
+        raise BadInput(f"its contacts have {dimension:g} rows; expected 3 (N, T1, T2), or 2 in the plane")
+    return int(dimension)
+
+
+def places(k: int) -> tuple[Index, Index]:
+    """Rows in space of the rows of k planar contacts, and of their second tangents."""
+    rows = np.arange(ROWS * k).reshape(k, ROWS)
+    return rows[:, :PLANAR].ravel(), rows[:, PLANAR]
+
+
+def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
+    """A planar problem with a second tangent of its own mass at each contact: nothing moves or pushes there."""
+    k = len(mu)
+    kept, added = places(k)
+    V, p = np.zeros((ROWS * k, ROWS * k)), np.zeros(ROWS * k)
+    V[np.ix_(kept, kept)], p[kept] = W, q
+    V[added, added] = np.maximum(W.diagonal()[::PLANAR], 1e-300)
+    return ConeComplementarity(V, p, mu)
+
+
+def global_in_space(given: GlobalContacts) -> GlobalContacts:
+    """The same in velocities: each second tangent has a coordinate of its own, with the average mass."""
+    k, n = given.k, len(given.f)
+    kept, added = places(k)
+    mass = float(np.trace(given.M)) / n if n else 1.0
+    M, H, w = np.zeros((n + k, n + k)), np.zeros((n + k, ROWS * k)), np.zeros(ROWS * k)
+    M[:n, :n], M[n:, n:] = given.M, mass * np.eye(k)
+    H[:n, kept], H[n + np.arange(k), added], w[kept] = given.H, 1.0, given.w
+    G = np.vstack((given.G, np.zeros((k, given.G.shape[1]))))
+    return GlobalContacts(M, H, np.append(given.f, np.zeros(k)), w, given.mu, G, given.b)
