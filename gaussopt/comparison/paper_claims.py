@@ -1,7 +1,7 @@
-"""Claims of the papers on cost and accuracy, answered by what a comparison measured.
+"""What a comparison measures on claims of the papers about cost and accuracy.
 
-Every verdict is computed from the records it is given. The numbers of the claims are those of the list of claims that
-this project keeps of the four papers.
+It gives no verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), of which a comparison has numbers
+for some. The numbers of the claims are those of the list of claims that this project keeps of the four papers.
 """
 
 from __future__ import annotations
@@ -16,10 +16,6 @@ from gaussopt.comparison.records import Answers, MotionRecord, SourceKey, Times
 from gaussopt.comparison.solver_spec import parse_word
 from gaussopt.comparison.step_table import NAN, TimedAnswers, base_of, competing, stacked
 from gaussopt.comparison.warm_starts import NOISE
-
-TRUE, CONDITIONAL, FALSE = "true", "true under conditions", "false"
-IRREPRODUCIBLE = "cannot be reproduced"
-NOT_MEASURED = "not measured in this comparison"
 
 WITH_MULTIPLIERS = ("lagrange", "gauss", "dual", "routh")
 """Formulations whose unknowns include the multipliers."""
@@ -45,32 +41,29 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredClaim:
-    """A claim, what was measured on it, and what follows.
+    """A claim, and what was measured on it.
 
     Attributes
     ----------
     id : number in the list of claims
     paper, claim : who says it, and what
-    verdict : one of TRUE, CONDITIONAL, FALSE, IRREPRODUCIBLE (measured, but nothing confirmed to compare with) and
-        NOT_MEASURED
-    sentence : the verdict's reason, with measured numbers
-    columns, rows : the table behind it
+    sentence : what was measured, with numbers, or what is needed for it
+    columns, rows : the table behind it; no rows if nothing was measured
     """
 
     id: str
     paper: str
     claim: str
-    verdict: str
     sentence: str
     columns: Columns = ()
     rows: tuple[Row, ...] = ()
 
 
 CLAIMS = {
-    "C2": ("000", "fewer unknowns, therefore more efficient than multipliers"),
-    "C11": ("002", "the genetic algorithm equals Lagrange's equations to small error"),
-    "C12": ("002", "no multipliers, therefore more efficient"),
-    "C16": ("004", "quasi-velocities are faster than Routh's equations"),
+    "C2": ("000", "with fewer unknowns the method is more efficient than with Lagrange multipliers"),
+    "C11": ("002", "the genetic algorithm and Lagrange's equations give nearly the same height"),
+    "C12": ("002", "without multipliers the genetic algorithm is more efficient than Lagrange's equations"),
+    "C16": ("004", "quasi-velocities are computed faster than Routh's equations"),
 }
 """Who says it, and what."""
 
@@ -78,17 +71,13 @@ CLAIMS = {
 def claims(
     answers: Sequence[Answers], times: Sequence[Times], motions: Sequence[MotionRecord] = ()
 ) -> list[MeasuredClaim]:
-    """The claims C2, C11, C12 and C16."""
+    """What was measured on the claims C2, C11, C12 and C16."""
     cases = competing(answers, times)
     return [fewer_unknowns(cases), genetic_accuracy(cases), genetic_cost(cases), quasi_velocities(cases, motions)]
 
 
-def _answered(id_: str, verdict: str, sentence: str, columns: Columns = (), rows: Sequence[Row] = ()) -> MeasuredClaim:
-    return MeasuredClaim(id_, *CLAIMS[id_], verdict, sentence, columns, tuple(rows))
-
-
-def _not_measured(id_: str, needed: str) -> MeasuredClaim:
-    return _answered(id_, NOT_MEASURED, f"It needs {needed}.")
+def _measured(id_: str, sentence: str, columns: Columns = (), rows: Sequence[Row] = ()) -> MeasuredClaim:
+    return MeasuredClaim(id_, *CLAIMS[id_], sentence, columns, tuple(rows))
 
 
 def _seconds(case: TimedAnswers) -> float:
@@ -122,15 +111,11 @@ def _some(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _verdict(holds: Sequence[bool]) -> str:
-    return TRUE if all(holds) else CONDITIONAL if any(holds) else FALSE
-
-
 def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     """C2: each formulation without multipliers against the fastest with multipliers, by direct linear algebra.
 
     Times are those of formulating, solving and recovering, since the null space or the square root of M is computed
-    while formulating. The claim holds at a source where the formulation is faster by more than the noise.
+    while formulating. A formulation counts as faster if it is so by more than the noise.
     """
     wanted = [
         c for c in cases
@@ -155,22 +140,18 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
                 ratios.setdefault(f, {})[label] = s / best
             elif not multipliers:
                 incomplete = True
-    columns = ("steps", "n/m", "formulation", "multipliers", "microseconds", "by lagrange",
-               "by the fastest with multipliers", "answers confirmed")  # fmt: skip
+    columns = ("steps", "n/m", "formulation", "multipliers", "microseconds", "times lagrange",
+               "times the fastest with multipliers", "answers confirmed")  # fmt: skip
     if not ratios:
-        needed = "direct solutions with and without multipliers of the same steps"
-        if not incomplete:
-            return _not_measured("C2", needed)
-        why = f"There are no confirmed answers of both sides; it needs {needed}."
-        return _answered("C2", IRREPRODUCIBLE, why, columns, rows)
-    spans = "; ".join(f"{f} {_span(by.values())}" for f, by in ratios.items())
-    holds = {f"{f} at {label}": r * NOISE < 1 for f, by in ratios.items() for label, r in by.items()}
-    faster = [where for where, does in holds.items() if does]
+        needed = "It needs confirmed direct solutions with and without multipliers of the same steps."
+        return _measured("C2", needed, columns, rows if incomplete else ())
+    spans = ", ".join(f"{f} takes {_span(by.values())} times" for f, by in ratios.items())
+    faster = [f"{f} at {label}" for f, by in ratios.items() for label, r in by.items() if r * NOISE < 1]
     sentence = (
-        f"Time of a step without multipliers by that of the fastest formulation with multipliers, over {len(sources)} "
-        f"sets of steps: {spans}. " + (f"Faster: {_some(faster)}." if faster else "None is faster on any of them.")
+        f"Over {len(sources)} sets of steps, and as implemented here, {spans} the time of the fastest formulation with "
+        f"multipliers. " + (f"Faster than that are {_some(faster)}." if faster else "None is faster on any of them.")
     )
-    return _answered("C2", _verdict(list(holds.values())), sentence, columns, rows)
+    return _measured("C2", sentence, columns, rows)
 
 
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
@@ -194,7 +175,7 @@ def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     """C11: certified errors of the genetic algorithms beside those of direct linear algebra, on the four-bar."""
     genetic, direct = _four_bar(cases)
     if not genetic or not direct:
-        return _not_measured("C11", "deap or deap-cma and kkt on the steps of four-bar")
+        return _measured("C11", "It needs deap or deap-cma and kkt on the steps of four-bar.")
     reference = next(iter(direct.values())).label
     errors = {label: stacked(of, "certified") for label, of in genetic.items()}
     errors[reference] = exact = stacked(direct.values(), "certified")
@@ -202,24 +183,18 @@ def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
         (label, len(e), float((e <= SMALL).mean()), float(np.quantile(e, 0.5, method="higher")), float(e.max()))
         for label, e in errors.items()
     ]
-    worst = {label: errors[label].max() for label in genetic}
-    close, far = ([label for label, e in worst.items() if bool(e <= SMALL) is small] for small in (True, False))
-    parts = [f"{reference} errs by {exact.max():.1e} at most"]
-    for label in (*close, *far):
-        known = np.isfinite(worst[label])
-        parts.append(
-            f"{label} by " + (f"{worst[label]:.1e}" if known else "an unknown amount (steps without an answer)")
-        )
-    if close and far:
-        parts.append(f"so it holds for {_some(close)} only")
-    sentence = f"Largest certified relative error: {', '.join(parts)}; 'small' is read as {SMALL:g}."
+    parts = [f"{reference} {exact.max():.1e}"]
+    for label in genetic:
+        worst = errors[label].max()
+        parts.append(f"{label} {worst:.1e}" if np.isfinite(worst) else f"{label} unknown (steps without an answer)")
+    sentence = f"The source compares heights. The largest certified relative errors of the accelerations are: " \
+        f"{', '.join(parts)}."  # fmt: skip
     columns = ("pair", "steps", f"share within {SMALL:g}", "median certified", "largest certified")
-    verdict = IRREPRODUCIBLE if exact.max() > SMALL else _verdict([label in close for label in worst])
-    return _answered("C11", verdict, sentence, columns, rows)
+    return _measured("C11", sentence, columns, rows)
 
 
 def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """C12: the time of a step by the genetic algorithms by that of the linear solve with multipliers."""
+    """C12: the time of a step by the genetic algorithms over that of the linear solve with multipliers."""
     genetic, direct = _four_bar(cases)
     ratios: dict[str, list[float]] = {}
     rows: list[Row] = []
@@ -231,12 +206,11 @@ def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
             share = float(c["confirmed"].mean())
             rows.append((c.source.label, label, 1e6 * own, 1e6 * other, own / other, share))
     if not ratios:
-        return _not_measured("C12", "times of deap or deap-cma and of kkt on the steps of four-bar")
-    parts = "; ".join(f"{label} {_span(r)}" for label, r in ratios.items())
-    sentence = f"Time of a step by that of the linear solve with multipliers: {parts} times, whatever its error."
-    verdict = _verdict([r * NOISE < 1 for of in ratios.values() for r in of])
+        return _measured("C12", "It needs times of deap or deap-cma and of kkt on the steps of four-bar.")
+    parts = ", ".join(f"{label} takes {_span(r)} times" for label, r in ratios.items())
+    sentence = f"For a step, whatever its error, {parts} as long as the linear solve with multipliers."
     columns = ("steps", "pair", "microseconds", "microseconds with multipliers", "ratio", "share confirmed")
-    return _answered("C12", verdict, sentence, columns, rows)
+    return _measured("C12", sentence, columns, rows)
 
 
 def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionRecord]) -> MeasuredClaim:
@@ -265,19 +239,13 @@ def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionReco
             errors = (float(c["certified"].max()) for c in both)
             rows.append((f"microseconds of a step, {label}", one, other, other / one, *errors))
     if not evaluations and not seconds:
-        return _not_measured("C16", "quasi-velocity and routh by kkt on knife-edge-body, as motions or on states")
-    sentence = ""
-    if evaluations:
-        sentence = f"Routh's equations need {_span(evaluations)} times the evaluations at equal tolerance"
-    if seconds and evaluations:
-        sentence += f" and {_span(seconds)} times the time of one"
-    elif seconds:
-        sentence = f"A step by Routh's equations takes {_span(seconds)} times the time"
-    best = max(evaluations, default=1.0) * max(seconds, default=1.0)
-    least = min(evaluations, default=1.0) * min(seconds, default=1.0)
-    modest = ", a modest gain" if least > NOISE and best < 3 else ""
-    missing = "" if evaluations and seconds else f"; {'times' if evaluations else 'motions'} were not recorded"
-    verdict = TRUE if least > NOISE else FALSE if best <= NOISE else CONDITIONAL
-    columns = ("what", "quasi-velocities", "Routh", "Routh by quasi-velocities", "error of quasi-velocities",
+        needed = "It needs quasi-velocity and routh by kkt on knife-edge-body, as motions or on states."
+        return _measured("C16", needed)
+    parts = [f"{_span(evaluations)} times as many evaluations at equal tolerance"] if evaluations else []
+    parts += [f"{_span(seconds)} times the time of a step"] if seconds else []
+    sentence = f"Routh's equations need {' and '.join(parts)}."
+    if not evaluations or not seconds:
+        sentence += f" {'Times' if evaluations else 'Motions'} were not recorded."
+    columns = ("what", "quasi-velocities", "Routh", "Routh, times quasi-velocities", "error of quasi-velocities",
                "error of Routh")  # fmt: skip
-    return _answered("C16", verdict, f"{sentence}{modest}{missing}.", columns, rows)
+    return _measured("C16", sentence, columns, rows)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from gaussopt.comparison import tables
 from gaussopt.comparison.changes import Changes, sentences
-from gaussopt.comparison.paper_claims import NOT_MEASURED, MeasuredClaim, claims
+from gaussopt.comparison.paper_claims import MeasuredClaim, claims
 from gaussopt.comparison.records import Answers, MotionRecord
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of, label_of, worst
@@ -58,12 +58,10 @@ def document(results: Results, changed: Changes | None = None) -> Document:
         _failures(results.failures, results.answers),
         _environment(results.meta) if results.meta else None,
     ]
-    verdicts = [
-        f"{c.id} ({c.paper}: {c.claim}): {c.verdict}. {c.sentence}" for c in answered if c.verdict != NOT_MEASURED
-    ]
+    measured = [f"On claim {c.id} of paper {c.paper}, that {c.claim}: {c.sentence}" for c in answered if c.rows]
     findings = [
         *correctness.findings(found, results.answers),
-        *map(Timed.plain, (*speed.findings(speeds), *warm_lines, *family_lines, *verdicts)),
+        *map(Timed.plain, (*speed.findings(speeds), *warm_lines, *family_lines, *measured)),
         *_broken(results.failures, results.answers),
     ]
     if not judged:
@@ -123,10 +121,10 @@ def _range(values: Iterable[int]) -> str | int:
 
 
 def _claims_section(answered: Sequence[MeasuredClaim]) -> Section | None:
-    if all(c.verdict == NOT_MEASURED for c in answered):
+    if not any(c.rows for c in answered):
         return None
-    rows = ((c.id, c.paper, c.claim, c.verdict, c.sentence) for c in answered)
-    table = texts.table("claims", rows, timed=("verdict", "measured"))
+    rows = ((c.id, c.paper, c.claim, c.sentence) for c in answered)
+    table = texts.table("claims", rows, timed=("measured",))
     parts = tuple(
         Section(f"claim-{c.id.lower()}", f"{c.id}: {c.claim}", tuple(_evidence(c))) for c in answered if c.rows
     )
@@ -137,7 +135,7 @@ def _evidence(claim: MeasuredClaim) -> list[Block]:
     name = f"claim-{claim.id.lower()}"
     shown, more = first(claim.rows, MOST_ROWS, " rows")
     rows = tuple(tuple(map(short, row)) for row in shown)
-    caption = f"What the verdict on {claim.id} rests on.{more}"
+    caption = f"What was measured on {claim.id}.{more}"
     blocks: list[Block] = [Table(name, caption, claim.columns, rows, claim.columns)]
     if more:
         every = pd.DataFrame(claim.rows, columns=list(claim.columns))
