@@ -1,7 +1,7 @@
 """What a comparison measures on claims of the papers about cost and accuracy.
 
-It gives no verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), of which a comparison has numbers
-for some. The numbers of the claims are those of the list of claims that this project keeps of the four papers.
+It gives no verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), and a comparison has numbers
+for some of them. The claims are numbered as in the list that this project keeps of the four papers.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class Answers(CaseRecord):
     status, claim : verified, and what the solver says
     certified : distance to the true acceleration relative to 1 + its size, in the mass norm, as a bound; of a program
         without mechanics, the relative error bound or, where there is none, the relative residual
-    error : against the reference, relative to 1 + max |a|; NaN where there is none
+    error : distance from the reference in the mass norm, relative to 1 + its size; NaN where there is none
     primal, dual, gap : residuals of the program at the point returned: violation of constraints, stationarity,
         complementarity, relative to the size of their terms. Of an LCP: negative parts of z and w, 0, and min(z, w).
     refused : why the pair does not apply; then the lists are empty

@@ -26,7 +26,7 @@ class PairResult:
     ----------
     states, solved : how many states, and how many answers the certificate confirmed
     claimed : how many the solver itself called solved
-    error : largest error against the reference acceleration, relative to 1 + max |a| of the row
+    error : largest distance from the reference acceleration in the mass norm, relative to 1 + the size of the latter
     certified : largest certified relative distance to the true acceleration
     constraint_residual : largest ||J a - gamma||
     iterations : mean

@@ -95,7 +95,7 @@ class SequenceRun:
             certified = answer.certificate.relative_error
             certified = certified if math.isfinite(certified) else math.inf
             return Reply(
-                answer.status, answer.claim, certified, _error(answer.a, item.a),
+                answer.status, answer.claim, certified, error_of(item.data, answer.a, item.a),
                 answer.iterations, answer.timing, answer.certificate.constraint_residual, answer.message,
             )  # fmt: skip
         raw, timing = self.sequence.solve(item.data)
@@ -126,9 +126,11 @@ def _contents(item: Item) -> list[bytes]:
     return [array.tobytes() for array in _arrays(item)]
 
 
-def _error(a: Vector | None, reference: Vector | None) -> float:
+def error_of(step: StepData, a: Vector | None, reference: Vector | None) -> float:
+    """Distance from the true acceleration in the mass norm, relative to 1 + its size, as certified errors are."""
     if reference is None:
         return math.nan
     if a is None:
         return math.inf
-    return float(np.abs(a - reference).max() / (1.0 + np.abs(reference).max()))
+    miss, size = (math.sqrt(max(float(x @ (step.M @ x)), 0.0)) for x in (a - reference, reference))
+    return miss / (1.0 + size)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison.reference_states import PairResult, typical_times
+from gaussopt.comparison.solver_sequence_run import error_of
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion
@@ -162,7 +163,7 @@ def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) 
     errors, forces, certified, residuals = [0.0], [0.0], [0.0], [0.0]
     for item, answer in answers:
         if answer.a is not None:
-            errors.append(float(np.abs(answer.a - item.a).max() / (1.0 + np.abs(item.a).max())))
+            errors.append(error_of(item.step, answer.a, item.a))
             forces.append(float(np.abs(answer.lam_N - item.lam_N).max()))
             certified.append(answer.certificate.relative_error)
             residuals.append(answer.certificate.constraint_residual)
