@@ -253,7 +253,7 @@ def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...], Vector
         errors = np.array([rs.miss(s, b, a) for s, a, b in zip(states, true, printed, strict=True)])
         for what, of, true_value in (
             ("relative error of a in the mass norm", errors, 0.0),
-            ("Gauss's function by its minimum", ratio, 1.0),
+            ("Gauss's function over its minimum", ratio, 1.0),
         ):
             for how, value in (("smallest", of.min()), ("median", np.median(of)), ("largest", of.max())):
                 rows.append((f"{what}, {how} over the motion, {label}", true_value, float(value), float("nan")))
