@@ -41,7 +41,7 @@ class ClaimTexts(Texts):
 class ChapterTexts(Texts):
     """The entries of the Markdown file of a chapter."""
 
-    def told(self, name: str, /, kind: type[Tex] = Tex, **values: Any) -> list[Block]:
+    def told(self, name: str, kind: type[Tex] = Tex, /, **values: Any) -> list[Block]:
         """The blocks of an entry, its paragraphs of a kind; one sentence instead if a value is None.
 
         A value is None if the case that computes it failed.
@@ -79,7 +79,7 @@ def numbers_of(judged: Judgement | str, *names: str) -> dict[str, Any]:
 def number(x: float, digits: int = 2) -> str:
     """A number in a sentence, to so many digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
     rounded = float(f"{x:.{digits}g}")
-    if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e5:
+    if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e4:
         return f"{rounded:g}"
     mantissa, exponent = f"{rounded:e}".split("e")
     factor = float(mantissa)

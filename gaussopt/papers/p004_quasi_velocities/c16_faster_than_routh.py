@@ -72,18 +72,17 @@ def check(quick: bool) -> Judgement:
     run = {r: _by_the_package(*r) for r in (RUNS[:1] if quick else RUNS[:3])}
     few, many = (_begun("search-regular").evaluations(rates) for rates in ("regular", "quasi"))
     ratios, tan = [p.ratio for p in drawn], [p.tan_ratio for p in drawn if p.poles]
-    told = {
-        "regular": _told(ratios), "tan": _told(tan), "equal": _told(equal[len(pairs) :]), "few": few, "many": many,
-        "hand": float(np.median(hand)), "package": float(np.median(package)),
-    }  # fmt: skip
+    of_bodies = {"regular": ratios, "tan": tan, "equal": equal[len(pairs) :]}
+    told = {"few": few, "many": many, "hand": float(np.median(hand)), "package": float(np.median(package))}
+    sentence = texts("sentence", **{k: _told(v) for k, v in of_bodies.items()}, **told)
     rows = tuple(
         (f"{case}, RK45, {rtol:g}", p.quasi.evaluations, p.routh.evaluations, p.tan.evaluations, p.ratio, p.tan_ratio,
          p.quasi.error, p.routh.error, p.at_equal_error)
         for (case, rtol), p in pairs.items()
     )  # fmt: skip
     return Judgement.of(
-        readings, texts("sentence", **told), (_counted(pairs, run), _sizes()), (over, away, regular, same, timed),
-        columns=texts.columns("motions"), rows=rows, times_decide=True, numbers=told,
+        readings, sentence, (_counted(pairs, run), _sizes()), (over, away, regular, same, timed),
+        columns=texts.columns("motions"), rows=rows, times_decide=True, numbers=of_bodies | told,
     )  # fmt: skip
 
 

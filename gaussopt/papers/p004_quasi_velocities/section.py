@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from gaussopt.reporting.texts import Texts
 
 SOURCE = "NH-B"
 """The case that stands for the source's figures."""
+
+PREFIXES = {"NH-B": "NH-B: ", "NH-A": f"NH-A, {DRAWN_STEP}: ", "NH-C": "NH-C: "}
+"""The beginning of the keys of the drawn runs of each case."""
 
 PLANE = {"x": 0, "y": 2}
 """Coordinates of the centroid by their index."""
@@ -71,8 +75,8 @@ def _model() -> Section:
 def _motions(results: PaperResults, findings: list[str]) -> Section:
     blocks = texts.blocks("figures")
     rows = []
-    for case, prefix in (("NH-B", "NH-B: "), ("NH-A", f"NH-A, {DRAWN_STEP}: "), ("NH-C", "NH-C: ")):
-        runs = {k: v for k, v in results.trajectories(prefix).items() if k.startswith(DRAWN)}
+    for case in PREFIXES:
+        runs = drawn_runs(results, case)
         if not runs:
             continue
         blocks.append(Gallery(tuple(_gallery(case, runs))))
@@ -126,31 +130,41 @@ def _passes(traj: Trajectory) -> int:
     return int((np.diff(np.floor(traj.q[:, 1] / np.pi - 0.5)) != 0).sum())
 
 
+def drawn_runs(results: PaperResults, case: str) -> dict[str, Trajectory]:
+    """The runs of a case that its figures show."""
+    return {k: v for k, v in results.trajectories(PREFIXES[case]).items() if k.startswith(DRAWN)}
+
+
+def whole_runs(runs: dict[str, Trajectory]) -> dict[str, Trajectory]:
+    """Those that came to the end."""
+    end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
+    return {k: v for k, v in runs.items() if v.t[-1] > 0.99 * end}
+
+
 def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
     """The source's figures 2 to 5 by the case that stands for them; x, y and the violation over time of the others."""
-    end = max(float(v.t[-1]) for v in runs.values())
-    whole = {k: v for k, v in runs.items() if v.t[-1] > 0.99 * end}
+    whole = whole_runs(runs)
     if case != SOURCE:
         return [
             *(
-                _coordinates(f"{case}-{s}", f"{s} of the centroid, {case}", case, whole, {s: i})
+                coordinates(f"{case}-{s}", f"{s} of the centroid, {case}", case, whole, {s: i})
                 for s, i in PLANE.items()
             ),
-            _violations(f"{case}-violation", f"Violation |v_n|, {case}", whole),
+            violations(f"{case}-violation", f"Violation |v_n|, {case}", whole),
         ]
     quasi = {k: v for k, v in whole.items() if k == QUASI}
     routh = {k: v for k, v in whole.items() if k != QUASI}
     tan = {k: v for k, v in routh.items() if k.startswith(TAN)}
     paper = "of the paper:"
     return [
-        _coordinates("figure-2", f"As figure 2 {paper} the centroid by quasi-velocities, {case}", case, quasi, PLANE),
-        _violations("figure-3", f"As figure 3 {paper} violation |v_n| by quasi-velocities, {case}", quasi),
-        _coordinates("figure-4", f"As figure 4 {paper} the centroid by Routh's equations, {case}", case, tan, PLANE),
-        _violations("figure-5", f"As figure 5 {paper} violation |v_n| by Routh's equations, {case}", routh),
+        coordinates("figure-2", f"As figure 2 {paper} the centroid by quasi-velocities, {case}", case, quasi, PLANE),
+        violations("figure-3", f"As figure 3 {paper} violation |v_n| by quasi-velocities, {case}", quasi),
+        coordinates("figure-4", f"As figure 4 {paper} the centroid by Routh's equations, {case}", case, tan, PLANE),
+        violations("figure-5", f"As figure 5 {paper} violation |v_n| by Routh's equations, {case}", routh),
     ]
 
 
-def _coordinates(name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int]) -> Figure:
+def coordinates(name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int]) -> Figure:
     """Coordinates of the centroid by their index, by all runs, in a frame that fits the true motion."""
     reference = problem(PROBLEM).reference(case)
     end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
@@ -176,7 +190,7 @@ def _coordinates(name: str, title: str, case: str, runs: dict[str, Trajectory], 
     )  # fmt: skip
 
 
-def _violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
+def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
     """The velocity across the blade over time, by all runs."""
     found = {k: violation(v) for k, v in runs.items()}
     data = {k: y[thin(len(y))] for k, y in found.items()}
@@ -195,18 +209,7 @@ def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
     spreads: list[Spread] = [s for s in (tan, crests and crests.spread, regular) if s]
     if not spreads:
         return []
-    drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
-    shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
-    law = {
-        f"{s.case}, by the law": (np.sort(s.lawful)[::6], shares[f"{s.case}, Routh, {s.row} row"][::6])
-        for s in spreads if len(s.law)
-    }  # fmt: skip
-    words = "; ".join(f"{k} {np.median(x):.2g} m ({x[0]:.2g} to {x[-1]:.2g} m)" for k, x in drifts.items())
-    figure = line_figure(
-        "paper-004-spread", texts("spread-figure", count=len(spreads[0].random)), f"Median and range: {words}.",
-        drifts, shares, ("largest position error / m", "share of the steps"), columns=("error", "curve"), logx=True,
-        above=True, markers=law,
-    )  # fmt: skip
+    figure = spread_figure(spreads)
     if tan and regular:
         findings.append(common.Important(
             texts("tan-and-regular-row", tan=tan, near=regular.drift.position.max(), low=tan.quantile(0.0),
@@ -219,6 +222,22 @@ def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
             regular=regular.drift.violation.max(),
         ))  # fmt: skip
     return [texts.table("spread-004", (s.numbers for s in spreads)), figure]
+
+
+def spread_figure(spreads: Sequence[Spread]) -> Figure:
+    """The share of random steps by drift."""
+    drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
+    shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
+    law = {
+        f"{s.case}, by the law": (np.sort(s.lawful)[::6], shares[f"{s.case}, Routh, {s.row} row"][::6])
+        for s in spreads if len(s.law)
+    }  # fmt: skip
+    words = "; ".join(f"{k} {np.median(x):.2g} m ({x[0]:.2g} to {x[-1]:.2g} m)" for k, x in drifts.items())
+    return line_figure(
+        "paper-004-spread", texts("spread-figure", count=len(spreads[0].random)), f"Median and range: {words}.",
+        drifts, shares, ("largest position error / m", "share of the steps"), columns=("error", "curve"), logx=True,
+        above=True, markers=law,
+    )  # fmt: skip
 
 
 def _crests(results: PaperResults, findings: list[str]) -> Table | None:

@@ -1,0 +1,161 @@
+"""Paper 004 in two pages: what it proposes, what holds, and where the drift of Routh's equations comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Judgement
+from gaussopt.papers.p004_quasi_velocities import motions, section
+from gaussopt.papers.p004_quasi_velocities.c14_no_violation import STEP as LONG
+from gaussopt.papers.p004_quasi_velocities.c15_equivalence import CLEAR
+from gaussopt.papers.p004_quasi_velocities.c16_faster_than_routh import TOLERANCE
+from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
+from gaussopt.papers.p004_quasi_velocities.motions import DRAWN_STEP, PROBLEM, REGULAR, TAN
+from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
+from gaussopt.papers.p004_quasi_velocities.spread import FAR, STEP, WITHIN, Crests, Spread
+from gaussopt.papers.report_parts import Chapter, Important, PaperResults
+from gaussopt.papers.texts import ChapterTexts, judged_as, number, numbers_of
+from gaussopt.processes.job import JobOutcome
+from gaussopt.reporting.document import Block, Figure, Section, Tex, Timed
+
+ANCHOR = "chapter-004"
+
+texts = ChapterTexts(__file__)
+
+
+def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool) -> Chapter:
+    """The chapter, from the outcomes of the paper's cases and the judgements of all claims."""
+    results = PaperResults(outcomes)
+    tan, regular = (results.value(f"spread: NH-A, {row}") for row in ("tan", "regular"))
+    crests: Crests | None = results.value("spread: NH-B")
+    free = None if crests is None else crests.spread
+    verdicts = {f"C{n}": judged_as(judged[f"C{n}"]) for n in range(14, 18)}
+    kept = {k: v and number(v) for k, v in numbers_of(judged["C14"], "worst", "wrong", "control").items()}
+    found = {"A": _distribution(tan), "B": _distribution(free), "R": _distribution(regular)}
+    parts = (
+        ("proposal", "What the paper proposes", texts.blocks("proposal")),
+        ("holds", "What holds", [
+            *texts.blocks("holds"), *texts.told("C14", verdict=verdicts["C14"], step=LONG, **kept),
+            *_equivalence(judged["C15"], verdicts["C15"]),
+        ]),
+        ("drift", "Singularity and drift", [
+            *_figures(results, crests), *texts.blocks("cause", least=LEAST),
+            *texts.told("orders", **numbers_of(judged["C17"], "forced", "free", "regular")),
+            *_drift(results, tan, free, regular, found), *_routh(results, verdicts["C17"]),
+        ]),
+        ("speed", "Speed", _speed(judged["C16"], verdicts["C16"])),
+        ("misprints", "Misprints that matter", _misprints(results)),
+    )  # fmt: skip
+    sections = tuple(Section(f"{ANCHOR}-{name}", title, tuple(blocks)) for name, title, blocks in parts)
+    title = "Hao, Liu & Yao 2020: quasi-velocities and Routh's equations for a body on a knife edge"
+    first = []
+    if all(kept.values()):
+        first.append(Important(texts("found-constraint", **kept), "paper-004-NH-A-violation", f"{ANCHOR}-holds"))
+    if tan and regular:
+        told = texts("found-drift", count=len(tan.random), step=STEP, end=tan.end, **found)
+        first.insert(0, Important(told, "paper-004-spread", f"{ANCHOR}-drift"))
+    return Chapter(Section(ANCHOR, title, tuple(texts.blocks("lead")), sections), tuple(first))
+
+
+def _distribution(spread: Spread | None) -> str | None:
+    """The median and the range of the drift."""
+    if spread is None:
+        return None
+    low, median, high = (number(spread.quantile(q)) for q in (0.0, 0.5, 1.0))
+    return texts("distribution", median=median, low=low, high=high)
+
+
+def _body(case: str) -> str:
+    """The parameters of a case."""
+    b, _ = CASES[case]
+    return texts("body", b=b, force=f"{b.F0:g} N" if b.nu == 0 else rf"{b.F0:g} N $\cos({b.nu:g}\,t/\mathrm{{s}})$")
+
+
+def _equivalence(judged: Judgement | str, verdict: str) -> list[Block]:
+    same, lost = numbers_of(judged, "worst", "lost").values()
+    return texts.told(
+        "C15", verdict=verdict, clear=CLEAR, same=same and number(same, 1), lost=lost and f"{100 * lost:.0f}"
+    )
+
+
+def _figures(results: PaperResults, crests: Crests | None) -> list[Block]:
+    """The paper's figures 2 to 5 by two cases, and what they show."""
+    tan = {k: v for k, v in section.whole_runs(section.drawn_runs(results, "NH-B")).items() if k.startswith(TAN)}
+    runs = section.whole_runs(section.drawn_runs(results, "NH-A"))
+    blocks = texts.told("figures", **_coincide(crests), **_two_steps(list(tan.values())))
+    if len(tan) == 2:
+        step, other = (v.meta["dt"] for v in tan.values())
+        drawn = section.coordinates("figure-4", "", "NH-B", tan, section.PLANE)
+        blocks.append(_shown(drawn, "figure-4", body=_body("NH-B"), step=step, other=other))
+    if runs:
+        drawn = section.violations("NH-A-violation", "", runs)
+        step = next(iter(runs.values())).meta["dt"]
+        blocks.append(_shown(drawn, "figure-violation", body=_body("NH-A"), step=step))
+    return blocks
+
+
+def _shown(drawn: Figure, name: str, **values: Any) -> Figure:
+    """A figure with a caption of its own."""
+    return replace(drawn, caption=Tex(texts(name, **values)))
+
+
+def _coincide(crests: Crests | None) -> dict[str, Any]:
+    """The crests before the first pole, and how far apart the two methods are there."""
+    if crests is None:
+        return {"before": None, "within": None, "pole": None}
+    pole = poles(CASES["NH-B"][0], crests.spread.end)[0].instant
+    before = crests.instants < pole
+    within = float(crests.spread.drift.at[before].max(initial=0.0))
+    return {"before": int(before.sum()), "within": number(within, 1), "pole": pole}
+
+
+def _two_steps(runs: Sequence[Trajectory]) -> dict[str, Any]:
+    """The steps of the two runs with the tan row, and their largest errors of the position, m."""
+    if len(runs) != 2:
+        return {"step": None, "accident": None, "other": None, "shorter": None}
+    reference = problem(PROBLEM).reference("NH-B")
+    (step, accident), (other, shorter) = ((v.meta["dt"], motions.reference_error(v, reference)) for v in runs)
+    return {"step": step, "accident": accident, "other": other, "shorter": shorter}
+
+
+def _drift(
+    results: PaperResults, tan: Spread | None, free: Spread | None, regular: Spread | None, found: dict[str, str | None]
+) -> list[Block]:
+    run = results.trajectory(f"NH-B: {TAN}")
+    if tan is None or free is None or regular is None or run is None:
+        return texts.told("drift", **found, run=run)
+    ends = {"step": STEP, "count": len(tan.random), "end_A": tan.end, "end_B": free.end}
+    place = poles(CASES["NH-B"][0], free.end)[0].place(run.meta["dt"])
+    told = {"percent": 100 * WITHIN, "near": 100 * free.near, "far": FAR, "distance": abs(place - round(2 * place) / 2)}
+    drawn = section.spread_figure([tan, free, regular])
+    return [*texts.told("drift", **told, **found, **ends), _shown(drawn, "figure-spread", **ends)]
+
+
+def _routh(results: PaperResults, verdict: str) -> list[Block]:
+    run = results.trajectory(f"NH-A, {DRAWN_STEP}: {REGULAR}")
+    return texts.told("C17", verdict=verdict, violation=run and number(float(motions.violation(run).max()), 1))
+
+
+def _speed(judged: Judgement | str, verdict: str) -> list[Block]:
+    ratios = numbers_of(judged, "regular", "equal", "tan")
+    told = {k: v and _ratio(v) for k, v in ratios.items()}
+    others = numbers_of(judged, "few", "many", "hand", "package")
+    bodies = ratios["regular"] and len(ratios["regular"])
+    return texts.told("C16", Timed, verdict=verdict, tolerance=number(TOLERANCE), bodies=bodies, **told, **others)
+
+
+def _ratio(values: Sequence[float]) -> str:
+    """The median and the range."""
+    return texts("ratio", median=float(np.median(values)), low=min(values), high=max(values))
+
+
+def _misprints(results: PaperResults) -> list[Block]:
+    evidence = results.value("erratum 004-1")
+    printed, right = list(evidence.numbers.values())[:2] if evidence else (None, None)
+    return texts.told("misprints", printed=printed, right=right)
