@@ -204,11 +204,12 @@ def test_errors_of_accelerations_are_carried_into_heights() -> None:
 def test_heights_decide_and_accelerations_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     c11, real = module("C11"), module("C11")._pairs
     monkeypatch.setattr(c11, "_accelerations", lambda quick: None)
-    pairs = {bool(options): real(options, 0.025, 1) for options in genetic_runs.WAYS.values()}
+    exact = c11._motion_by("lagrange", "kkt", 0.025)
+    pairs = {bool(options): real(exact, options, 0.025, 1) for options in genetic_runs.WAYS.values()}
 
     def changed(null: dict[str, Any], full: dict[str, Any]) -> ClaimVerdict:
         found = {False: [replace(p, **null) for p in pairs[False]], True: [replace(p, **full) for p in pairs[True]]}
-        monkeypatch.setattr(c11, "_pairs", lambda options, *_: found[bool(options)])
+        monkeypatch.setattr(c11, "_pairs", lambda _, options, *__: found[bool(options)])
         return again("C11").verdict
 
     assert changed({}, {"errors": np.full(3, 10.0)}) is ClaimVerdict.TRUE

@@ -71,7 +71,7 @@ def check(quick: bool) -> Judgement:
     rows = tuple((label, p, e, holds[label]) for label, (p, e) in found.items())
     return Judgement.of(
         readings, text("sentence", **told), derivations, searches, columns=text.columns("numbers"), rows=rows,
-        numbers=told,
+        numbers={**told, "steps": kept[0].values["count"], "residual": max(s.values["worst"] for s in kept)},
     )  # fmt: skip
 
 

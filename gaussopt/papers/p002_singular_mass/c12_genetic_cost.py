@@ -41,9 +41,12 @@ def check(quick: bool) -> Judgement:
     places = dict(zip((NULL, FULL), WAYS, strict=True))
     told = "; ".join(f"{ratio:.0f} times in {places[solver]}" for solver, ratio in ratios.items())
     sentence = text("sentence", told=told, range=_between(cases), cheapest=cheapest.found)
+    operations = _operations()
+    numbers = {"times": {places[s]: ratio for s, ratio in ratios.items()}, "operations": operations.values["ratios"],
+               "linear": operations.values["elimination"], "cheapest": cheapest.values["times"]}  # fmt: skip
     return Judgement.of(
-        readings, sentence, (_counts(),), (_operations(), cheapest), columns=measured.columns, rows=measured.rows,
-        timed=("microseconds", "microseconds with multipliers", "ratio"), times_decide=True,
+        readings, sentence, (_counts(),), (operations, cheapest), columns=measured.columns, rows=measured.rows,
+        timed=("microseconds", "microseconds with multipliers", "ratio"), times_decide=True, numbers=numbers,
     )  # fmt: skip
 
 
@@ -130,7 +133,7 @@ def _cheapest(generations: int) -> Attempt:
         times = float(seconds[0] / seconds[1])
         population, length = (round(x) for x in best.at[:2])
         found = text("cheapest found", evaluations=best.value, generations=length, population=population, times=times)
-    return text.attempt("cheapest", times > 1.0, tried=best.tried, found=found)
+    return text.attempt("cheapest", times > 1.0, tried=best.tried, found=found, times=times)
 
 
 claim = text.claim("C12", "002", check, 3.0)

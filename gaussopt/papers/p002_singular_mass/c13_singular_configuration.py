@@ -53,7 +53,9 @@ def check(quick: bool) -> Judgement:
     )
     derivations = (_at_the_configuration(), _degenerates(), _branches())
     searches = (crossing, noise, _smallest(2 if quick else 12))
-    return Judgement.of((), sentence, derivations, searches, columns=text.columns("numbers"), rows=rows)
+    return Judgement.of(
+        (), sentence, derivations, searches, columns=text.columns("numbers"), rows=rows, numbers={"gap": gap}
+    )
 
 
 def _left(row: str, amplitude: float, runs: int) -> tuple[int, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from gaussopt.papers.p002_singular_mass import noisy_linkage as linkage
 from gaussopt.papers.p002_singular_mass.noisy_linkage import END, NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.report_parts import PaperResults, motion_case
 from gaussopt.processes.job import Job
-from gaussopt.reporting.document import Block, Section
+from gaussopt.reporting.document import Block, Figure, Section
 from gaussopt.reporting.texts import Texts
 
 text = Texts(__file__)
@@ -141,8 +142,7 @@ def noise(results: PaperResults, findings: list[str]) -> Section:
     """The passage with noisy accelerations: which runs leave their branch."""
     found: dict[str, NoiseResult] = results.group("noise: ")
     blocks: list[Block] = [*text.blocks("noisy", off=linkage.OFF, end=END)]
-    rows, curves, facts = [], {}, {}
-    t: Vector = np.zeros(0)
+    rows, facts = [], {}
     for label, run in found.items():
         last = run.gaps[:, -1]
         finite = last[np.isfinite(last)]
@@ -150,26 +150,36 @@ def noise(results: PaperResults, findings: list[str]) -> Section:
         facts[label] = run.left, len(last), largest
         rows.append((label, len(last), run.left, run.left / len(last), int(np.isinf(last).sum()),
                      float(np.median(last)), largest))  # fmt: skip
-        if label.endswith(f"{NOISE[0]:g}"):
-            t = run.t
-            curves[f"{label}, median"] = np.median(run.gaps, axis=0)
-            curves[f"{label}, largest"] = run.gaps.max(axis=0)
     if rows:
         blocks.append(text.table("noise-002", rows, step=linkage.STEP, end=END))
-    if curves:
-        shown = {k: np.minimum(np.maximum(y, 1e-12), 10.0) for k, y in curves.items()}
-        words = ", ".join(
-            f"{k} {float(y[-1]):.1e} rad" if np.isfinite(y[-1]) else f"{k} no longer finite" for k, y in curves.items()
-        )
-        blocks.append(line_figure(
-            "paper-002-noise",
-            f"|θ₁ − θ₂| with noise of {NOISE[0]:g} rad/s², median and largest over the runs (logarithmic, cut at 10 "
-            "rad).",
-            f"At t = {END:g} s: {words}.", t, shown, ("t / s", "|θ₁ − θ₂| / rad"),
-            data=pd.DataFrame({"t": t, **curves}), log=True,
-        ))  # fmt: skip
+    figure = noise_figure(found)
+    if figure is not None:
+        blocks.append(figure)
     for amplitude in NOISE:
         printed, regular = (facts.get(f"{row}, {amplitude:g}") for row in (PRINTED, REGULAR))
         if printed and regular:
             findings.append(text("noisy found", noise=amplitude, printed=printed, regular=regular, end=END))
     return Section("noise-002", "Through the singular position with noisy accelerations", tuple(blocks))
+
+
+def noise_figure(found: Mapping[str, NoiseResult]) -> Figure | None:
+    """The difference of the cranks over time with the smaller noise, median and largest over the runs."""
+    curves: dict[str, Vector] = {}
+    t: Vector = np.zeros(0)
+    for label, run in found.items():
+        if label.endswith(f"{NOISE[0]:g}"):
+            t = run.t
+            curves[f"{label}, median"] = np.median(run.gaps, axis=0)
+            curves[f"{label}, largest"] = run.gaps.max(axis=0)
+    if not curves:
+        return None
+    shown = {k: np.minimum(np.maximum(y, 1e-12), 10.0) for k, y in curves.items()}
+    words = ", ".join(
+        f"{k} {float(y[-1]):.1e} rad" if np.isfinite(y[-1]) else f"{k} no longer finite" for k, y in curves.items()
+    )
+    return line_figure(
+        "paper-002-noise",
+        f"|θ₁ − θ₂| with noise of {NOISE[0]:g} rad/s², median and largest over the runs (logarithmic, cut at 10 rad).",
+        f"At t = {END:g} s: {words}.", t, shown, ("t / s", "|θ₁ − θ₂| / rad"), data=pd.DataFrame({"t": t, **curves}),
+        log=True,
+    )  # fmt: skip

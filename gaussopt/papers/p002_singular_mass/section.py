@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,19 @@ from scipy.interpolate import CubicHermiteSpline
 from gaussopt.comparison.trajectory_errors import common_instants
 from gaussopt.core import registry
 from gaussopt.core.solver import parse_options
-from gaussopt.core.step_data import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure
 from gaussopt.papers.p002_singular_mass import crossings
+from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import STEP
 from gaussopt.papers.p002_singular_mass.first_steps import Branch, flow_chart, penalties
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, start
 from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.document import Block, Gallery, Paragraph, Section, Table, Timed
+from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
@@ -33,24 +34,17 @@ text = Texts(__file__)
 
 PROBLEM, MECHANICS = "four-bar", ("lagrange", "kkt")
 REFERENCES = ("four-bar-A", "four-bar-B")
-CONTROL_STEP = 1e-3
-"""Step of the semi-implicit Euler scheme of figures 3 to 5, s."""
 
 
 def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
-    end = 0.005 if quick else 0.5
-    control: dict[str, Any] = {"stepper": "semi-implicit", "dt": CONTROL_STEP, "t_end": end}
     found = [
         motion_case("motion: constant torque", 1.0, PROBLEM, MECHANICS, dt=0.02 if quick else 0.01, t_end=2.0, **exact),
         motion_case("motion: no torque", 1.0, PROBLEM, MECHANICS, {"psi": 0.0}, dt=0.05 if quick else 0.025, t_end=5.0,
                     **exact),
         Job("flow chart", flow_chart, {}, 0.5),
         Job("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
-        motion_case("control: Lagrange", 0.3, PROBLEM, MECHANICS, **control),
-        *(motion_case(f"control: genetic algorithm, {label}", 24.0 * end, PROBLEM, ("gauss", "deap"),
-                      tolerance=math.inf, solver_options=options, **control) for label, options in WAYS.items()),
         *crossings.cases(quick),
     ]  # fmt: skip
     found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
@@ -67,7 +61,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
         _method(results, findings),
         _motions(results, findings),
         *_balance(results),
-        _figures(results, findings),
+        _figures(results),
         crossings.singular(results, findings),
         crossings.noise(results, findings),
         Section("states-002", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
@@ -170,69 +164,43 @@ def _crossings(traj: Trajectory) -> list[tuple[float, float, float]]:
     return sorted(found, key=lambda c: c[1])
 
 
-def _figures(results: PaperResults, findings: list[str]) -> Section:
-    lagrange = results.trajectory("control: Lagrange")
-    genetic = results.trajectories("control: genetic algorithm, ")
+def _figures(results: PaperResults) -> Section:
     null, full = (parse_options(registry.load("solver", "deap"), options) for options in WAYS.values())
-    blocks: list[Block] = [*text.blocks("figures", step=CONTROL_STEP, null=null, full=full)]
+    blocks = text.blocks("figures", step=STEP, null=null, full=full)
     penalty: list[tuple[float, float, list[float]]] | None = results.value("penalty")
-    if lagrange is not None:
-        blocks += _heights(lagrange, genetic, findings)
-        if penalty:
-            rows = [(f"{w:.0e}", bias, float(np.median(errors)), max(errors)) for w, bias, errors in penalty]
-            blocks += [*text.blocks("penalty"), text.table("penalty-002", rows, seeds=len(penalty[0][-1]))]
+    if penalty:
+        rows = [(f"{w:.0e}", bias, float(np.median(errors)), max(errors)) for w, bias, errors in penalty]
+        blocks += [*text.blocks("penalty"), text.table("penalty-002", rows, seeds=len(penalty[0][-1]))]
     return Section("figures-002", "Figures 3 to 5: Lagrange and the genetic algorithm", tuple(blocks))
 
 
-def _heights(lagrange: Trajectory, genetic: dict[str, Trajectory], findings: list[str]) -> list[Block]:
-    """The figures of the source, the certified errors of their steps, and what the genetic algorithm costs."""
-    t, half = lagrange.t, lagrange.meta["parameters"]["l"] / 2
-    y1 = half * np.sin(lagrange.q[:, 0])
-    whole = {k: v for k, v in genetic.items() if len(v.t) == len(t)}
-    heights = {k: half * np.sin(v.q[:, 0]) for k, v in whole.items()}
+def heights_figures(
+    t: Sequence[float], lagrange: Sequence[float], heights: Mapping[str, Sequence[Sequence[float]]]
+) -> tuple[Figure, Figure]:
+    """The source's figures 3 and 4 in one, and its figure 5.
+
+    `lagrange` is y1 at the instants `t` by Lagrange's equations, `heights` the same by the genetic algorithm, by the
+    way it searches, one for each seed.
+    """
+    at, y1, half = np.array(t), np.array(lagrange), problem(PROBLEM).parameter_values["l"] / 2
     reference = problem(PROBLEM).reference(REFERENCES[0])
-    inside = reference.t <= t[-1] + 1e-9
-    marks = {"reference": (reference.t[inside][::2], half * np.sin(reference.q[inside, 0][::2]))}
-    figures = [line_figure(
-        "paper-002-figure-3", "As figure 3 of the paper: height y₁ of the centre of rod 1 by Lagrange's equations.",
-        f"Height from {y1[0]:.4f} to {y1[-1]:.4f} m over {t[-1]:g} s. Circles: the reference.",
-        t, {"Lagrange": y1}, ("t / s", "y₁ / m"), data=pd.DataFrame({"t": t, "y1": y1}), size=(4.4, 2.8), markers=marks,
-    )]  # fmt: skip
-    if heights:
-        last = ", ".join(f"{k} {float(y[-1]):.4f} m" for k, y in heights.items())
-        figures.append(line_figure(
-            "paper-002-figure-4", "As figure 4 of the paper: height y₁ by Gauss's principle and the genetic algorithm.",
-            f"Height at {t[-1]:g} s: {last}; Lagrange {y1[-1]:.4f} m.", t, heights, ("t / s", "y₁ / m"),
-            size=(4.4, 2.8),
-        ))  # fmt: skip
-    blocks: list[Block] = [Gallery(tuple(figures))]
-    if heights:
-        difference = {k: y1 - y for k, y in heights.items()}
-        largest = ", ".join(f"{k} at most {float(np.abs(d).max()):.1e} m" for k, d in difference.items())
-        blocks.append(line_figure(
-            "paper-002-figure-5",
-            "As figure 5 of the paper: |y₁ by Lagrange − y₁ by the genetic algorithm| (logarithmic).",
-            f"Difference over {t[-1]:g} s: {largest}.", t, difference, ("t / s", "|difference of y₁| / m"), log=True,
-        ))  # fmt: skip
-        bounds = {"Lagrange": lagrange.relative_error, **{k: v.relative_error for k, v in whole.items()}}
-        words = ", ".join(f"{k} {float(np.max(b)):.1e}" for k, b in bounds.items())
-        blocks.append(line_figure(
-            "paper-002-bounds", "Certified relative error of every step of these runs (logarithmic).",
-            f"Largest certified relative error: {words}.", t, bounds, ("t / s", "certified relative error"), log=True,
-            above=True,
-        ))  # fmt: skip
-        blocks.append(_control_table(lagrange, whole, difference))
-        cost = {k: common.per_solve(v) / common.per_solve(lagrange) for k, v in whole.items()}
-        for k, v in whole.items():
-            findings.append(Timed(text(
-                "genetic algorithm found", steps=len(t), way=k, apart=np.abs(difference[k]).max(), end=t[-1],
-                largest=v.worst.relative_error, median=np.median(v.relative_error), times=cost[k],
-            )))  # fmt: skip
-    return blocks
-
-
-def _control_table(lagrange: Trajectory, genetic: dict[str, Trajectory], difference: dict[str, Vector]) -> Table:
-    runs = [("Lagrange, linear algebra", lagrange, 0.0)]
-    runs += [(f"genetic, {k}", v, float(np.abs(difference[k]).max())) for k, v in genetic.items()]
-    rows = ((label, *common.certified(v), gap, v.q[-1, 0], 1e6 * common.per_solve(v)) for label, v, gap in runs)
-    return text.table("control-002", rows, timed=("solve / µs per step",), end=lagrange.t[-1], step=CONTROL_STEP)
+    inside = reference.t <= at[-1] + 1e-9
+    marks = {"reference": (reference.t[inside], half * np.sin(reference.q[inside, 0]))}
+    curves, apart = {"Lagrange": y1}, {}
+    for way, runs in heights.items():
+        y, away = np.array(runs), np.abs(np.array(runs) - y1)
+        farthest = int(away.max(axis=1).argmax())
+        curves[f"genetic algorithm, {way}"] = y[farthest]
+        apart[way if len(y) == 1 else f"{way}, median of {len(y)} seeds"] = np.median(away, axis=0)
+        if len(y) > 1:
+            apart[f"{way}, least"], apart[f"{way}, largest"] = away.min(axis=0), away.max(axis=0)
+    last = ", ".join(f"{k} {y[-1]:.4f} m" for k, y in curves.items())
+    largest = ", ".join(f"{k} at most {y.max():.1e} m" for k, y in apart.items())
+    return line_figure(
+        "paper-002-figure-4", f"Height y₁ of the centre of rod 1 over {at[-1]:g} s.",
+        f"Height at {at[-1]:g} s: {last}.", at, curves, ("t / s", "y₁ / m"), size=(4.4, 2.8), markers=marks, above=True,
+    ), line_figure(
+        "paper-002-figure-5", "Difference of y₁ by both methods (logarithmic).",
+        f"Difference: {largest}.", at, apart, ("t / s", "|difference of y₁| / m"), size=(4.4, 2.8), log=True,
+        above=True,
+    )  # fmt: skip

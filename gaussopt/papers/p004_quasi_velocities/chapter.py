@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,9 @@ from gaussopt.papers.p004_quasi_velocities.motions import DRAWN_STEP, PROBLEM, R
 from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import FAR, STEP, WITHIN, Crests, Spread
 from gaussopt.papers.report_parts import Chapter, Important, PaperResults
-from gaussopt.papers.texts import ChapterTexts, judged_as, number, numbers_of
+from gaussopt.papers.texts import ChapterTexts, judged_as, number, numbers_of, supported
 from gaussopt.processes.job import JobOutcome
-from gaussopt.reporting.document import Block, Figure, Section, Tex, Timed
+from gaussopt.reporting.document import Block, Section, Timed
 
 ANCHOR = "chapter-004"
 
@@ -35,32 +34,33 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
     tan, regular = (results.value(f"spread: NH-A, {row}") for row in ("tan", "regular"))
     crests: Crests | None = results.value("spread: NH-B")
     free = None if crests is None else crests.spread
-    verdicts = {f"C{n}": judged_as(judged[f"C{n}"]) for n in range(14, 18)}
-    kept = {k: v and number(v) for k, v in numbers_of(judged["C14"], "worst", "wrong", "control").items()}
+    kept = {k: _said(v) for k, v in numbers_of(judged["C14"], "worst", "wrong", "control").items()}
     found = {"A": _distribution(tan), "B": _distribution(free), "R": _distribution(regular)}
+    c14, c15, c16, c17 = (judged[f"C{n}"] for n in range(14, 18))
+    held = texts.told("C14", verdict=judged_as(c14), step=LONG, **kept)
     parts = (
-        ("proposal", "What the paper proposes", texts.blocks("proposal")),
+        ("proposal", "What the paper proposes", texts.told("proposal")),
         ("holds", "What holds", [
-            *texts.blocks("holds"), *texts.told("C14", verdict=verdicts["C14"], step=LONG, **kept),
-            *_equivalence(judged["C15"], verdicts["C15"]),
+            *texts.told("holds"), *supported(c14, (True,), held), *supported(c15, (False, True), _equivalence(c15)),
         ]),
         ("drift", "Singularity and drift", [
-            *_figures(results, crests), *texts.blocks("cause", least=LEAST),
-            *texts.told("orders", **numbers_of(judged["C17"], "forced", "free", "regular")),
-            *_drift(results, tan, free, regular, found), *_routh(results, verdicts["C17"]),
+            *_figures(results, crests), *texts.told("cause", least=LEAST),
+            *texts.told("orders", **numbers_of(c17, "forced", "free", "regular")),
+            *_drift(results, tan, free, regular, found),
+            *supported(c17, (True, False, False, False), _routh(results, judged_as(c17))),
         ]),
-        ("speed", "Speed", _speed(judged["C16"], verdicts["C16"])),
+        ("speed", "Speed", supported(c16, (False, False, False, True), _speed(c16))),
         ("misprints", "Misprints that matter", _misprints(results)),
     )  # fmt: skip
     sections = tuple(Section(f"{ANCHOR}-{name}", title, tuple(blocks)) for name, title, blocks in parts)
-    title = "Hao, Liu & Yao 2020: quasi-velocities and Routh's equations for a body on a knife edge"
+    title = "Hao, Liu & Yao 2020: quasi-velocities against Routh's equations"
     first = []
     if all(kept.values()):
         first.append(Important(texts("found-constraint", **kept), "paper-004-NH-A-violation", f"{ANCHOR}-holds"))
     if tan and regular:
         told = texts("found-drift", count=len(tan.random), step=STEP, end=tan.end, **found)
         first.insert(0, Important(told, "paper-004-spread", f"{ANCHOR}-drift"))
-    return Chapter(Section(ANCHOR, title, tuple(texts.blocks("lead")), sections), tuple(first))
+    return Chapter(Section(ANCHOR, title, tuple(texts.told("lead")), sections), tuple(first))
 
 
 def _distribution(spread: Spread | None) -> str | None:
@@ -77,32 +77,29 @@ def _body(case: str) -> str:
     return texts("body", b=b, force=f"{b.F0:g} N" if b.nu == 0 else rf"{b.F0:g} N $\cos({b.nu:g}\,t/\mathrm{{s}})$")
 
 
-def _equivalence(judged: Judgement | str, verdict: str) -> list[Block]:
+def _equivalence(judged: Judgement | str) -> list[Block]:
     same, lost = numbers_of(judged, "worst", "lost").values()
-    return texts.told(
-        "C15", verdict=verdict, clear=CLEAR, same=same and number(same, 1), lost=lost and f"{100 * lost:.0f}"
-    )
+    lost = None if lost is None else f"{100 * lost:.0f}"
+    return texts.told("C15", verdict=judged_as(judged), clear=CLEAR, same=_said(same, 1), lost=lost)
+
+
+def _said(x: float | None, digits: int = 2) -> str | None:
+    return None if x is None else number(x, digits)
 
 
 def _figures(results: PaperResults, crests: Crests | None) -> list[Block]:
     """The paper's figures 2 to 5 by two cases, and what they show."""
     tan = {k: v for k, v in section.whole_runs(section.drawn_runs(results, "NH-B")).items() if k.startswith(TAN)}
     runs = section.whole_runs(section.drawn_runs(results, "NH-A"))
-    blocks = texts.told("figures", **_coincide(crests), **_two_steps(list(tan.values())))
-    if len(tan) == 2:
-        step, other = (v.meta["dt"] for v in tan.values())
-        drawn = section.coordinates("figure-4", "", "NH-B", tan, section.PLANE)
-        blocks.append(_shown(drawn, "figure-4", body=_body("NH-B"), step=step, other=other))
-    if runs:
-        drawn = section.violations("NH-A-violation", "", runs)
-        step = next(iter(runs.values())).meta["dt"]
-        blocks.append(_shown(drawn, "figure-violation", body=_body("NH-A"), step=step))
-    return blocks
-
-
-def _shown(drawn: Figure, name: str, **values: Any) -> Figure:
-    """A figure with a caption of its own."""
-    return replace(drawn, caption=Tex(texts(name, **values)))
+    steps = _two_steps(list(tan.values()))
+    centroid = None if len(tan) != 2 else section.coordinates("figure-4", "", "NH-B", tan, section.PLANE)
+    violation = section.violations("NH-A-violation", "", runs) if runs else None
+    step = next((v.meta["dt"] for v in runs.values()), None)
+    return [
+        *texts.told("figures", **_coincide(crests), **steps),
+        *texts.figure("figure-4", centroid, body=_body("NH-B"), step=steps["step"], other=steps["other"]),
+        *texts.figure("figure-violation", violation, body=_body("NH-A"), step=step),
+    ]
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
@@ -134,20 +131,24 @@ def _drift(
     place = poles(CASES["NH-B"][0], free.end)[0].place(run.meta["dt"])
     told = {"percent": 100 * WITHIN, "near": 100 * free.near, "far": FAR, "distance": abs(place - round(2 * place) / 2)}
     drawn = section.spread_figure([tan, free, regular])
-    return [*texts.told("drift", **told, **found, **ends), _shown(drawn, "figure-spread", **ends)]
+    return [*texts.told("drift", **told, **found, **ends), *texts.figure("figure-spread", drawn, **ends)]
 
 
 def _routh(results: PaperResults, verdict: str) -> list[Block]:
     run = results.trajectory(f"NH-A, {DRAWN_STEP}: {REGULAR}")
-    return texts.told("C17", verdict=verdict, violation=run and number(float(motions.violation(run).max()), 1))
+    return texts.told(
+        "C17", verdict=verdict, violation=_said(None if run is None else float(motions.violation(run).max()), 1)
+    )
 
 
-def _speed(judged: Judgement | str, verdict: str) -> list[Block]:
+def _speed(judged: Judgement | str) -> list[Block]:
     ratios = numbers_of(judged, "regular", "equal", "tan")
-    told = {k: v and _ratio(v) for k, v in ratios.items()}
+    told = {k: None if v is None else _ratio(v) for k, v in ratios.items()}
     others = numbers_of(judged, "few", "many", "hand", "package")
     bodies = ratios["regular"] and len(ratios["regular"])
-    return texts.told("C16", Timed, verdict=verdict, tolerance=number(TOLERANCE), bodies=bodies, **told, **others)
+    return texts.told(
+        "C16", Timed, verdict=judged_as(judged), tolerance=number(TOLERANCE), bodies=bodies, **told, **others
+    )
 
 
 def _ratio(values: Sequence[float]) -> str:
