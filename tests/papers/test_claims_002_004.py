@@ -194,7 +194,7 @@ def test_accuracy_of_the_genetic_algorithm() -> None:
 
 
 def test_errors_of_accelerations_are_carried_into_heights() -> None:
-    null, full = judged("C11").rows
+    null, full, _ = judged("C11").rows
     assert null[2] < 1e-12 < full[2] < 1e-3
     assert full[3] <= full[4]
     # A constant error of 1 rad/s^2 without a slope: the sum of the instants.

@@ -122,7 +122,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
             traj.t, {"this run": traj.q[:, 0]}, ("t / s", "θ₁ / rad"), size=(4.4, 2.8), markers=marks,
             data=pd.DataFrame({"t": traj.t, "theta1": traj.q[:, 0], "omega1": traj.v[:, 0]}),
         ))  # fmt: skip
-        crossings = [(psi, angle, t, rate) for angle, t, rate in _crossings(traj)]
+        crossings = [(psi, angle, t, rate) for angle, t, rate in crossings_of(traj)]
         passages += crossings
         first = f", at {crossings[0][1]:g} π first at t = {crossings[0][2]:.7f} s" if crossings else ""
         certified = traj.worst.relative_error
@@ -151,7 +151,7 @@ def _balance(results: PaperResults) -> list[Section]:
     return [histories.balance_section("002", runs, forces, text("balance", changes=changes))]
 
 
-def _crossings(traj: Trajectory) -> list[tuple[float, float, float]]:
+def crossings_of(traj: Trajectory) -> list[tuple[float, float, float]]:
     """Passages of odd multiples of pi/2 by theta1: the angle divided by pi, t, and the rate there."""
     if len(traj.t) < 2:
         return []
