@@ -17,6 +17,7 @@ from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import PENALISED, S
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS
 from gaussopt.papers.p002_singular_mass.noisy_linkage import NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.report_parts import Chapter, Important, PaperResults
+from gaussopt.papers.sources import SOURCES
 from gaussopt.papers.texts import ChapterTexts, judged_as, number, numbers_of, supported
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Section, Timed
@@ -55,8 +56,8 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
         ("misprints", "Misprints that matter", _misprints(results)),
     )  # fmt: skip
     sections = tuple(Section(f"{ANCHOR}-{name}", title, tuple(blocks)) for name, title, blocks in parts)
-    title = "Yang & Yao 2017: a singular mass matrix and a genetic algorithm"
-    return Chapter(Section(ANCHOR, title, tuple(texts.told("lead")), sections), _found(function, heights, times))
+    lead = tuple(texts.told("lead"))
+    return Chapter(Section(ANCHOR, SOURCES["002"].title, lead, sections), _found(function, heights, times))
 
 
 def _found(*values: Mapping[str, Any]) -> tuple[Important, ...]:

@@ -1,4 +1,4 @@
-"""Chapters on papers 000 and 001: they build from what was computed, and say so where a case failed."""
+"""Chapters on the papers: they build from what was computed, and say so where a case failed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,28 @@ from gaussopt.papers.p000_least_squares import motions as motions_000
 from gaussopt.papers.p001_friction import atlas_section
 from gaussopt.papers.p001_friction import chapter as chapter_001
 from gaussopt.papers.p001_friction import section as section_001
+from gaussopt.papers.p002_singular_mass import chapter as chapter_002
+from gaussopt.papers.p002_singular_mass import section as section_002
+from gaussopt.papers.p004_quasi_velocities import chapter as chapter_004
+from gaussopt.papers.p004_quasi_velocities import motions as motions_004
 from gaussopt.papers.report_parts import Chapter
 from gaussopt.processes.job import JobOutcome, run_job
 from gaussopt.reporting.document import Figure, Paragraph, blocks_of
 
-CHAPTERS: dict[str, ModuleType] = {"000": chapter_000, "001": chapter_001}
+CHAPTERS: dict[str, ModuleType] = {"000": chapter_000, "001": chapter_001, "002": chapter_002, "004": chapter_004}
 NEEDED = {
     "000": (motions_000.cases, ("motion: exact", "eq. (16): ", "erratum 000-6")),
     "001": (section_001.cases, ("two-bar-contact: ", "energy: ", "erratum 001-5")),
+    "002": (section_002.cases, ("motion: constant torque", "penalty", "noise: ", "erratum 002-3")),
+    "004": (motions_004.cases, ("NH-B: Routh, tan row", "NH-A, RK4, 0.01 s: ", "spread: ", "erratum 004-1")),
 }
 """The cases that a chapter draws on, by the beginning of their keys."""
 
 FIGURES = {
     "000": {"paper-000-equation-16", "paper-000-operations", "paper-000-figure-7"},
     "001": {"paper-001-forces-over-angle", "atlas-two-bar-qp-sliding", "paper-001-energy", "paper-001-figure-5"},
+    "002": {"paper-002-drawing", "paper-002-figure-4", "paper-002-figure-5", "paper-002-noise"},
+    "004": {"paper-004-figure-4", "paper-004-NH-A-violation", "paper-004-spread"},
 }
 
 
@@ -123,3 +131,17 @@ def test_counts_of_the_map_are_those_of_its_data(
     assert tensile > 0
     assert f"lets a contact pull at {tensile}" in lines[0]
     assert f"lets a contact pull at {tensile}" in words(chapter_001.chapter(outcomes["001"], judged, True))
+
+
+def test_drift_and_heights_are_those_of_the_runs(
+    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str]
+) -> None:
+    key, c11 = "spread: NH-A, tan", judged["C11"]
+    assert isinstance(c11, Judgement)
+    spread = outcomes["004"][key].value
+    drift = replace(spread.drift, position=0.0 * spread.drift.position + 123.0)
+    own = outcomes["004"] | {key: JobOutcome(replace(spread, drift=drift), "", 0.0)}
+    assert "123 m in the median (123 to 123 m)" in words(chapter_004.chapter(own, judged, True))
+    heights = {way: tuple(tuple(y + 0.5 for y in run) for run in runs) for way, runs in c11.numbers["heights"].items()}
+    changed = judged | {"C11": replace(c11, numbers={**c11.numbers, "heights": heights})}
+    assert "largest difference is 0.5 m in the median" in words(chapter_002.chapter(outcomes["002"], changed, True))
