@@ -90,7 +90,7 @@ def test_names_are_unique(doc: Document) -> None:
 
 
 def test_the_liar_is_named_first(doc: Document) -> None:
-    assert doc.findings[1] == "Not right on every step: 2 of 6 pairs, gauss by plausible and slow."
+    assert doc.findings[1] == "2 of 6 pairs are not right on every step: gauss by plausible and slow."
     assert "plausible is never right: the certificate refutes all 24 answers" in doc.findings[2]
     assert "correct rate is 0" in doc.findings[2]
     first = table(doc, "words").rows[0]
@@ -238,7 +238,7 @@ def test_claims_of_infeasibility() -> None:
     text = "\n".join(doc.findings)
     assert "denier calls solvable steps infeasible: 3 of its 8 answers" in text
     assert "hopeful is never right: the certificate refutes all 4 answers" in text
-    assert "or rightly called ill-posed): 1 of 3 pairs of a formulation and a solver, gauss by kkt." in text
+    assert "1 of 3 pairs of a formulation and a solver are right on every step (confirmed by" in text
     assert "confirmed by the certificate, or rightly called ill-posed" in text
     rows = {r[0]: r[1:] for r in table(doc, "right-problem-knife-edge-body").rows}
     assert rows["kkt"][0] == "recognised as infeasible"
@@ -265,7 +265,7 @@ def test_answers_that_differ_on_the_clock_are_named() -> None:
     t = (times("steady", [20 * US] * 4), times("fickle", [5 * US] * 4, unconfirmed=[0, 1, 1, 0]))
     doc = document(Found(a, t))
     text = "\n".join(doc.findings)
-    assert "Answers differently on the clock, confirmed on record and not when timed: fickle (at 2 steps" in text
+    assert "confirmed on record and not then: fickle (at 2 steps" in text
     assert {r[0]: r[3] for r in table(doc, "means-problem-four-bar").rows} == {"steady": 0, "fickle": 2}
     assert "(46.1 µs, 2 failures)" in text
 

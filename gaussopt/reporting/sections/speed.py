@@ -174,7 +174,7 @@ def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, i
     curves = {profile.names[j]: profile.rho[:, j] for j in shown}
     sound = sum(bool(profile.solved[j] >= 1.0) for j in shown)
     alt = texts("profile-alt", shown=len(shown), wins=wins, sound=sound)
-    svg = plots.profiles(profile.taus, curves, "τ, time by that of the fastest", "share of steps", looks)
+    svg = plots.profiles(profile.taus, curves, "τ, time over that of the fastest", "share of steps", looks)
     data = pd.DataFrame({"tau": profile.taus, **{profile.names[j]: profile.rho[:, j] for j in order}})
     return Figure(name, caption, alt, svg, data, timed=True)
 
