@@ -13,6 +13,7 @@ from gaussopt._version import __version__ as __version__
 if TYPE_CHECKING:
     from gaussopt.animation.animate import animate
     from gaussopt.atlas.scan import Atlas, scan
+    from gaussopt.bodies.model import Model
     from gaussopt.certificates import certify
     from gaussopt.certificates.base import Certificate
     from gaussopt.certificates.cone import ConeCertificate, certify_cone
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
+    from gaussopt.modelling.assembly import Mobility, assemble, mobility
     from gaussopt.modelling.callables import System
     from gaussopt.modelling.contact_points import contact_points
     from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
@@ -80,7 +82,9 @@ _HOME = {
     "QP": "core.programs", "Results": "comparison.results", "Sketch": "modelling.sketch", "Solution": "core.solution",
     "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.step_solver",
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
-    "Unverified": "core.errors", "animate": "animation.animate", "certify": "certificates",
+    "Unverified": "core.errors", "Mobility": "modelling.assembly", "Model": "bodies.model",
+    "assemble": "modelling.assembly", "mobility": "modelling.assembly", "animate": "animation.animate",
+    "certify": "certificates",
     "certify_cone": "certificates.cone", "certify_contact": "certificates.contact", "certify_lcp": "lcp",
     "certify_qp": "certificates.qp", "classify_matrix": "lcp", "classify_step": "certificates.contact_class",
     "compare": "comparison.compare", "concatenate": "simulation.concatenation",
@@ -103,13 +107,13 @@ __all__ = [
     "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput", "BatchSolution", "Baumgarte", "Certificate",
     "ConeCertificate", "ConeComplementarity", "Contact", "ContactCertificate", "ContactClass", "ContactData",
     "ContactOperator", "Energy", "Event", "GaussoptError", "GlobalContacts", "IllPosed", "LCPSolutions",
-    "LeastSquares", "LinearSystem", "MachineFailure", "MatrixClass", "MissingBackend", "NotAccepted", "Problem",
-    "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver", "System", "Trajectory",
-    "UnknownName", "Unverified", "animate", "certify", "certify_cone", "certify_contact", "certify_lcp",
-    "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate", "contact_points", "enumerate_lcp",
-    "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "read_problem", "register",
-    "save_dataset", "save_figure", "scan", "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
-    "write_fclib",
+    "LeastSquares", "LinearSystem", "MachineFailure", "MatrixClass", "MissingBackend", "Mobility", "Model",
+    "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
+    "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
+    "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate",
+    "contact_points", "enumerate_lcp", "formulate", "load_dataset", "make_solver", "mobility", "names", "problem",
+    "rank_report", "read_problem", "register", "save_dataset", "save_figure", "scan", "simulate", "simulate_batch",
+    "solve", "solve_batch", "solve_step", "write_fclib",
 ]  # fmt: skip
 
 

@@ -14,13 +14,13 @@ import sympy as sp
 from gaussopt.codegen.ldl import Entry, StepFactors, Writer
 from gaussopt.codegen.loop import LoopWriter, Parts, value
 from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, relative_squares, step_matrix, unbalanced
-from gaussopt.symbolic.model import TIME, Model
+from gaussopt.symbolic.model import TIME, SymbolicModel
 
 END = sp.Symbol("stop", real=True)
 """Time at the end of the step."""
 
 
-def _force(model: Model) -> list[Any]:
+def _force(model: SymbolicModel) -> list[Any]:
     return [Q - h for Q, h in zip(model.equations.Q, model.equations.h, strict=True)]
 
 
@@ -66,7 +66,7 @@ class ConstrainedLoopWriter(LoopWriter):
     the work space of `LoopWriter`.
     """
 
-    def __init__(self, model: Model, parts: Parts) -> None:
+    def __init__(self, model: SymbolicModel, parts: Parts) -> None:
         super().__init__(model, parts, 1)
         self._multipliers = self.work
         self.work += self.m
@@ -103,7 +103,7 @@ def _linearised(
     return M, J, f, phi, rates
 
 
-def velocity_step(model: Model, order: Sequence[int], polynomials: bool) -> Lines:
+def velocity_step(model: SymbolicModel, order: Sequence[int], polynomials: bool) -> Lines:
     """Change of velocity over h, a (n), and impulses over h, lam (m)."""
     writer = StepWriter(model, polynomials, "s")
     w, v = writer.w, [str(s) for s in model.v]
@@ -115,7 +115,7 @@ def velocity_step(model: Model, order: Sequence[int], polynomials: bool) -> Line
     return writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
 
-def velocity_residuals(model: Model, polynomials: bool) -> Lines:
+def velocity_residuals(model: SymbolicModel, polynomials: bool) -> Lines:
     """`residuals` of such a step, as `gaussopt.codegen.step.residuals`: of the linearised constraints, over h."""
     writer = StepWriter(model, polynomials, "r")
     w = writer.w
@@ -151,7 +151,7 @@ def missed_positions(m: int) -> list[str]:
     return [f"missed_{r}" for r in range(m)]
 
 
-def half_step(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+def half_step(model: SymbolicModel, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
     """A half of RATTLE at its own state, `part` 0 or 1: what its iteration repeats, a (n) and lam (m), comes second.
 
     J a is that of Gauss's principle less what the positions miss, or 2/h (J (v - v_half) - rates).
@@ -172,7 +172,7 @@ def half_step(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Li
     return _repeated(writer, changing, {"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
 
-def end_residuals(model: Model, polynomials: bool) -> Lines:
+def end_residuals(model: SymbolicModel, polynomials: bool) -> Lines:
     """Holonomic constraints phi (m_h) at the end positions z and the end of time."""
     writer = StepWriter(model, polynomials, "b")
     names = end_positions(len(model.q))
@@ -181,7 +181,7 @@ def end_residuals(model: Model, polynomials: bool) -> Lines:
     return writer.lines({"phi": phi}, writer.checks)
 
 
-def half_residuals(model: Model, polynomials: bool) -> Lines:
+def half_residuals(model: SymbolicModel, polynomials: bool) -> Lines:
     """`residuals` of a half: of the velocity constraints at the end, over h/2."""
     writer = StepWriter(model, polynomials, "r")
     w = writer.w
@@ -190,7 +190,7 @@ def half_residuals(model: Model, polynomials: bool) -> Lines:
     return writer.lines({"residuals": _misfit(w, M, J, f, missed)}, ())
 
 
-def settles_at_once(model: Model) -> bool:
+def settles_at_once(model: SymbolicModel) -> bool:
     """Whether the equations of the second half are linear in the velocity, so that one solve is enough."""
     matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
     return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gaussopt.codegen import source
 from gaussopt.codegen.modules import native
 from gaussopt.core import generated_modules
-from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.model import SymbolicModel
 
 VERSION = "3"
 """Raised whenever these modules change."""
@@ -30,7 +30,7 @@ class ContactEquations(NamedTuple):
     about: Callable[..., Any]
 
 
-def contact_equations(model: Model, equations: str) -> ContactEquations:
+def contact_equations(model: SymbolicModel, equations: str) -> ContactEquations:
     """The compiled equations of a model from the source of its generated module, from the cache or written now."""
     name, key = f"{model.name}_contact_equations", source.key_of(VERSION, model.key)
     module = generated_modules.load(name, key) or generated_modules.store(name, key, _source(model, equations))
@@ -38,7 +38,7 @@ def contact_equations(model: Model, equations: str) -> ContactEquations:
     return ContactEquations(code["step"], code["about"])
 
 
-def _source(model: Model, text: str) -> str:
+def _source(model: SymbolicModel, text: str) -> str:
     functions = {part.partition("(")[0]: f"def {part.strip()}" for part in text.split("\ndef ")[1:]}
     m_h = len(model.holonomic)
     step = f"def step{_SIGNATURE}\n{functions['step'].partition(chr(10))[2]}"

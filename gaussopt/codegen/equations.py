@@ -11,13 +11,13 @@ import sympy as sp
 from gaussopt.codegen import source
 from gaussopt.codegen.certificate import certificate_source
 from gaussopt.core import generated_modules
-from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.model import SymbolicModel
 
 
-def equations_of(model: Model) -> ModuleType:
+def equations_of(model: SymbolicModel) -> ModuleType:
     """The generated module of a model, kept from before or written now.
 
-    Raises BadInput as `Model.equations`, or if `GAUSSOPT_CACHE` names a folder that others can write to. Raises
+    Raises BadInput as `SymbolicModel.equations`, or if `GAUSSOPT_CACHE` names a folder that others can write to. Raises
     Unwritable if an expression has no counterpart in Python.
     """
     key = source.key_of(model.key)
@@ -25,7 +25,7 @@ def equations_of(model: Model) -> ModuleType:
     return module or generated_modules.store(model.name, key, equations_source(model))
 
 
-def equations_source(model: Model) -> str:
+def equations_source(model: SymbolicModel) -> str:
     """The generated module: step data, residuals, energies, contacts and the certificate's arithmetic.
 
     Raises BadInput as `equations`; also if an expression has no counterpart in Python.

@@ -16,7 +16,7 @@ from gaussopt.codegen.pivot_order import elimination_order
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stepper
-from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.model import SymbolicModel
 
 MOST_LINES = 2500
 """Lines of a step beyond which unrolled code takes too long to compile."""
@@ -30,7 +30,7 @@ class Orders:
     positions: tuple[int, ...]
 
     @classmethod
-    def of(cls, model: Model, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
+    def of(cls, model: SymbolicModel, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
         """Chosen from the numbers of a sample step and from which entries of M and J never vary; or NotCompiled."""
         M, J = constant
         found = [
@@ -66,7 +66,7 @@ class LoopJob:
     it, which wants sines written out.
     """
 
-    model: Model
+    model: SymbolicModel
     method: Stepper
     orders: Orders
     projected: bool

@@ -12,7 +12,7 @@ from typing import Any
 
 from gaussopt.codegen.ldl import Entry
 from gaussopt.codegen.step import Lines
-from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.model import SymbolicModel
 
 MARCH = (
     "begin: float, dt: float, end: float, first: int, count: int, every: int, y: list, p: list, limit: float, "
@@ -85,7 +85,7 @@ class LoopWriter:
     work : entries of the work space
     """
 
-    def __init__(self, model: Model, parts: Parts, stages: int) -> None:
+    def __init__(self, model: SymbolicModel, parts: Parts, stages: int) -> None:
         self.model, self.parts = model, parts
         self.n, self.m = len(model.q), len(model.equations.J)
         self.size = 2 * self.n
@@ -223,12 +223,12 @@ def near(residuals: Sequence[str], entries: Sequence[str], tolerance: str) -> li
     ]
 
 
-def recording(model: Model, lines: Lines, fast: bool) -> list[str]:
+def recording(model: SymbolicModel, lines: Lines, fast: bool) -> list[str]:
     """`answer`, the acceleration at a state, and `rows`, which calls the functions of the model's own module too."""
     return [_answer(model, lines), *_rows(len(model.q), len(model.equations.J), model, fast)]
 
 
-def _answer(model: Model, lines: Lines) -> str:
+def _answer(model: SymbolicModel, lines: Lines) -> str:
     used = names_in([*lines.once, *lines.body])
     reads = [
         f"{s} = {name}[{i}]"
@@ -246,7 +246,7 @@ def _answer(model: Model, lines: Lines) -> str:
     return "\n".join(text)
 
 
-def _rows(n: int, m: int, model: Model, fast: bool) -> list[str]:
+def _rows(n: int, m: int, model: SymbolicModel, fast: bool) -> list[str]:
     m_h = len(model.holonomic)
 
     def zeros(size: int) -> str:

@@ -16,7 +16,7 @@ from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.stepper import Stepper
 from gaussopt.jit.kernel import COMPILED, functions
-from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.model import SymbolicModel
 
 VERSION = "11"
 """Raised whenever the generated loops change."""
@@ -53,7 +53,7 @@ class SideBySide(NamedTuple):
     places: Mapping[str, int]
 
 
-def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Compiled:
+def march(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> Compiled:
     """The loop of a method for a model, from the cache or written now.
 
     Raises NotCompiled if the method has no generated loop, or the system is too large to unroll.
@@ -74,7 +74,7 @@ def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: 
     return Compiled(native(module, "march")["march"] if fast else module.march, module.WORK)
 
 
-def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> SideBySide:
+def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> SideBySide:
     """The functions that march blocks of motions, from the cache or written now.
 
     Raises NotCompiled if the method has no such form, or the system is too large to unroll.
@@ -86,7 +86,9 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
     return SideBySide(native(module, "march")["march"], module.PLACES)
 
 
-def rows(model: Model, equations: str, orders: Orders, fast: bool, together: bool = False) -> Callable[..., None]:
+def rows(
+    model: SymbolicModel, equations: str, orders: Orders, fast: bool, together: bool = False
+) -> Callable[..., None]:
     """The function that computes what is recorded of states, from the cache or written now.
 
     rows(count, t, y, p, table): for each of `count` states (q, v) in y one row of `table`: whether the step and its

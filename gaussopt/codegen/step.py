@@ -16,7 +16,7 @@ import sympy as sp
 from gaussopt.codegen import source
 from gaussopt.codegen.ldl import Entry, StepFactors, Writer
 from gaussopt.codegen.sincos import LARGEST
-from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.model import SymbolicModel
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = {"abs", "sine_cosine", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
@@ -57,12 +57,12 @@ class StepWriter:
 
     Parameters
     ----------
-    model : Model
+    model : SymbolicModel
     polynomials : whether sines and cosines are written out; math's functions otherwise
     letter : what the names begin with, so that several writers may write into one function
     """
 
-    def __init__(self, model: Model, polynomials: bool, letter: str) -> None:
+    def __init__(self, model: SymbolicModel, polynomials: bool, letter: str) -> None:
         self.model, self.polynomials, self.letter = model, polynomials, letter
         self.w = Writer(letter)
         self.checks: list[str] = []
@@ -172,7 +172,7 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
     return found
 
 
-def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+def acceleration(model: SymbolicModel, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
     """Acceleration a (n) and multipliers lam (m) of a state, and `residuals`, how well they satisfy its equations.
 
     These are the squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of what it is
@@ -193,7 +193,7 @@ def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple
     return step, writer.lines({"residuals": residuals}, (), end)
 
 
-def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
+def projection(model: SymbolicModel, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
     """Corrections of a state towards the constraints, smallest in the mass metric.
 
     M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.

@@ -94,6 +94,11 @@ class AbstractSystem(ABC):
         """Names of the n coordinates."""
         return tuple(f"q{i + 1}" for i in range(n))
 
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the equality rows, in the order of J; empty if they have none."""
+        return ()
+
     def outline(self, q: Vector) -> Outline | None:
         """What is drawn of the system where no sketch is given; None if it knows of no points."""
         return None

@@ -39,7 +39,7 @@ from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined
 from gaussopt.symbolic.contacts import Layout
 from gaussopt.symbolic.formulas import formulas_of
-from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.model import SymbolicModel
 from gaussopt.symbolic.outline import outline_function
 from gaussopt.symbolic.reading import finite_parameter, read_model
 
@@ -54,7 +54,7 @@ class LagrangianSystem(AbstractSystem):
 
     def __init__(
         self,
-        model: Model,
+        model: SymbolicModel,
         coordinates: tuple[str, ...],
         parameters: Mapping[str, float],
         module: ModuleType,
@@ -139,6 +139,10 @@ class LagrangianSystem(AbstractSystem):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         return other
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(self.model.rows)
 
     def outline(self, q: Vector) -> Outline | None:
         """Points, rods and contact points, read from the names of the coordinates, the constraints and the contacts."""
@@ -335,8 +339,9 @@ def derive(
         kinetic : kinetic energy T(q, v, t), at most quadratic in v
         potential : potential energy V(q, t)
         forces : generalised forces without potential, as n expressions or {coordinate: expression}
-        holonomic : expressions phi(q, t), zero on the constraints
-        nonholonomic : expressions f(q, v, t), zero on the constraints; they may be nonlinear in v
+        holonomic : expressions phi(q, t), zero on the constraints; a list, or {name: expression}, whose names stand in
+            messages and beside forces
+        nonholonomic : expressions f(q, v, t), zero on the constraints, alike; they may be nonlinear in v
         quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
         contacts : unilateral contacts, each by the position of its contact point or by its gap and slip
     parameters : {symbol or name: value}; every other symbol is an error
@@ -356,7 +361,7 @@ def derive(
 
 
 def _restored(
-    model: Model, coordinates: tuple[str, ...], parameters: Mapping[str, float], contacts: Layout, name: str
+    model: SymbolicModel, coordinates: tuple[str, ...], parameters: Mapping[str, float], contacts: Layout, name: str
 ) -> LagrangianSystem:
     system = LagrangianSystem(model, coordinates, parameters, equations_of(model), contacts)
     system.name = name

@@ -329,9 +329,10 @@ def _consistent(
             continue
         i = int(np.argmax(np.abs(residual)))
         if abs(residual[i]) > START_TOLERANCE * (1.0 + float(np.abs(state).max())):
+            where = f", {system.row_names[i]}" if system.row_names else ""
             raise BadInput(
                 f"The initial state of {system.name!r} is off the constraints: {what} residual {residual[i]:.6g} in "
-                f"constraint {i + 1} of {len(residual)}; correct q0 and v0, or choose the stabilisation "
+                f"constraint {i + 1} of {len(residual)}{where}; correct q0 and v0, or choose the stabilisation "
                 "'projection', which moves the start onto the constraints."
             )
     return q, v

@@ -10,14 +10,14 @@ import sympy as sp
 from sympy.simplify.fu import TR8
 
 from gaussopt.core.errors import BadInput
-from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.model import SymbolicModel
 
 MOST_COORDINATES = 8
 MOST_OPERATIONS = 1200
 """Size of a model whose equations a person reads; of a larger one the form of the equations is shown."""
 
 
-def formulas_of(model: Model, parameters: Sequence[str]) -> list[list[str]]:
+def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[str]]:
     """Formulas of M, h, Q, the equality rows and the contact rows, by lines; `parameters` are their names."""
     n, m, k = len(model.q), len(model.holonomic) + len(model.nonholonomic), len(model.contacts)
     balance = r"M \ddot q + h = Q" + (r" + J^T \lambda" if m else "")
@@ -48,7 +48,7 @@ def formulas_of(model: Model, parameters: Sequence[str]) -> list[list[str]]:
     return lines
 
 
-def _letters(model: Model, parameters: Sequence[str]) -> dict[Any, str]:
+def _letters(model: SymbolicModel, parameters: Sequence[str]) -> dict[Any, str]:
     """Our symbols as a person writes them; velocities with a dot."""
     names = [sp.latex(sp.Symbol(model.names[v])) for v in model.v]
     dotted = [re.sub(r"^(\\?\w+?|\\operatorname\{\w+\})(_.*)?$", r"\\dot{\1}\2", name) for name in names]

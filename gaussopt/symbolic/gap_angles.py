@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.symbolic.model import TIME, Model, along
+from gaussopt.symbolic.model import TIME, SymbolicModel, along
 
 PERIODIC = (sp.sin, sp.cos, sp.tan, sp.cot, sp.sec, sp.csc)
 
@@ -17,7 +17,7 @@ KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Piecewise, sp.Heaviside)
 _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 
 
-def gap_angles(model: Model) -> tuple[Callable[..., Any], int]:
+def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
     """The angles of a model and behind them their rates, as a function (t, q, v, p); how many are periodic."""
     if model.key not in _KNOWN:
         periodic, others = _angles(model)
@@ -28,7 +28,7 @@ def gap_angles(model: Model) -> tuple[Callable[..., Any], int]:
     return _KNOWN[model.key]
 
 
-def _angles(model: Model) -> tuple[list[Any], list[Any]]:
+def _angles(model: SymbolicModel) -> tuple[list[Any], list[Any]]:
     """What stands inside the functions of gaps and slips, with a period and without.
 
     Of a root, or a power below zero, it is the logarithm of what stands inside.

@@ -20,7 +20,7 @@ TIME = sp.Symbol("t", real=True)
 
 
 @dataclass(frozen=True)
-class Model:
+class SymbolicModel:
     """What a system is made of, in our symbols.
 
     Attributes
@@ -34,6 +34,7 @@ class Model:
     contacts : their gaps, slips and coefficients
     tangents : tangent dimension d of the contacts
     names : of the coordinates by their velocities, for messages
+    rows : names of the equality rows, in their order; empty where they were given without names
     """
 
     name: str
@@ -49,6 +50,7 @@ class Model:
     contacts: Sequence[ContactSymbols]
     tangents: int
     names: Mapping[Any, str] = field(default_factory=dict)
+    rows: Sequence[str] = ()
 
     @cached_property
     def key(self) -> str:
@@ -77,10 +79,12 @@ class Model:
                     )
         for i, row in enumerate(self.nonholonomic):
             if not any(s in row.free_symbols for s in vs):
-                raise BadInput(f"nonholonomic[{i}] of {name!r} holds no velocity; give it under holonomic.")
+                label = self.rows[len(self.holonomic) + i] if self.rows else f"nonholonomic[{i}]"
+                raise BadInput(f"{label} of {name!r} holds no velocity; give it under holonomic.")
         for i, row in enumerate(self.holonomic):
             if not any(s in row.free_symbols for s in qs):
-                raise BadInput(f"holonomic[{i}] of {name!r} holds no coordinate; it constrains nothing.")
+                label = self.rows[i] if self.rows else f"holonomic[{i}]"
+                raise BadInput(f"{label} of {name!r} holds no coordinate; it constrains nothing.")
         return Equations(
             M=M,
             h=[along(d(T, b)) - d(T, a) for a, b in zip(qs, vs, strict=True)],

@@ -11,12 +11,12 @@ import numpy as np
 import sympy as sp
 
 from gaussopt.core.system import Outline
-from gaussopt.symbolic.model import TIME, Model
+from gaussopt.symbolic.model import TIME, SymbolicModel
 
 Point = tuple[Any, Any]
 
 
-def outline_function(model: Model, contacts: Sequence[str]) -> Callable[[Any, Any], Outline] | None:
+def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[[Any, Any], Outline] | None:
     """A function (q, p) -> Outline; None where the model has neither points nor contact points in the plane.
 
     Points are pairs of coordinates x and y, x1 and y1 and so on. A constraint that keeps the distance of two of them,
@@ -58,7 +58,7 @@ def _points(names: Sequence[str], q: Sequence[Any]) -> Iterator[Point]:
             yield known[name], known[other]
 
 
-def _keeps(row: Any, a: Point, b: Point, model: Model) -> bool:
+def _keeps(row: Any, a: Point, b: Point, model: SymbolicModel) -> bool:
     """Whether a constraint is the squared distance of two points less a constant."""
     distance = (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2
     return any(not (sp.expand(row - sign * distance).free_symbols & {*model.q, TIME}) for sign in (1, -1))

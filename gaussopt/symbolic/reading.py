@@ -15,13 +15,13 @@ from sympy.core.function import AppliedUndef
 from gaussopt.core.contacts import Contact
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols, Layout
-from gaussopt.symbolic.model import TIME, Model, along
+from gaussopt.symbolic.model import TIME, SymbolicModel, along
 
 
 class GivenModel(NamedTuple):
     """A model as it was read, with its parameter values by name."""
 
-    model: Model
+    model: SymbolicModel
     symbols: Symbols
     parameters: dict[str, float]
     contacts: Layout
@@ -49,8 +49,9 @@ def read_model(
     T = clean("kinetic", parts["kinetic"], "qvt")
     V = clean("potential", parts["potential"], "qt")
     F = [clean("forces", f, "qvt") for f in _force_list(parts["forces"], q, name)]
+    named = {label: _named(label, parts[label], name) for label in ("holonomic", "nonholonomic", "quasi_velocities")}
     phi, f, omega = (
-        [clean(f"{label}[{i}]", e, allowed) for i, e in enumerate(_listed(label, parts[label], name))]
+        [clean(key, e, allowed, label != "quasi_velocities") for key, e in named[label].items()]
         for label, allowed in (("holonomic", "qt"), ("nonholonomic", "qvt"), ("quasi_velocities", "qvt"))
     )
     m = len(phi) + len(f)
@@ -58,9 +59,10 @@ def read_model(
         raise BadInput(f"{name!r} needs n - m = {n - m} quasi-velocities, not {len(omega)}.")
     contacts = [parts["contacts"]] if isinstance(parts["contacts"], Contact) else parts["contacts"]
     touching, layout = _read_contacts(_listed("contacts", contacts, name), symbols, name)
-    model = Model(
-        name, symbols.q, symbols.v, symbols.p, T, V, F, phi, f, omega, touching, layout.d, symbols.velocity_names
-    )
+    model = SymbolicModel(
+        name, symbols.q, symbols.v, symbols.p, T, V, F, phi, f, omega, touching, layout.d, symbols.velocity_names,
+        (*named["holonomic"], *named["nonholonomic"]) if isinstance(parts["holonomic"], Mapping) else (),
+    )  # fmt: skip
     return GivenModel(model, symbols, values, layout)
 
 
@@ -92,14 +94,13 @@ class Symbols:
         """An expression in the user's symbols, for messages."""
         return expr.xreplace(self._theirs)
 
-    def clean(self, label: str, given: Any, allowed: str) -> Any:
-        """A user's expression in our symbols.
+    def clean(self, label: str, given: Any, allowed: str, equation: bool = False) -> Any:
+        """A user's expression in our symbols; of an `equation` that holds, left side less right side.
 
         Raises BadInput if it is no real expression, holds a symbol that is not known, or a velocity where "v" is not
         allowed.
         """
         name = self._owner
-        equation = label.startswith(("holonomic", "nonholonomic"))
         expr = _replace(_expression(f"{label} of {name!r}", given, self._ours, equation), self._ours)
         unknown = sorted(str(s) for s in expr.free_symbols - set(self._ours.values()))
         unknown += sorted(str(self.theirs(f)) for f in expr.atoms(AppliedUndef, sp.Derivative))
@@ -250,6 +251,13 @@ def _twice(printed: str, role: str, owner: str) -> str:
         f"Two {role} of {owner!r} are called {printed!r}, and symbols are told apart by their names, whatever their "
         "assumptions; rename one."
     )
+
+
+def _named(label: str, value: Any, owner: str) -> dict[str, Any]:
+    """A person's rows by the names that they were given, or by their places."""
+    if isinstance(value, Mapping):
+        return {str(key): row for key, row in value.items()}
+    return {f"{label}[{i}]": row for i, row in enumerate(_listed(label, value, owner))}
 
 
 def _listed(label: str, value: Any, owner: str) -> list[Any]:

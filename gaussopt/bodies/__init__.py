@@ -1,0 +1,20 @@
+"""Mechanisms from bodies, joints, forces and contacts; see `gaussopt.bodies.model.Model`."""
+
+from gaussopt.bodies.forces.applied_force import AppliedForce as AppliedForce
+from gaussopt.bodies.forces.applied_torque import AppliedTorque as AppliedTorque
+from gaussopt.bodies.forces.spring_damper import SpringDamper as SpringDamper
+from gaussopt.bodies.forces.torsion import Torsion as Torsion
+from gaussopt.bodies.forces.touch import Touch as Touch
+from gaussopt.bodies.joints.cylindrical import Cylindrical as Cylindrical
+from gaussopt.bodies.joints.distance import Distance as Distance
+from gaussopt.bodies.joints.drive import Drive as Drive
+from gaussopt.bodies.joints.gear import Gear as Gear
+from gaussopt.bodies.joints.prismatic import Prismatic as Prismatic
+from gaussopt.bodies.joints.revolute import Revolute as Revolute
+from gaussopt.bodies.joints.rolling import Rolling as Rolling
+from gaussopt.bodies.joints.row import Row as Row
+from gaussopt.bodies.joints.slot import Slot as Slot
+from gaussopt.bodies.joints.spherical import Spherical as Spherical
+from gaussopt.bodies.joints.universal import Universal as Universal
+from gaussopt.bodies.joints.weld import Weld as Weld
+from gaussopt.bodies.model import Model as Model

@@ -1,0 +1,186 @@
+"""Bodies, and the points and axes that are fixed to them.
+
+A body has its centre of mass at r and is turned by R; a point with the place s in its frame is at r + R s, an axis with
+the direction u in its frame points along R u. All are SymPy expressions of the coordinates q of the body and of time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.core.errors import BadInput, UnknownName
+
+TIME = sp.Symbol("t")
+Vec = Any
+"""A SymPy column, (dim, 1)."""
+
+
+def rate(expr: Any, bodies: Iterable[RigidBody]) -> Any:
+    """Time derivative of an expression or a column: its derivatives by the coordinates of the bodies, and by time."""
+    found = sp.diff(expr, TIME)
+    for body in dict.fromkeys(bodies):
+        for q, v in zip(body.q, body.v, strict=True):
+            found += sp.diff(expr, q) * v
+    return found
+
+
+class RigidBody(ABC):
+    """A rigid body, a particle, the ground or a frame that moves as prescribed.
+
+    Attributes
+    ----------
+    name : str
+    q, v : symbols of its coordinates and their rates
+    mass : kg
+    r : (dim, 1), place of the centre of mass in the frame of the ground, m
+    angle : in the plane, rad
+    spin : angular velocity in space, (3, 1) in the frame of the ground, rad/s
+    R : (dim, dim), from the frame of the body to that of the ground
+    guess, guess_rate : expressions of parameters for q and v, where assembling starts
+    points : named points by their places in the frame of the body, m
+    shape : width and height (m) of its picture as a block, or its radius as a disk; drawn by its points if None
+    """
+
+    dim = 2
+
+    def __init__(self, name: str, q: Sequence[str] = ()) -> None:
+        self.name = name
+        self.q = tuple(sp.Symbol(f"{s}_{name}", real=True) for s in q)
+        self.v = tuple(sp.Symbol(f"v_{s}_{name}", real=True) for s in q)
+        self.mass: Any = sp.Integer(0)
+        self.angle: Any = sp.Integer(0)
+        self.spin: Vec = sp.zeros(3, 1)
+        self.r: Vec = sp.zeros(self.dim, 1)
+        self.R: Any = sp.eye(self.dim)
+        self.guess: list[Any] = []
+        self.guess_rate: list[Any] = [0] * len(self.q)
+        self.points: dict[str, Vec] = {}
+        self.shape: Any = None
+
+    @property
+    @abstractmethod
+    def kinetic(self) -> Any:
+        """Kinetic energy, J."""
+
+    def holonomic(self) -> dict[str, Any]:
+        """Rows between its own coordinates."""
+        return {}
+
+    @abstractmethod
+    def turned_by(self, torque: Any) -> dict[Any, Any]:
+        """Generalised forces of a torque (N m, in the frame of the ground) by the coordinate."""
+
+    def at(self, *place: Any, axis: Sequence[Any] | None = None, normal: Sequence[Any] | None = None) -> Marker:
+        """A point of the body.
+
+        Parameters
+        ----------
+        place : dim numbers or expressions, in the frame of the body from the centre of mass, m; one name of a point
+        axis : direction of a hinge or a guide in the frame of the body; its x axis if not given
+        normal : in space: a direction across the axis, for joints that keep angles about the axis
+
+        Raises BadInput or UnknownName.
+        """
+        if len(place) == 1 and isinstance(place[0], str):
+            if place[0] not in self.points:
+                raise UnknownName(f"point of {self.name}", place[0], self.points)
+            place = tuple(self.points[place[0]])
+        s = column(f"The point {place} of {self.name!r}", place or (0,) * self.dim, self.dim)
+        first = column(f"axis of {self.name!r}", (1, *(0,) * (self.dim - 1)) if axis is None else axis, self.dim)
+        return Marker(self, s, frame(self.name, first, normal))
+
+    def __getitem__(self, name: str) -> Marker:
+        return self.at(name)
+
+
+@dataclass(frozen=True, eq=False)
+class Marker:
+    """A point of a body with axes: the first column of A is the axis of a joint, the others are across it.
+
+    Attributes
+    ----------
+    body : RigidBody
+    s : (dim, 1), place in the frame of the body, m
+    A : (dim, dim), axes in the frame of the body, unit columns
+    """
+
+    body: RigidBody
+    s: Vec
+    A: Any
+
+    @property
+    def r(self) -> Vec:
+        """Place in the frame of the ground, m."""
+        return self.body.r + self.body.R * self.s
+
+    @property
+    def axes(self) -> list[Vec]:
+        """The axis and the directions across it in the frame of the ground."""
+        turned = self.body.R * self.A
+        return [turned[:, i] for i in range(turned.cols)]
+
+    @property
+    def rate(self) -> Vec:
+        """Velocity of the point, m/s."""
+        return rate(self.r, [self.body])
+
+    def pulled_by(self, force: Vec) -> dict[Any, Any]:
+        """Generalised forces of a force (N, in the frame of the ground) at the point, by the coordinate."""
+        return {q: (self.r.diff(q).T * force)[0] for q in self.body.q}
+
+
+End = RigidBody | Marker
+
+
+def marker(end: End) -> Marker:
+    """A marker; a body stands for its centre of mass."""
+    if isinstance(end, Marker):
+        return end
+    if isinstance(end, RigidBody):
+        return end.at()
+    raise BadInput(f"A joint or force was given {end!r}; give a body or a point of one, such as body.at(0.5, 0).")
+
+
+def column(label: str, value: Iterable[Any], dim: int) -> Vec:
+    """A column of dim numbers or expressions; raises BadInput."""
+    entries = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    if len(entries) != dim:
+        raise BadInput(f"{label} has {len(entries)} entries; give {dim}.")
+    try:
+        return sp.Matrix([sp.sympify(x) for x in entries])
+    except (sp.SympifyError, TypeError):
+        raise BadInput(f"{label} is {entries!r}; give numbers, parameters or expressions of them.") from None
+
+
+def frame(owner: str, axis: Vec, normal: Sequence[Any] | None) -> Any:
+    """Axes whose first is along `axis` and, in space, whose second is `normal`, or any direction across the axis."""
+    size = sp.sqrt(axis.dot(axis))
+    if size == 0:
+        raise BadInput(f"An axis of {owner!r} has no direction; give one that is not zero.")
+    first = axis / size
+    if len(axis) == 2:
+        return sp.Matrix([[first[0], -first[1]], [first[1], first[0]]])
+    if normal is None:
+        smallest = min(range(3), key=lambda i: abs(first[i]))
+        second = sp.Matrix([int(i == smallest) for i in range(3)])
+    else:
+        second = column(f"normal of {owner!r}", normal, 3)
+    second = second - first * first.dot(second)
+    if second.norm() == 0:
+        raise BadInput(f"normal and axis of {owner!r} are parallel; give a direction across the axis.")
+    second = second / second.norm()
+    return sp.Matrix.hstack(first, second, first.cross(second))
+
+
+def total(parts: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
+    """Generalised forces added by the coordinate."""
+    found: dict[Any, Any] = {}
+    for part in parts:
+        for q, force in part.items():
+            found[q] = found.get(q, 0) + force
+    return found

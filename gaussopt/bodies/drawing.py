@@ -1,0 +1,76 @@
+"""Pictures of a model by itself: its shapes, whose places are expressions, and numbers for them at a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from itertools import pairwise
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import TIME, RigidBody
+from gaussopt.bodies.element import Element
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.sketch import Bar, Block, Disk, Draw, Parameters, Point, Shape
+
+
+def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: Sequence[str]) -> Draw:
+    """A function (q, p) -> shapes; moving frames stand where they are at t = 0."""
+    ends: dict[RigidBody, list[Any]] = {body: [] for body in bodies}
+    for element in elements:
+        for marker in (element.a, element.b):
+            if marker.body.q and not any(marker.s == other for other in ends[marker.body]):
+                ends[marker.body].append(marker.s)
+    shapes: list[Any] = [shape for body, used in ends.items() for shape in _body(body, used)]
+    shapes += [shape for element in elements for shape in element.shapes()]
+    unique = dict.fromkeys(shapes)  # one floor, however many touch it
+    flat = [sp.sympify(x).subs(TIME, 0) for shape in unique for x in _numbers(shape)]
+    symbols = [sp.Symbol(name, real=True) for name in parameters]
+    numbers = sp.lambdify([[q for body in bodies for q in body.q], symbols], flat, "math", cse=True)
+
+    def draw(q: Vector, given: Parameters) -> list[Shape]:
+        values = iter(numbers(q.tolist(), [given[name] for name in parameters]))
+        return [_filled(shape, values) for shape in unique]
+
+    return draw
+
+
+def _body(body: RigidBody, used: list[Any]) -> Iterator[Any]:
+    """A body as a disk, a block, bars through its points, or the path of its centre."""
+    centre: Any = tuple(body.r)
+    if isinstance(body.shape, tuple | list):
+        width, height = body.shape
+        yield Block(centre, width, height, body.angle)
+    elif body.shape is not None:
+        yield Disk(centre, body.shape, body.angle)
+    places = [tuple(body.r + body.R * s) for s in used or [sp.zeros(body.dim, 1)]]
+    if body.shape is None:
+        places += [centre] if len(places) == 1 and any(used[0] if used else ()) else []
+        closed = [(places[-1], places[0])] if len(places) > 2 else []
+        for start, end in [*pairwise(places), *closed]:
+            yield Bar(start, end)
+    yield Point(centre, trace=True)
+
+
+def _numbers(shape: Any) -> Iterator[Any]:
+    """What is a number in a shape, one after the other."""
+    for entry in fields(shape):
+        value = getattr(shape, entry.name)
+        if isinstance(value, tuple):
+            yield from value
+        elif value is not None and not isinstance(value, str | bool):
+            yield value
+
+
+def _filled(shape: Any, values: Iterator[Any]) -> Shape:
+    """The shape with numbers in the order of `_numbers`."""
+    found: dict[str, Any] = {}
+    for entry in fields(shape):
+        value = getattr(shape, entry.name)
+        if isinstance(value, tuple):
+            found[entry.name] = tuple(float(next(values)) for _ in value)
+        elif value is not None and not isinstance(value, str | bool):
+            found[entry.name] = float(next(values))
+    filled: Shape = replace(shape, **found)
+    return filled

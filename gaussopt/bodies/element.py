@@ -1,0 +1,103 @@
+"""What is put between two points: joints, forces, contacts. One file each, all by this interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import End, Marker, RigidBody, Vec, marker
+from gaussopt.core.contacts import Contact
+from gaussopt.core.errors import BadInput
+from gaussopt.modelling.sketch import Shape
+
+
+class Element:
+    """Something between the points a and b, where b is seen from a; what it does not have stays empty.
+
+    Rows are named by what they keep, such as x; in messages and files the name of the element stands before, as in A.x.
+    The multipliers of the rows of a joint are the forces and torques that a exerts on b.
+    """
+
+    def __init__(self, name: str, a: End, b: End) -> None:
+        self.name, self.a, self.b = name, marker(a), marker(b)
+        if self.a.body is self.b.body:
+            raise BadInput(f"{name!r} joins two points of {self.a.body.name!r}; give points of two bodies.")
+
+    @property
+    def bodies(self) -> tuple[RigidBody, RigidBody]:
+        """The bodies that it joins."""
+        return self.a.body, self.b.body
+
+    def holonomic(self) -> Mapping[str, Any]:
+        """Functions of positions that are zero."""
+        return {}
+
+    def nonholonomic(self) -> Mapping[str, Any]:
+        """Functions of positions and velocities that are zero."""
+        return {}
+
+    def potential(self) -> Any:
+        """Potential energy, J."""
+        return sp.Integer(0)
+
+    def forces(self) -> Mapping[Any, Any]:
+        """Generalised forces without potential by the coordinate."""
+        return {}
+
+    def contacts(self) -> Sequence[Contact]:
+        """Unilateral contacts."""
+        return ()
+
+    def shapes(self) -> Sequence[Shape]:
+        """How it looks in the plane; places are expressions of the coordinates."""
+        return ()
+
+
+class Joint(Element):
+    """An element with rows."""
+
+    def displacement(self) -> Any:
+        """What is left to move, as a length or an angle; raises BadInput where that is not one number."""
+        raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
+
+
+def offset(a: Marker, b: Marker) -> Vec:
+    """From a to b in the frame of the ground, m."""
+    return b.r - a.r
+
+
+def coincide(a: Marker, b: Marker) -> dict[str, Any]:
+    """r_b - r_a = 0; the multipliers are the components of the force on b in the frame of the ground, N."""
+    return dict(zip("xyz", offset(a, b), strict=False))
+
+
+def on_axis(a: Marker, b: Marker) -> dict[str, Any]:
+    """B lies on the line through a along its axis: n_a . (r_b - r_a) = 0 for all n_a across the axis."""
+    return {f"across{i}" if i > 1 else "across": n.dot(offset(a, b)) for i, n in enumerate(a.axes[1:], 1)}
+
+
+def same_axis(a: Marker, b: Marker) -> dict[str, Any]:
+    """The axes are parallel: n_a . u_b = 0 for the two n_a across the axis of a; nothing to keep in the plane."""
+    if len(a.axes) == 2:
+        return {}
+    return {f"tilt{i}": n.dot(b.axes[0]) for i, n in enumerate(a.axes[1:], 1)}
+
+
+def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
+    """All axes are parallel: in the plane theta_b - theta_a = 0, in space n_a . u_b = 0 and n_1a . n_2b = 0."""
+    if len(a.axes) == 2:
+        return {"angle": angle(a, b)}
+    return same_axis(a, b) | {"turn": a.axes[1].dot(b.axes[2])}
+
+
+def angle(a: Marker, b: Marker) -> Any:
+    """The angle from the axis of a to that of b in the plane, rad, counted through full turns."""
+    first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
+    return second - first
+
+
+def held(joint: Element) -> bool:
+    """Whether one side of it is at rest in the frame of the ground."""
+    return not (joint.a.body.q and joint.b.body.q)

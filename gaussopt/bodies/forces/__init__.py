@@ -1,0 +1,1 @@
+"""Force elements, one file each."""

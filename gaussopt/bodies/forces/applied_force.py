@@ -1,0 +1,27 @@
+"""A force between two points: F on b, -F on a, such as a load, a thruster, air drag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gaussopt.bodies.body import TIME, End, column, total
+from gaussopt.bodies.element import Element, offset
+
+
+class AppliedForce(Element):
+    """A force on b, and against it on a, N, in the frame of the ground.
+
+    Parameters
+    ----------
+    value : dim components, or a function (t, d, d') of SymPy expressions that returns them, d from a to b in m
+    """
+
+    def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:
+        super().__init__(name, a, b)
+        found = value(TIME, offset(self.a, self.b), self.b.rate - self.a.rate) if callable(value) else value
+        self.value = column(f"The force {name!r}", found, self.a.body.dim)
+
+    def forces(self) -> Mapping[Any, Any]:
+        """By virtual work."""
+        return total((self.a.pulled_by(-self.value), self.b.pulled_by(self.value)))

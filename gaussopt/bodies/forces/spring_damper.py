@@ -1,0 +1,45 @@
+"""A spring and a damper between two points: V = 1/2 k (|d| - L0)^2, and -c |d|' d / |d| on b, with d = r_b - r_a."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import End, rate, total
+from gaussopt.bodies.element import Element, offset
+from gaussopt.modelling.sketch import Damper, Shape
+from gaussopt.modelling.sketch import Spring as Coil
+
+
+class SpringDamper(Element):
+    """A spring of stiffness k, N/m, relaxed at L0, m, with the damping c, N s/m; without a spring a damper."""
+
+    def __init__(self, name: str, a: End, b: End, stiffness: Any = 0, length: Any = 0, damping: Any = 0) -> None:
+        super().__init__(name, a, b)
+        self.stiffness, self.relaxed, self.damping = map(sp.sympify, (stiffness, length, damping))
+
+    @property
+    def length(self) -> Any:
+        """|d|, m."""
+        d = offset(self.a, self.b)
+        return sp.sqrt(d.dot(d))
+
+    def potential(self) -> Any:
+        """1/2 k (|d| - L0)^2; without the root where L0 is zero."""
+        if self.relaxed == 0:
+            d = offset(self.a, self.b)
+            return self.stiffness * d.dot(d) / 2
+        return self.stiffness * (self.length - self.relaxed) ** 2 / 2
+
+    def forces(self) -> Mapping[Any, Any]:
+        """Of the damper."""
+        if self.damping == 0:
+            return {}
+        pull = self.damping * rate(self.length, self.bodies) / self.length * offset(self.a, self.b)
+        return total((self.a.pulled_by(pull), self.b.pulled_by(-pull)))
+
+    def shapes(self) -> Sequence[Shape]:
+        """A coil, or a dashpot where it has no stiffness."""
+        return [(Damper if self.stiffness == 0 else Coil)(tuple(self.a.r), tuple(self.b.r))]

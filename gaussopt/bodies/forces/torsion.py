@@ -1,0 +1,22 @@
+"""A torsion spring: V = 1/2 k (phi - phi_0)^2 with phi the angle from the axis of a to that of b, in the plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import End
+from gaussopt.bodies.element import Element, angle
+
+
+class Torsion(Element):
+    """A torsion spring of stiffness k, N m/rad, relaxed at phi_0, rad."""
+
+    def __init__(self, name: str, a: End, b: End, stiffness: Any, relaxed: Any = 0) -> None:
+        super().__init__(name, a, b)
+        self.stiffness, self.relaxed = sp.sympify(stiffness), sp.sympify(relaxed)
+
+    def potential(self) -> Any:
+        """1/2 k (phi - phi_0)^2."""
+        return self.stiffness * (angle(self.a, self.b) - self.relaxed) ** 2 / 2

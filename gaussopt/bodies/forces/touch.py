@@ -1,0 +1,55 @@
+"""A contact in the plane: a point or a disk of b on the line of a.
+
+With u and n along and across the line, d = r_b - r_a and the radius R (0 for a point or a corner):
+
+    g_N = n . d - R >= 0,   v_T = d/dt u . d + R (omega_b - omega_a).
+
+The line may belong to a body that moves: then these are gap and slip in the frame of that body. In space a point or a
+ball of b on the plane at rest whose normal is the axis of a: g_N = n . d - R.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import End, rate
+from gaussopt.bodies.element import Element, angle, offset
+from gaussopt.core.contacts import Contact
+from gaussopt.modelling.sketch import ContactPoint, Disk, Ground, Shape
+
+
+class Touch(Element):
+    """The point b, or a disk about it, stays left of the line of a, with friction mu and restitution e_N, e_T."""
+
+    def __init__(
+        self, name: str, a: End, b: End, mu: Any = 0, e_N: Any = 0, e_T: Any = 0, radius: Any = 0
+    ) -> None:  # fmt: skip
+        super().__init__(name, a, b)
+        self.mu, self.e_N, self.e_T, self.radius = map(sp.sympify, (mu, e_N, e_T, radius))
+
+    def contacts(self) -> Sequence[Contact]:
+        """One."""
+        d = offset(self.a, self.b)
+        if self.a.body.dim == 2:
+            u, n = self.a.axes
+            slip = [rate(u.dot(d) + self.radius * angle(self.a, self.b), self.bodies)]
+        else:
+            n, *across = self.a.axes
+            arm = -self.radius * n
+            spin = self.b.body.spin.cross(arm)
+            slip = [rate(t.dot(d), self.bodies) + t.dot(spin) for t in across]
+        gap = n.dot(d) - self.radius
+        return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
+
+    def shapes(self) -> Sequence[Shape]:
+        """The ground, the disk if it has a radius, and where forces act."""
+        if self.a.body.dim == 3:
+            return ()
+        u, n = self.a.axes
+        at = tuple(self.b.r - self.radius * n)
+        line = [] if self.a.body.q else [Ground(tuple(self.a.r), sp.atan2(u[1], u[0]))]
+        disk = [Disk(tuple(self.b.r), self.radius, self.b.body.angle)] if self.radius != 0 else []
+        return [*line, *disk, ContactPoint(self.name, at, tuple(n), tuple(u))]

@@ -1,0 +1,29 @@
+"""A rod without mass between two points: (d . d - L^2) / (2 L) = 0 with d = r_b - r_a."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import End
+from gaussopt.bodies.element import Joint, offset
+from gaussopt.modelling.sketch import Bar, Shape
+
+
+class Distance(Joint):
+    """Points a and b keep the distance L, m; the multiplier is the force in the rod, positive where it pushes, N."""
+
+    def __init__(self, name: str, a: End, b: End, length: Any) -> None:
+        super().__init__(name, a, b)
+        self.length = sp.sympify(length)
+
+    def holonomic(self) -> Mapping[str, Any]:
+        """Length."""
+        d = offset(self.a, self.b)
+        return {"length": (d.dot(d) - self.length**2) / (2 * self.length)}
+
+    def shapes(self) -> Sequence[Shape]:
+        """A bar."""
+        return [Bar(tuple(self.a.r), tuple(self.b.r))]

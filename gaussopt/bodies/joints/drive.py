@@ -1,0 +1,22 @@
+"""Prescribed motion of a joint: s - f(t) = 0, with s the angle or the displacement that the joint leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.element import Joint
+
+
+class Drive(Joint):
+    """The angle (rad) or displacement (m) of a joint is a function of the time symbol t; its multiplier drives it."""
+
+    def __init__(self, name: str, joint: Joint, motion: Any) -> None:
+        super().__init__(name, joint.a, joint.b)
+        self.joint, self.motion = joint, sp.sympify(motion)
+
+    def holonomic(self) -> Mapping[str, Any]:
+        """Motion."""
+        return {"motion": self.joint.displacement() - self.motion}

@@ -1,0 +1,62 @@
+"""Rolling without slip.
+
+In the plane, a disk of radius R about b on the line through a along its axis u, with the normal n:
+
+    n . (r_b - r_a) - R = 0,   d/dt u . (r_b - r_a) + R (omega_b - omega_a) = 0.
+
+In space, a thin disk about b whose axis is that of b, on the plane through a whose normal n is the axis of a, at rest.
+With e across that axis and downwards in the disk, rho = -R e is the point of contact from the centre:
+
+    e = (n - (n . u_b) u_b) / |n - (n . u_b) u_b|,   n . (r_b + rho - r_a) = 0,   t . (r_b' + omega_b x rho) = 0
+
+for the two directions t across n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import End, rate
+from gaussopt.bodies.element import Joint, angle, offset
+from gaussopt.core.errors import BadInput
+from gaussopt.modelling.sketch import Disk, Shape
+
+
+class Rolling(Joint):
+    """A disk of the given radius (m) about b rolls on the line or the plane of a."""
+
+    def __init__(self, name: str, a: End, b: End, radius: Any) -> None:
+        super().__init__(name, a, b)
+        self.radius = sp.sympify(radius)
+        if self.a.body.dim == 3 and self.a.body.q:
+            raise BadInput(f"{name!r} rolls on the moving body {self.a.body.name!r}; in space the plane is at rest.")
+
+    @property
+    def arm(self) -> Any:
+        """In space: from the centre of the disk to its lowest point, m."""
+        n, u = self.a.axes[0], self.b.axes[0]
+        up = n - u * n.dot(u)
+        return -self.radius * up / sp.sqrt(1 - n.dot(u) ** 2)
+
+    def holonomic(self) -> Mapping[str, Any]:
+        """Height."""
+        if self.a.body.dim == 2:
+            return {"height": self.a.axes[1].dot(offset(self.a, self.b)) - self.radius}
+        n, u = self.a.axes[0], self.b.axes[0]
+        return {"height": n.dot(offset(self.a, self.b)) - self.radius * sp.sqrt(1 - n.dot(u) ** 2)}
+
+    def nonholonomic(self) -> Mapping[str, Any]:
+        """roll; in space roll1, roll2."""
+        a, b = self.a, self.b
+        if a.body.dim == 2:
+            along = a.axes[0].dot(offset(a, b))
+            return {"roll": rate(along + self.radius * angle(a, b), self.bodies)}
+        velocity = b.rate + b.body.spin.cross(self.arm)
+        return {f"roll{i}": t.dot(velocity) for i, t in enumerate(a.axes[1:], 1)}
+
+    def shapes(self) -> Sequence[Shape]:
+        """A disk with a mark."""
+        return [Disk(tuple(self.b.r), self.radius, self.b.body.angle)]

@@ -1,0 +1,16 @@
+"""A rigid connection: r_b = r_a, and all axes stay parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gaussopt.bodies.element import Joint, coincide, same_turn
+
+
+class Weld(Joint):
+    """b does not move against a."""
+
+    def holonomic(self) -> Mapping[str, Any]:
+        """x, y, angle; in space x, y, z, tilt1, tilt2, turn."""
+        return coincide(self.a, self.b) | same_turn(self.a, self.b)

@@ -1,0 +1,194 @@
+"""A mechanism from bodies and what joins them: `Model` collects, derives the system and assembles its start.
+
+The coordinates are those of all bodies (maximal coordinates), so that M is block diagonal and every joint has its rows
+and its forces:
+
+    T = sum of 1/2 m r'^2 + 1/2 omega^T I omega,   V = -sum of m g . r + springs,   phi(q, t) = 0,   f(q, v, t) = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import sympy as sp
+
+from gaussopt.bodies.body import TIME, RigidBody, column, total
+from gaussopt.bodies.drawing import drawn
+from gaussopt.bodies.element import Element
+from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
+from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.assembly import assemble
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+
+AnyElement = TypeVar("AnyElement", bound=Element)
+AnyBody = TypeVar("AnyBody", bound=RigidBody)
+
+
+class Model:
+    """Bodies, joints, forces and contacts in the plane or in space.
+
+    Numbers may be parameters made by `parameter`, or expressions of them; then they can be changed in a run.
+
+    Parameters
+    ----------
+    dim : 2 or 3
+    gravity : dim numbers, m/s^2; none if not given
+    name : str
+
+    Attributes
+    ----------
+    ground : RigidBody, at rest
+    t : the time symbol
+    bodies, elements : what was added, by name
+    """
+
+    def __init__(self, dim: int = 2, gravity: Sequence[Any] | None = None, name: str = "model") -> None:
+        if dim not in (2, 3):
+            raise BadInput(f"dim is {dim!r}; give 2 for the plane or 3 for space.")
+        self.dim, self.name, self.t = dim, name, TIME
+        self.gravity = (0,) * dim if gravity is None else gravity
+        self.ground: RigidBody = PlaneFrame("ground") if dim == 2 else SpaceFrame("ground")
+        self.bodies: dict[str, RigidBody] = {}
+        self.elements: dict[str, Element] = {}
+        self.parameters: dict[str, Parameter] = {}
+
+    def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
+        """A number with a name, as a SymPy symbol."""
+        if name in self.parameters:
+            raise BadInput(f"{self.name!r} has two parameters called {name!r}; give each a name of its own.")
+        self.parameters[name] = Parameter(name, float(value), unit, meaning)
+        return sp.Symbol(name, real=True)
+
+    def body(
+        self, name: str, mass: Any, inertia: Any, *, at: Sequence[Any] | None = None, angle: Any = None,
+        velocity: Sequence[Any] | None = None, spin: Any = None, points: Mapping[str, Sequence[Any]] | None = None,
+        shape: Any = None,
+    ) -> RigidBody:  # fmt: skip
+        """Add a rigid body.
+
+        Parameters
+        ----------
+        name : str, coordinates are called x_name, y_name, theta_name; in space z_name and e0_name to e3_name as well
+        mass : kg
+        inertia : about the centre of mass, kg m^2; in space three principal moments or a tensor
+        at, angle : guess of the centre, m, and of the angle, rad; in space a quaternion (e0, e1, e2, e3)
+        velocity, spin : guess of the velocity, m/s, and of the angular velocity, rad/s; in space three components in
+            the frame of the ground
+        points : places in the frame of the body by their names, m
+        shape : radius of a disk, or width and height of a block, m, for the picture in the plane
+        """
+        body: RigidBody = PlaneBody(name, mass, inertia) if self.dim == 2 else SpaceBody(name, mass, inertia)
+        place = column(f"at of {name!r}", (0,) * self.dim if at is None else at, self.dim)
+        speed = column(f"velocity of {name!r}", (0,) * self.dim if velocity is None else velocity, self.dim)
+        if self.dim == 2:
+            body.guess = [*place, sp.sympify(angle or 0)]
+            body.guess_rate = [*speed, sp.sympify(spin or 0)]
+        else:
+            e = column(f"angle of {name!r}", (1, 0, 0, 0) if angle is None else angle, 4)
+            omega = column(f"spin of {name!r}", (0, 0, 0) if spin is None else spin, 3)
+            body.guess, body.guess_rate = [*place, *e], [*speed, *(matrices(e)[0].T * omega / 2)]
+        body.points = {key: column(f"{key} of {name!r}", s, self.dim) for key, s in (points or {}).items()}
+        body.shape = shape
+        return self._take(body)
+
+    def particle(
+        self, name: str, mass: Any, *, at: Sequence[Any] | None = None, velocity: Sequence[Any] | None = None,
+        shape: Any = None,
+    ) -> RigidBody:  # fmt: skip
+        """Add a body that does not turn, with the coordinates of its centre only."""
+        body = Particle(name, mass, self.dim)
+        body.guess = list(column(f"at of {name!r}", (0,) * self.dim if at is None else at, self.dim))
+        body.guess_rate = list(
+            column(f"velocity of {name!r}", (0,) * self.dim if velocity is None else velocity, self.dim)
+        )
+        body.shape = shape
+        return self._take(body)
+
+    def moving(self, name: str, at: Sequence[Any], angle: Any = 0) -> RigidBody:
+        """Add a frame without mass whose place, and in the plane angle, are functions of the time symbol `t`."""
+        frame: RigidBody = PlaneFrame(name, at, angle) if self.dim == 2 else SpaceFrame(name, at)
+        return self._take(frame)
+
+    def add(self, element: AnyElement) -> AnyElement:
+        """Add a joint, a force or a contact; gives it back."""
+        if not isinstance(element, Element):
+            raise BadInput(f"{element!r} is no joint, force or contact of gaussopt.bodies.")
+        for body in element.bodies:
+            if body is not self.ground and self.bodies.get(body.name) is not body:
+                raise BadInput(f"{element.name!r} joins {body.name!r}, which is no body of this model.")
+        self._new(element.name)
+        self.elements[element.name] = element
+        return element
+
+    @property
+    def coordinates(self) -> list[Any]:
+        """Symbols of all coordinates."""
+        return [q for body in self.bodies.values() for q in body.q]
+
+    def system(self) -> LagrangianSystem:
+        """The equations of motion, with names of coordinates, rows and contacts; raises BadInput."""
+        bodies, elements = self.bodies.values(), self.elements.values()
+        parts: list[RigidBody | Element] = [*bodies, *elements]
+        g = column("gravity", self.gravity, self.dim)
+        weight = -sum((b.mass * g.dot(b.r) for b in bodies if b.q), sp.Integer(0))
+        return System.from_lagrangian(
+            self.coordinates,
+            [v for body in bodies for v in body.v],
+            kinetic=sum(body.kinetic for body in bodies),
+            potential=weight + sum(e.potential() for e in elements),
+            forces=total(e.forces() for e in elements),
+            holonomic={f"{x.name}.{k}": row for x in parts for k, row in x.holonomic().items()},
+            nonholonomic={f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()},
+            contacts=[contact for e in elements for contact in e.contacts()],
+            parameters={p.name: p.value for p in self.parameters.values()},
+            name=self.name,
+        )
+
+    def start(
+        self, system: AbstractSystem, hold: Sequence[Any] = (), values: Mapping[str, float] | None = None
+    ) -> tuple[Vector, Vector]:
+        """The state on the constraints nearest to the guesses, see `gaussopt.modelling.assembly.assemble`."""
+        values = system.parameters if values is None else values
+        bodies = self.bodies.values()
+        guess = [x for body in bodies for x in body.guess] + [x for body in bodies for x in body.guess_rate]
+        numbers = sp.lambdify([sp.Symbol(name, real=True) for name in values], guess)
+        q, v = np.array(numbers(*values.values()), dtype=float).reshape(2, -1)
+        return assemble(system.with_parameters(**values), q, v, [str(x) for x in hold])
+
+    def problem(self, *, t_end: float, hold: Sequence[Any] = (), **more: Any) -> Problem:
+        """The problem of this mechanism, its start assembled at the values of its parameters.
+
+        Parameters
+        ----------
+        t_end : s
+        hold : coordinates, as symbols or names, that keep their guesses
+        more : as in `Problem.of`
+        """
+        system = self.system()
+
+        def start(values: Mapping[str, float]) -> tuple[Vector, Vector]:
+            return self.start(system, hold, values)
+
+        parts = list(self.bodies.values()), list(self.elements.values()), list(self.parameters)
+        sketch = {"sketch": drawn(*parts)} if self.dim == 2 else {}
+        given: dict[str, Any] = (
+            {"name": self.name, "parameters": tuple(self.parameters.values()), "start": start} | sketch | more
+        )
+        return Problem.of(system, start(system.parameters)[0], t_end=t_end, **given)
+
+    def _take(self, body: AnyBody) -> AnyBody:
+        self._new(body.name)
+        self.bodies[body.name] = body
+        return body
+
+    def _new(self, name: str) -> None:
+        if name in self.bodies or name in self.elements or name == "ground":
+            raise BadInput(f"{self.name!r} has two parts called {name!r}; give each a name of its own.")

@@ -1,0 +1,83 @@
+"""Bodies in space: q = (x, y, z, e0, e1, e2, e3) with a unit quaternion e.
+
+    omega = 2 E e',   omega' = 2 G e' (in the frame of the body),   R = E G^T,   e . e - 1 = 0
+    E = [-e1  e0 -e3  e2]    G = [-e1  e0  e3 -e2]    T = 1/2 m r'^2 + 1/2 omega'^T I omega'
+        [-e2  e3  e0 -e1]        [-e2 -e3  e0  e1]
+        [-e3 -e2  e1  e0]        [-e3  e2 -e1  e0]
+
+The mass matrix of e is 4 G^T I G, of rank 3: G e = 0.
+
+References
+----------
+P. E. Nikravesh, Computer-Aided Analysis of Mechanical Systems, 1988, ch. 6 (Euler parameters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import RigidBody, column
+from gaussopt.core.errors import BadInput
+
+
+class SpaceFrame(RigidBody):
+    """The ground, or a frame without mass whose place is a function of time."""
+
+    dim = 3
+
+    def __init__(self, name: str, at: Sequence[Any] = (0, 0, 0)) -> None:
+        super().__init__(name)
+        self.r = column(f"at of {name!r}", at, 3)
+
+    @property
+    def kinetic(self) -> Any:
+        return sp.Integer(0)
+
+    def turned_by(self, torque: Any) -> dict[Any, Any]:
+        return {}
+
+
+class SpaceBody(RigidBody):
+    """A body of mass m and inertia I, (3,) or (3, 3) in its frame about its centre."""
+
+    dim = 3
+
+    def __init__(self, name: str, mass: Any, inertia: Any) -> None:
+        super().__init__(name, ("x", "y", "z", "e0", "e1", "e2", "e3"))
+        self.mass, self.inertia = sp.sympify(mass), tensor(name, inertia)
+        self.r, e, rates = sp.Matrix(self.q[:3]), sp.Matrix(self.q[3:]), sp.Matrix(self.v[3:])
+        E, G = matrices(e)
+        self.R, self._E = E * G.T, E
+        self.spin, self.own_spin = 2 * E * rates, 2 * G * rates
+
+    @property
+    def kinetic(self) -> Any:
+        return (self.mass * sum(v**2 for v in self.v[:3]) + (self.own_spin.T * self.inertia * self.own_spin)[0]) / 2
+
+    def holonomic(self) -> dict[str, Any]:
+        return {"unit": sum(e**2 for e in self.q[3:]) - 1}
+
+    def turned_by(self, torque: Any) -> dict[Any, Any]:
+        return dict(zip(self.q[3:], 2 * self._E.T * torque, strict=True))
+
+
+def matrices(e: Any) -> tuple[Any, Any]:
+    """E and G of a quaternion, (3, 4) each."""
+    e0, e1, e2, e3 = e
+    return (
+        sp.Matrix([[-e1, e0, -e3, e2], [-e2, e3, e0, -e1], [-e3, -e2, e1, e0]]),
+        sp.Matrix([[-e1, e0, e3, -e2], [-e2, -e3, e0, e1], [-e3, e2, -e1, e0]]),
+    )
+
+
+def tensor(name: str, inertia: Any) -> Any:
+    """An inertia tensor from three principal moments or a matrix; raises BadInput."""
+    found = sp.Matrix(inertia) if not isinstance(inertia, sp.MatrixBase) else inertia
+    if found.shape == (3, 1):
+        return sp.diag(*found)
+    if found.shape != (3, 3) or found != found.T:
+        raise BadInput(f"inertia of {name!r} is no symmetric tensor; give three principal moments or a 3 x 3 matrix.")
+    return found

@@ -1,0 +1,187 @@
+"""Consistent starts: a state on the constraints near a guess, and what the constraints leave free or say twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gaussopt.core.arrays import as_state
+from gaussopt.core.display import counted, listed
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.linalg.redundancy import rank_report
+
+CLOSED = 1e-13
+"""Largest residual of an assembly, relative to 1 + the largest coordinate, at which Newton's method ends."""
+
+OPEN = 1e-9
+"""Residual, relative to the same, that counts as a joint that does not close."""
+
+DEPENDENT = 1e-9
+"""Singular value relative to the largest below which rows count as dependent."""
+
+PARTICIPATES = 1e-6
+"""Entry of a unit direction above which a coordinate takes part in it."""
+
+ITERATIONS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Mobility:
+    """What the constraints of a state leave free, and what they say twice.
+
+    Attributes
+    ----------
+    coordinates, rows : numbers n and m
+    freedoms : n less the rank of J, the number of independent velocities
+    movable : names of the coordinates that can still move
+    redundant : (row, rows that it follows from) for each row that others imply, by their names
+    """
+
+    coordinates: int
+    rows: int
+    freedoms: int
+    movable: tuple[str, ...]
+    redundant: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def sentences(self) -> list[str]:
+        """In words."""
+        counts = f"{counted(self.coordinates, 'coordinate')} and {counted(self.rows, 'row')}"
+        if self.freedoms:
+            moving = f"{counts} leave {counted(self.freedoms, 'degree')} of freedom, in {listed(self.movable)}."
+        else:
+            moving = f"{counts} leave no degree of freedom."
+        return [moving, *(
+            f"It is over-constrained: the row {row} follows from those of {listed(joints_of(others))}, so their forces "
+            "are not unique; release one of these rows, or take only the motion as determined."
+            for row, others in self.redundant
+        )]  # fmt: skip
+
+
+def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Mobility:
+    """Count degrees of freedom and redundant rows at a state, (n,).
+
+    Raises BadInput if the state does not fit the system, and NotAccepted if its matrices are sparse.
+    """
+    t, place, speed = as_state(t, q, np.zeros(np.shape(q)) if v is None else v)
+    step = system.evaluate(t, place, speed)
+    names, rows = system.coordinates(step.n), _row_names(system, step.m)
+    report = rank_report(step)
+    free = _null_space(step.J)
+    movable = tuple(names[i] for i in np.flatnonzero(np.abs(free).max(axis=1, initial=0.0) > PARTICIPATES))
+    redundant = tuple((rows[d.row], tuple(rows[k] for k in sorted(d.coefficients))) for d in report.dependencies)
+    return Mobility(step.n, step.m, step.n - report.rank_J, movable, redundant)
+
+
+def assemble(
+    system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, hold: Sequence[str] = (), t: float = 0.0
+) -> tuple[Vector, Vector]:
+    """The state on the constraints that is nearest to a guess.
+
+    Gauss-Newton steps of least length on phi(t, q) = 0, halved where the residual grows, then one step on J v + phi_t.
+
+    Parameters
+    ----------
+    system : AbstractSystem
+    q, v : (n,), the guess; at rest if v is not given
+    hold : names of coordinates whose place and velocity stay as guessed
+    t : s
+
+    Raises
+    ------
+    BadInput
+        If the joints cannot be closed, naming those that stay open; UnknownName for a coordinate that there is not.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> system = go.problem("crank-slider").system
+    >>> q, v = go.assemble(system, [0.1, 0.05, 0.5, 0.4, 0, -0.1, 0.7], [0, 0, 2, 0, 0, 0, 0], hold=["theta1"])
+    >>> float(q[2]), float(abs(system.position_residual(0.0, q)).max()) < 1e-13
+    (0.5, True)
+    """
+    t, q, v = as_state(t, q, np.zeros(np.shape(q)) if v is None else v)
+    names = system.coordinates(len(q))
+    for name in hold:
+        if name not in names:
+            raise UnknownName(f"coordinate of {system.name}", name, names)
+    free = np.array([name not in hold for name in names])
+    q = _closed(system, t, q, free, tuple(hold))
+    rate = system.velocity_residual(t, q, v)
+    if rate is not None and len(rate):
+        J = system.evaluate(t, q, v).J
+        v = v.copy()
+        v[free] -= _least(J[:, free], rate)
+        left = system.velocity_residual(t, q, v)
+        assert left is not None
+        if np.abs(left).max() > OPEN * (1.0 + np.abs(v).max()):
+            raise BadInput(_impossible(system, "velocities", left, tuple(hold), "m/s or rad/s"))
+    return q, v
+
+
+def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_], hold: tuple[str, ...]) -> Vector:
+    """Positions on the holonomic constraints."""
+    phi = system.position_residual(t, q)
+    if phi is None or not len(phi):
+        return q
+    for _ in range(ITERATIONS):
+        size = float(np.abs(phi).max())
+        if size <= CLOSED * (1.0 + float(np.abs(q).max())):
+            return q
+        step = _least(system.position_jacobian(t, q)[:, free], phi)
+        for share in 0.5 ** np.arange(12):
+            trial = q.copy()
+            trial[free] -= share * step
+            there = system.position_residual(t, trial)
+            assert there is not None
+            if np.linalg.norm(there) < np.linalg.norm(phi):
+                break
+        else:
+            break
+        q, phi = trial, there
+    if np.abs(phi).max() > OPEN * (1.0 + np.abs(q).max()):
+        raise BadInput(_impossible(system, "joints", phi, hold, "m or rad"))
+    return q
+
+
+def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str, ...], unit: str) -> str:
+    """Why an assembly ends open, with the joints that stay so."""
+    rows, size = _row_names(system, len(left)), np.abs(left)
+    order = [i for i in np.argsort(-size) if size[i] > 0.01 * size.max()]
+    joints = joints_of([rows[i] for i in order])
+    held = f" while {listed(hold)} {'is' if len(hold) == 1 else 'are'} held" if hold else ""
+    stay = "stays" if len(joints) == 1 else "stay"
+    return (
+        f"The {what} of {system.name!r} cannot be made consistent{held}: {listed(joints)} {stay} open, "
+        f"{rows[order[0]]} by {size[order[0]]:.3g} {unit}; change the lengths, the guess or what is held."
+    )
+
+
+def joints_of(rows: Sequence[str]) -> tuple[str, ...]:
+    """Names of the joints of named rows, each once: what stands before the last point."""
+    return tuple(dict.fromkeys(row.rpartition(".")[0] or row for row in rows))
+
+
+def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
+    """Names of m rows, numbers where the system has none."""
+    names = system.row_names
+    return names[:m] if len(names) >= m else tuple(f"row {i + 1}" for i in range(m))
+
+
+def _least(J: Matrix, r: Vector) -> Vector:
+    """The shortest x with J x = r, as near as possible where rows contradict."""
+    x, *_ = np.linalg.lstsq(J, r, rcond=DEPENDENT)
+    return np.asarray(x)
+
+
+def _null_space(J: Matrix) -> Matrix:
+    """Directions that J leaves free, (n, n - rank J), unit columns."""
+    if not len(J):
+        return np.eye(J.shape[1])
+    _, s, Vt = np.linalg.svd(J)
+    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
+    return np.asarray(Vt[rank:].T)
