@@ -8,7 +8,8 @@ and its forces:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from gaussopt.modelling.callables import System
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.sketch import Draw, Shape
 
 AnyElement = TypeVar("AnyElement", bound=Element)
 AnyBody = TypeVar("AnyBody", bound=RigidBody)
@@ -42,15 +44,20 @@ class Model:
     dim : 2 or 3
     gravity : dim numbers, m/s^2; none if not given
     name : str
+    parameters : those that the numbers may hold, beside what `parameter` adds
 
     Attributes
     ----------
     ground : RigidBody, at rest
     t : the time symbol
+    symbols : of the parameters, by name
     bodies, elements : what was added, by name
     """
 
-    def __init__(self, dim: int = 2, gravity: Sequence[Any] | None = None, name: str = "model") -> None:
+    def __init__(
+        self, dim: int = 2, gravity: Sequence[Any] | None = None, name: str = "model",
+        parameters: Sequence[Parameter] = (),
+    ) -> None:  # fmt: skip
         if dim not in (2, 3):
             raise BadInput(f"dim is {dim!r}; give 2 for the plane or 3 for space.")
         self.dim, self.name, self.t = dim, name, TIME
@@ -59,13 +66,16 @@ class Model:
         self.bodies: dict[str, RigidBody] = {}
         self.elements: dict[str, Element] = {}
         self.parameters: dict[str, Parameter] = {}
+        self.symbols: dict[str, Any] = {}
+        for p in parameters:
+            self.parameter(p.name, p.value, p.unit, p.meaning)
 
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
         """A number with a name, as a SymPy symbol."""
         if name in self.parameters:
             raise BadInput(f"{self.name!r} has two parameters called {name!r}; give each a name of its own.")
         self.parameters[name] = Parameter(name, float(value), unit, meaning)
-        return sp.Symbol(name, real=True)
+        return self.symbols.setdefault(name, sp.Symbol(name, real=True))
 
     def body(
         self, name: str, mass: Any, inertia: Any, *, at: Sequence[Any] | None = None, angle: Any = None,
@@ -159,8 +169,8 @@ class Model:
         values = system.parameters if values is None else values
         bodies = self.bodies.values()
         guess = [x for body in bodies for x in body.guess] + [x for body in bodies for x in body.guess_rate]
-        numbers = sp.lambdify([sp.Symbol(name, real=True) for name in values], guess)
-        q, v = np.array(numbers(*values.values()), dtype=float).reshape(2, -1)
+        numbers = sp.lambdify(list(self.symbols.values()), guess)
+        q, v = np.array(numbers(*(values[name] for name in self.symbols)), dtype=float).reshape(2, -1)
         return assemble(system.with_parameters(**values), q, v, [str(x) for x in hold])
 
     def problem(self, *, t_end: float, hold: Sequence[Any] = (), **more: Any) -> Problem:
@@ -172,17 +182,13 @@ class Model:
         hold : coordinates, as symbols or names, that keep their guesses
         more : as in `Problem.of`
         """
-        system = self.system()
-
-        def start(values: Mapping[str, float]) -> tuple[Vector, Vector]:
-            return self.start(system, hold, values)
-
-        parts = list(self.bodies.values()), list(self.elements.values()), list(self.parameters)
-        sketch = {"sketch": drawn(*parts)} if self.dim == 2 else {}
-        given: dict[str, Any] = (
-            {"name": self.name, "parameters": tuple(self.parameters.values()), "start": start} | sketch | more
-        )
-        return Problem.of(system, start(system.parameters)[0], t_end=t_end, **given)
+        built = Mechanism(lambda: self, hold)
+        sketch = {"sketch": built.sketch} if self.dim == 2 else {}
+        given: dict[str, Any] = {
+            "name": self.name, "parameters": tuple(self.parameters.values()), "start": built.start,
+            "units": units(*self.bodies),
+        }  # fmt: skip
+        return Problem.of(built.build(), built.start(built.build().parameters)[0], t_end=t_end, **given | sketch | more)
 
     def _take(self, body: AnyBody) -> AnyBody:
         self._new(body.name)
@@ -192,3 +198,48 @@ class Model:
     def _new(self, name: str) -> None:
         if name in self.bodies or name in self.elements or name == "ground":
             raise BadInput(f"{self.name!r} has two parts called {name!r}; give each a name of its own.")
+
+
+class Mechanism:
+    """Build, start and sketch of a problem whose model is made when it is first needed.
+
+    Parameters
+    ----------
+    make : () -> Model
+    hold : coordinates, as symbols or names, that keep their guesses at the start
+    """
+
+    def __init__(self, make: Callable[[], Model], hold: Sequence[Any] = ()) -> None:
+        self._make, self._hold = make, hold
+
+    @cached_property
+    def model(self) -> Model:
+        """The bodies and what joins them."""
+        return self._make()
+
+    @cached_property
+    def _system(self) -> LagrangianSystem:
+        return self.model.system()
+
+    @cached_property
+    def _draw(self) -> Draw:
+        model = self.model
+        return drawn(list(model.bodies.values()), list(model.elements.values()), list(model.symbols))
+
+    def build(self) -> LagrangianSystem:
+        """The system."""
+        return self._system
+
+    def start(self, values: Mapping[str, float]) -> tuple[Vector, Vector]:
+        """The assembled start at the values of the parameters."""
+        return self.model.start(self._system, self._hold, values)
+
+    def sketch(self, q: Vector, values: Mapping[str, float]) -> Sequence[Shape]:
+        """What it looks like in the plane."""
+        return self._draw(q, values)
+
+
+def units(*bodies: str) -> dict[str, str]:
+    """Units of the coordinates of bodies, by their names."""
+    kinds = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1", "e2": "1", "e3": "1"}
+    return {f"{kind}_{body}": unit for body in bodies for kind, unit in kinds.items()}

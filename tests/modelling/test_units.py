@@ -9,7 +9,7 @@ import gaussopt as go
 def test_every_coordinate_has_its_unit(name: str) -> None:
     problem = go.problem(name)
     for entry in (problem, *(problem.at(variant=variant) for variant in problem.variants)):
-        assert {entry.units.get(c) for c in entry.coordinates} <= {"m", "rad"}
+        assert {entry.units.get(c) for c in entry.coordinates} <= {"m", "rad", "1"}  # 1: of quaternions
 
 
 def test_a_motion_carries_the_units() -> None:

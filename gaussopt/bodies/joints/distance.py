@@ -25,5 +25,6 @@ class Distance(Joint):
         return {"length": (d.dot(d) - self.length**2) / (2 * self.length)}
 
     def shapes(self) -> Sequence[Shape]:
-        """A bar."""
-        return [Bar(tuple(self.a.r), tuple(self.b.r))]
+        """A bar of the length L from a towards b."""
+        d, start = offset(self.a, self.b), self.a.r
+        return [Bar(tuple(start), tuple(start + d * self.length / sp.sqrt(d.dot(d))))]

@@ -1,0 +1,61 @@
+"""The car axis: a heavy axle on two springs, the right one on a wavy road.
+
+The left spring stands at the origin, the right one at (x_b, y_b) with y_b = r sin(omega t) and x_b^2 + y_b^2 = L^2. The
+left end of the axle stays on the line through the origin at a right angle to that of the wheels, the ends keep the
+distance L. The mass M of the axle is scaled: each end has K = M eps^2 / 2.
+"""
+
+from __future__ import annotations
+
+from gaussopt.bodies.forces.spring_damper import SpringDamper
+from gaussopt.bodies.joints.distance import Distance
+from gaussopt.bodies.joints.slot import Slot
+from gaussopt.bodies.model import Mechanism, Model, units
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+
+PARAMETERS = (
+    Parameter("M", 10.0, "kg", "mass of the axle"),
+    Parameter("eps", 0.01, "1", "scale of the mass"),
+    Parameter("L", 1.0, "m", "length of the axle"),
+    Parameter("L0", 0.5, "m", "length of the relaxed springs"),
+    Parameter("r", 0.1, "m", "height of the waves of the road"),
+    Parameter("omega", 10.0, "rad/s", "their frequency"),
+    Parameter("g", 1.0, "m/s^2", "gravity"),
+)
+
+
+def model() -> Model:
+    """Two particles; the springs have the stiffness 1 N/m."""
+    import sympy as sp
+
+    model = Model(name="car-axis", parameters=PARAMETERS)
+    M, eps, L, L0, r, omega, g = model.symbols.values()
+    model.gravity, K = (0, -g), M * eps**2 / 2
+    height = r * sp.sin(omega * model.t)
+    wheel = model.moving("wheel", (sp.sqrt(L**2 - height**2), height))
+    line = model.moving("wheels", (0, 0), sp.asin(height / L))
+    left = model.particle("left", K, at=(0, L0), velocity=(-1 / (2 * L), 0))
+    right = model.particle("right", K, at=(L, L0), velocity=(-1 / (2 * L), 0))
+    model.add(SpringDamper("left-spring", model.ground, left, 1, L0))
+    model.add(SpringDamper("right-spring", wheel, right, 1, L0))
+    model.add(Slot("guide", line.at(0, 0, axis=(0, 1)), left))
+    model.add(Distance("axle", left, right, L))
+    return model
+
+
+mechanism = Mechanism(model)
+
+problem = Problem(
+    name="car-axis",
+    title="Car axis on a wavy road",
+    source="Test set for initial value problem solvers, problem caraxis",
+    description="Four coordinates, two holonomic constraints, one of them depends on time; fast springs.",
+    build=mechanism.build,
+    start=mechanism.start,
+    sketch=mechanism.sketch,
+    parameters=PARAMETERS,
+    units=units("left", "right"),
+    t_end=3.0,
+    dt=1e-3,
+)

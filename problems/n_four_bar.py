@@ -1,0 +1,68 @@
+"""N four-bar linkages in a row: 2 N + 1 equal rods, singular where all of them are in line.
+
+Rod i of the cranks turns about (i L, 0), i = 0 ... N; the others join the tips of neighbouring cranks. On the branch of
+the parallelograms, with N + 1 cranks that turn and N rods that do not,
+
+    theta'' = -g / L ((N + 1) / 2 + N) / ((N + 1) / 3 + N) cos theta,
+
+and at theta = k pi the rows of J lose rank: there N + 1 motions are possible instead of one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+from gaussopt.bodies.joints.revolute import Revolute
+from gaussopt.bodies.model import Mechanism, Model, units
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+
+PARAMETERS = (
+    Parameter("m", 1.0, "kg", "mass of each rod"),
+    Parameter("L", 1.0, "m", "length of each rod"),
+    Parameter("g", 9.81, "m/s^2", "gravity"),
+    Parameter("omega0", -1.0, "rad/s", "initial rate of the cranks"),
+)
+
+
+def model(N: int = 2) -> Model:
+    """N four-bars; all cranks start upright."""
+    import sympy as sp
+
+    model = Model(name="n-four-bar", parameters=PARAMETERS)
+    m, L, g, omega0 = model.symbols.values()
+    model.gravity, inertia, half = (0, -g), m * L**2 / 12, L / 2
+    speed = (-omega0 * L, 0)
+    cranks = [
+        model.body(f"c{i}", m, inertia, at=(i * L, half), angle=sp.pi / 2, velocity=(speed[0] / 2, 0), spin=omega0)
+        for i in range(N + 1)
+    ]
+    for i, crank in enumerate(cranks):
+        model.add(Revolute(f"A{i}", model.ground.at(i * L, 0), crank.at(-half, 0)))
+    for i, (left, right) in enumerate(pairwise(cranks)):
+        rod = model.body(f"r{i}", m, inertia, at=(i * L + half, L), velocity=speed)
+        model.add(Revolute(f"B{i}", left.at(half, 0), rod.at(-half, 0)))
+        model.add(Revolute(f"C{i}", right.at(half, 0), rod.at(half, 0)))
+    return model
+
+
+mechanism = Mechanism(model, ["theta_c0"])
+MORE = {f"N={N}": Mechanism(partial(model, N), ["theta_c0"]) for N in (1, 3)}
+
+problem = Problem(
+    name="n-four-bar",
+    title="Two four-bars in a row, singular where their rods are in line",
+    source="IFToMM benchmark library of multibody systems, problem A02; N = 2 as in OpenSim and Exudyn",
+    description="Five rods, fourteen holonomic constraints, one degree of freedom, three at singular positions.",
+    build=mechanism.build,
+    start=mechanism.start,
+    sketch=mechanism.sketch,
+    sketches={name: other.sketch for name, other in MORE.items()},
+    variants={name: other.build for name, other in MORE.items()},
+    starts={name: other.start for name, other in MORE.items()},
+    parameters=PARAMETERS,
+    units=units(*(f"{kind}{i}" for kind in "cr" for i in range(4))),
+    t_end=0.7,
+    dt=1e-3,
+)
