@@ -11,7 +11,7 @@ from __future__ import annotations
 from gaussopt.bodies.forces.applied_torque import AppliedTorque
 from gaussopt.bodies.forces.spring_damper import SpringDamper
 from gaussopt.bodies.joints.revolute import Revolute
-from gaussopt.bodies.model import Mechanism, Model, units
+from gaussopt.bodies.model import Assembly, Model, units
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 
@@ -67,7 +67,7 @@ def model() -> Model:
     return model
 
 
-mechanism = Mechanism(model, ["theta_1"])
+assembly = Assembly(model, ["theta_1"])
 
 problem = Problem(
     name="andrews-squeezer",
@@ -75,9 +75,9 @@ problem = Problem(
     source="Test set for initial value problem solvers, problem andrews; E. Hairer, G. Wanner, Solving Ordinary "
     "Differential Equations II, 1996, sec. VII.7; IFToMM benchmark library, problem A03",
     description="Seven bodies, twenty holonomic constraints, one degree of freedom, fast and small.",
-    build=mechanism.build,
-    start=mechanism.start,
-    sketch=mechanism.sketch,
+    build=assembly.build,
+    start=assembly.start,
+    sketch=assembly.sketch,
     parameters=PARAMETERS,
     units=units(*"1234567"),
     t_end=0.03,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gaussopt.bodies.forces.spring_damper import SpringDamper
 from gaussopt.bodies.joints.distance import Distance
 from gaussopt.bodies.joints.slot import Slot
-from gaussopt.bodies.model import Mechanism, Model, units
+from gaussopt.bodies.model import Assembly, Model, units
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 
@@ -44,16 +44,16 @@ def model() -> Model:
     return model
 
 
-mechanism = Mechanism(model)
+assembly = Assembly(model)
 
 problem = Problem(
     name="car-axis",
     title="Car axis on a wavy road",
     source="Test set for initial value problem solvers, problem caraxis",
     description="Four coordinates, two holonomic constraints, one of them depends on time; fast springs.",
-    build=mechanism.build,
-    start=mechanism.start,
-    sketch=mechanism.sketch,
+    build=assembly.build,
+    start=assembly.start,
+    sketch=assembly.sketch,
     parameters=PARAMETERS,
     units=units("left", "right"),
     t_end=3.0,

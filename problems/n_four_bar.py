@@ -14,7 +14,7 @@ from functools import partial
 from itertools import pairwise
 
 from gaussopt.bodies.joints.revolute import Revolute
-from gaussopt.bodies.model import Mechanism, Model, units
+from gaussopt.bodies.model import Assembly, Model, units
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 
@@ -47,17 +47,17 @@ def model(N: int = 2) -> Model:
     return model
 
 
-mechanism = Mechanism(model, ["theta_c0"])
-MORE = {f"N={N}": Mechanism(partial(model, N), ["theta_c0"]) for N in (1, 3)}
+assembly = Assembly(model, ["theta_c0"])
+MORE = {f"N={N}": Assembly(partial(model, N), ["theta_c0"]) for N in (1, 3)}
 
 problem = Problem(
     name="n-four-bar",
     title="Two four-bars in a row, singular where their rods are in line",
     source="IFToMM benchmark library of multibody systems, problem A02; N = 2 as in OpenSim and Exudyn",
     description="Five rods, fourteen holonomic constraints, one degree of freedom, three at singular positions.",
-    build=mechanism.build,
-    start=mechanism.start,
-    sketch=mechanism.sketch,
+    build=assembly.build,
+    start=assembly.start,
+    sketch=assembly.sketch,
     sketches={name: other.sketch for name, other in MORE.items()},
     variants={name: other.build for name, other in MORE.items()},
     starts={name: other.start for name, other in MORE.items()},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gaussopt.bodies.joints.distance import Distance
-from gaussopt.bodies.model import Mechanism, Model, units
+from gaussopt.bodies.model import Assembly, Model, units
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
 
@@ -24,16 +24,16 @@ def model() -> Model:
     return model
 
 
-mechanism = Mechanism(model)
+assembly = Assembly(model)
 
 problem = Problem(
     name="pendulum",
     title="Pendulum in Cartesian coordinates",
     source="IFToMM benchmark library of multibody systems, problem A01; SUNDIALS example cvPendulum_dns",
     description="Two coordinates, one holonomic constraint; the motion is known in elliptic functions.",
-    build=mechanism.build,
-    start=mechanism.start,
-    sketch=mechanism.sketch,
+    build=assembly.build,
+    start=assembly.start,
+    sketch=assembly.sketch,
     parameters=PARAMETERS,
     units=units("mass"),
     t_end=10.0,

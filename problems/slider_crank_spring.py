@@ -9,7 +9,7 @@ from gaussopt.bodies.forces.applied_force import AppliedForce
 from gaussopt.bodies.forces.spring_damper import SpringDamper
 from gaussopt.bodies.joints.revolute import Revolute
 from gaussopt.bodies.joints.slot import Slot
-from gaussopt.bodies.model import Mechanism, Model, units
+from gaussopt.bodies.model import Assembly, Model, units
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 
@@ -41,16 +41,16 @@ def model() -> Model:
     return model
 
 
-mechanism = Mechanism(model, ["theta_crank"])
+assembly = Assembly(model, ["theta_crank"])
 
 problem = Problem(
     name="slider-crank-spring",
     title="Slider-crank with a spring between crank and rod",
     source="SUNDIALS 7, examples idaSlCrank_dns and idasSlCrank_dns",
     description="Two bodies, five holonomic constraints, one degree of freedom, damped.",
-    build=mechanism.build,
-    start=mechanism.start,
-    sketch=mechanism.sketch,
+    build=assembly.build,
+    start=assembly.start,
+    sketch=assembly.sketch,
     parameters=PARAMETERS,
     units=units("crank", "rod"),
     t_end=10.0,

@@ -14,7 +14,7 @@ from gaussopt.bodies.joints.revolute import Revolute
 from gaussopt.bodies.joints.slot import Slot
 from gaussopt.bodies.joints.spherical import Spherical
 from gaussopt.bodies.joints.universal import Universal
-from gaussopt.bodies.model import Mechanism, Model, units
+from gaussopt.bodies.model import Assembly, Model, units
 from gaussopt.core.step_data import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
@@ -42,7 +42,7 @@ def model() -> Model:
     B, C = np.array([0.0, A[1], A[2] + CRANK]), np.array([(ROD**2 - A[1] ** 2 - (A[2] + CRANK) ** 2) ** 0.5, 0.0, 0.0])
     crank = model.body("crank", m1, (I1, I1, I1), at=A, spin=(omega0, 0, 0))
     rod = model.body("rod", m2, (I2, I3, I3), at=(B + C) / 2, angle=_attitude((C - B) / ROD))
-    slider = model.particle("slider", m3, at=C)
+    slider = model.particle("slider", m3, at=C.tolist())
     model.add(Revolute("A", model.ground.at(*A), crank))
     model.add(Spherical("B", crank.at(0, 0, CRANK), rod.at(-ROD / 2, 0, 0)))
     model.add(Universal("C", slider, rod.at(ROD / 2, 0, 0, axis=(0, 1, 0))))
@@ -70,15 +70,15 @@ def sketch(q: Vector, p: Parameters) -> Sequence[Shape]:
     )  # fmt: skip
 
 
-mechanism = Mechanism(model, ["e1_crank"])
+assembly = Assembly(model, ["e1_crank"])
 
 problem = Problem(
     name="spatial-slider-crank",
     title="Slider-crank in space, with a singular mass matrix",
     source="E. J. Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems, 1989; IFToMM benchmark library",
     description="Two bodies with unit quaternions and a slider, 17 coordinates, 16 holonomic constraints.",
-    build=mechanism.build,
-    start=mechanism.start,
+    build=assembly.build,
+    start=assembly.start,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("crank", "rod", "slider"),

@@ -43,7 +43,7 @@ class Model:
     ----------
     dim : 2 or 3
     gravity : dim numbers, m/s^2; none if not given
-    name : str
+    name : str, that of its file if not given
     parameters : those that the numbers may hold, beside what `parameter` adds
 
     Attributes
@@ -55,7 +55,7 @@ class Model:
     """
 
     def __init__(
-        self, dim: int = 2, gravity: Sequence[Any] | None = None, name: str = "model",
+        self, dim: int = 2, gravity: Sequence[Any] | None = None, name: str = "",
         parameters: Sequence[Parameter] = (),
     ) -> None:  # fmt: skip
         if dim not in (2, 3):
@@ -73,7 +73,7 @@ class Model:
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
         """A number with a name, as a SymPy symbol."""
         if name in self.parameters:
-            raise BadInput(f"{self.name!r} has two parameters called {name!r}; give each a name of its own.")
+            raise BadInput(f"The model has two parameters called {name!r}; give each a name of its own.")
         self.parameters[name] = Parameter(name, float(value), unit, meaning)
         return self.symbols.setdefault(name, sp.Symbol(name, real=True))
 
@@ -159,7 +159,7 @@ class Model:
             nonholonomic={f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()},
             contacts=[contact for e in elements for contact in e.contacts()],
             parameters={p.name: p.value for p in self.parameters.values()},
-            name=self.name,
+            name=self.name or "model",
         )
 
     def start(
@@ -182,7 +182,7 @@ class Model:
         hold : coordinates, as symbols or names, that keep their guesses
         more : as in `Problem.of`
         """
-        built = Mechanism(lambda: self, hold)
+        built = Assembly(lambda: self, hold)
         sketch = {"sketch": built.sketch} if self.dim == 2 else {}
         given: dict[str, Any] = {
             "name": self.name, "parameters": tuple(self.parameters.values()), "start": built.start,
@@ -197,10 +197,10 @@ class Model:
 
     def _new(self, name: str) -> None:
         if name in self.bodies or name in self.elements or name == "ground":
-            raise BadInput(f"{self.name!r} has two parts called {name!r}; give each a name of its own.")
+            raise BadInput(f"The model has two parts called {name!r}; give each a name of its own.")
 
 
-class Mechanism:
+class Assembly:
     """Build, start and sketch of a problem whose model is made when it is first needed.
 
     Parameters

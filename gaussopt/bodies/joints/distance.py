@@ -9,7 +9,7 @@ import sympy as sp
 
 from gaussopt.bodies.body import End
 from gaussopt.bodies.element import Joint, offset
-from gaussopt.modelling.sketch import Bar, Shape
+from gaussopt.modelling.sketch import Bar, Bearing, Pin, Shape
 
 
 class Distance(Joint):
@@ -25,6 +25,7 @@ class Distance(Joint):
         return {"length": (d.dot(d) - self.length**2) / (2 * self.length)}
 
     def shapes(self) -> Sequence[Shape]:
-        """A bar of the length L from a towards b."""
+        """A bar of the length L from a towards b, with its hinges."""
         d, start = offset(self.a, self.b), self.a.r
-        return [Bar(tuple(start), tuple(start + d * self.length / sp.sqrt(d.dot(d))))]
+        ends = [(Pin if end.body.q else Bearing)(tuple(end.r)) for end in (self.a, self.b)]
+        return [Bar(tuple(start), tuple(start + d * self.length / sp.sqrt(d.dot(d)))), *ends]
