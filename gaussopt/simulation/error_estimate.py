@@ -122,7 +122,8 @@ def _other(settings: RunSettings, loop: MotionLoop, t: Vector, factor: float) ->
         quiet = np.setdiff1d(t, [t[0], t[-1], *(event.t for event in loop.events)])
         control = replace(control, instants=tuple(quiet[:: 1 + 8 * len(quiet) // MOST_INSTANTS].tolist()))
     else:
-        control = replace(control, dt=factor * control.dt)
+        # Where the motion is shorter than one step, half a step is half of the motion.
+        control = replace(control, dt=factor * min(control.dt, float(t[-1] - t[0])))
         stride = settings.record_every * max(1, len(t) // MOST_INSTANTS)
         every = max(1, round((stride + stride % 2) / factor))
     return replace(settings, control=control, record_every=every, engine=loop.engine, continued=None)
