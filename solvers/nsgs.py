@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.cone.sweep_kernel import sweep
+from gaussopt.cone.sweep_kernel import projected_sweep, sweep
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import Program
@@ -100,6 +100,16 @@ class Sweeps:
                 tolerance, self.r, self._alpha,
             )  # fmt: skip
         return float(change)
+
+    def run_projected(self, count: int, omega: float) -> None:
+        """Sweeps of one projected step a contact, of omega over the largest eigenvalue of its block."""
+        blocks = self._own.reshape(-1, ROWS, ROWS)
+        largest = np.linalg.norm(blocks, 2, axis=(1, 2))
+        step = omega / np.where(largest > 0, largest, 1.0 / self._rho)
+        with np.errstate(over="ignore", invalid="ignore"):
+            projected_sweep(
+                self._rows, self._columns, self._beside, self._own, self._q, self.problem.mu, step, count, self.r
+            )
 
 
 solver = NSGS

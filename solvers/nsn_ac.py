@@ -15,8 +15,7 @@ Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -24,14 +23,10 @@ from scipy.linalg import lstsq
 from scipy.sparse.linalg import splu
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import Program
-from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
-from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import residual, rows_of, scaled
 from gaussopt.linalg.dense import EPS
+from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 SEEN = 5
 """Steps whose largest |Phi| the next one must undercut."""
@@ -46,44 +41,36 @@ SHORTEST = 2.0**-12
 """Shortest part of a step that is tried."""
 
 
-@dataclass(frozen=True)
-class NSNOptions(Options):
-    """`max_iter`: steps; `tolerance`: on the natural map, relative to |q|."""
+class ConeEquations(Protocol):
+    """A function of x in the scale of a problem that vanishes at solutions, and its generalised Jacobian."""
 
-    max_iter: int = 200
-    tolerance: float = 1e-13
+    def value(self, own: ConeComplementarity, x: Vector) -> Vector:
+        """Phi, (3 k,)."""
+
+    def jacobian(self, own: ConeComplementarity, x: Vector, W: Any = None) -> tuple[Vector, Any]:
+        """Phi and an element of its generalised Jacobian, (3 k,), (3 k, 3 k); sparse where W is given so."""
 
 
-class NSNAC(Solver[NSNOptions]):
+class NSNAC(ConeIteration[ConeOptions]):
     """Damped nonsmooth Newton steps from r = 0, or from the start."""
 
     name = "nsn-ac"
     title = "Nonsmooth Newton on Alart and Curnier's function, damped"
     source = "Alart & Curnier 1991"
-    accepts = (ConeComplementarity,)
-    warm_starts = True
-    options_type = NSNOptions
+    options_type = ConeOptions
 
-    def __init__(self, variant: str | None, options: NSNOptions) -> None:
-        super().__init__(variant, options)
-        if not options.tolerance > 0.0:
-            raise BadInput(f"The option 'tolerance' of 'nsn-ac' is {options.tolerance:g}; it must be positive.")
-
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, ConeComplementarity)
-        self._problem = program
-
-    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        problem = self._problem
-        r = np.zeros(problem.n) if start is None else start[0]
-        r, steps = newton(problem, r, self.options.max_iter, self.options.tolerance)
-        solved = residual(problem, r) <= self.options.tolerance
-        note = "" if solved else "the residual does not fall any more"
-        return RawSolution(r, None, Status.SOLVED if solved else Status.ITERATION_LIMIT, steps, note=note)
+    def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
+        return newton(problem, r, self.options.max_iter, self.options.tolerance)
 
 
-def newton(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
-    """The best point in at most `limit` steps from r, by the natural map, and the number of steps."""
+def newton(
+    problem: ConeComplementarity, r: Vector, limit: int, tolerance: float, equations: ConeEquations | None = None
+) -> tuple[Vector, int]:
+    """The best point in at most `limit` steps from r, by the natural map, and the number of steps.
+
+    The equations are Alart and Curnier's if none are given.
+    """
+    equations = equations or AlartCurnier()
     own, s = scaled(problem)
     W = sparse_operator(own.W)
     x = r / s
@@ -93,13 +80,13 @@ def newton(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float
     for steps in range(1, limit + 1):
         if least <= tolerance:
             return best, steps - 1
-        phi, J = alart_curnier(own, x, W)
+        phi, J = equations.jacobian(own, x, W)
         size = float(np.linalg.norm(phi))
         recent = [*recent[1 - SEEN :], size]
         found = None
         for _ in range(8):
             d = _step(J, phi, damping * min(size, 1.0) ** 2)
-            found = None if d is None else _shortened(own, x, d, max(recent))
+            found = None if d is None else _shortened(equations, own, x, d, max(recent))
             if found is not None:
                 break
             damping = max(damping, 1e-6) * 10.0
@@ -144,14 +131,16 @@ def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
     return np.asarray(splu(K).solve(np.concatenate((-phi, np.zeros(n))))[n:])
 
 
-def _shortened(own: ConeComplementarity, x: Vector, d: Vector, bound: float) -> tuple[Vector, float] | None:
+def _shortened(
+    equations: ConeEquations, own: ConeComplementarity, x: Vector, d: Vector, bound: float
+) -> tuple[Vector, float] | None:
     """The longest part of a step, halved again and again, that brings |Phi| below the bound; None if none does."""
     if not np.isfinite(d).all():
         return None
     part = 1.0
     while part >= SHORTEST:
         y = x + part * d
-        if float(np.linalg.norm(alart_curnier_value(own, y))) <= (1.0 - 1e-4 * part) * bound:
+        if float(np.linalg.norm(equations.value(own, y))) <= (1.0 - 1e-4 * part) * bound:
             return y, part
         part *= 0.5
     return None
@@ -163,41 +152,41 @@ def _disc(own: ConeComplementarity, x: Vector, u: Vector) -> tuple[Matrix, Vecto
     return y, np.hypot(y[:, 1], y[:, 2]), own.mu * np.maximum(0.0, y[:, 0])
 
 
-def alart_curnier_value(own: ConeComplementarity, x: Vector) -> Vector:
-    """Phi of a problem in its own scale, (3 k,)."""
-    u = own.u(x)
-    y, length, radius = _disc(own, x, u)
-    factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))
-    target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
-    return np.asarray(x - target.ravel())
+class AlartCurnier:
+    """Alart and Curnier's function."""
 
+    def value(self, own: ConeComplementarity, x: Vector) -> Vector:
+        u = own.u(x)
+        y, length, radius = _disc(own, x, u)
+        factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))
+        target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
+        return np.asarray(x - target.ravel())
 
-def alart_curnier(own: ConeComplementarity, x: Vector, W: Any = None) -> tuple[Vector, Any]:
-    """Phi and an element of its generalised Jacobian, (3 k,), (3 k, 3 k); sparse where W is given so."""
-    k, u = own.k, own.u(x)
-    y, length, radius = _disc(own, x, u)
-    D = np.zeros((k, ROWS, ROWS))  # the derivative of the target by r - u
-    closed, stick = y[:, 0] > 0.0, length <= radius
-    D[closed, 0, 0] = 1.0
-    free = closed & ~stick
-    D[stick, 1, 1] = D[stick, 2, 2] = 1.0
-    if free.any():
-        t = y[free, 1:] / length[free, None]
-        D[free, 1:, 0] = own.mu[free, None] * t
-        turn = np.eye(2) - t[:, :, None] * t[:, None, :]
-        D[free, 1:, 1:] = (radius[free] / length[free])[:, None, None] * turn
-    factor = np.where(stick, 1.0, radius / np.where(length > 0, length, 1.0))
-    target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
-    phi = x - target.ravel()
-    # d Phi = d r - D (d r - d u)
-    if W is not None:
-        ends = np.arange(k + 1)
-        turned, rest = (sparse.bsr_array((A, ends[:-1], ends)).tocsr() for A in (D, np.eye(ROWS) - D))
-        return phi, (rest + turned @ W).tocsc()
-    J = np.einsum("kab,kbn->kan", D, own.W.reshape(k, ROWS, -1)).reshape(own.n, own.n)
-    rows = np.arange(own.n).reshape(k, ROWS)
-    J[rows[:, :, None], rows[:, None, :]] += np.eye(ROWS) - D
-    return phi, J
+    def jacobian(self, own: ConeComplementarity, x: Vector, W: Any = None) -> tuple[Vector, Any]:
+        k, u = own.k, own.u(x)
+        y, length, radius = _disc(own, x, u)
+        D = np.zeros((k, ROWS, ROWS))  # the derivative of the target by r - u
+        closed, stick = y[:, 0] > 0.0, length <= radius
+        D[closed, 0, 0] = 1.0
+        free = closed & ~stick
+        D[stick, 1, 1] = D[stick, 2, 2] = 1.0
+        if free.any():
+            t = y[free, 1:] / length[free, None]
+            D[free, 1:, 0] = own.mu[free, None] * t
+            turn = np.eye(2) - t[:, :, None] * t[:, None, :]
+            D[free, 1:, 1:] = (radius[free] / length[free])[:, None, None] * turn
+        factor = np.where(stick, 1.0, radius / np.where(length > 0, length, 1.0))
+        target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
+        phi = x - target.ravel()
+        # d Phi = d r - D (d r - d u)
+        if W is not None:
+            ends = np.arange(k + 1)
+            turned, rest = (sparse.bsr_array((A, ends[:-1], ends)).tocsr() for A in (D, np.eye(ROWS) - D))
+            return phi, (rest + turned @ W).tocsc()
+        J = np.einsum("kab,kbn->kan", D, own.W.reshape(k, ROWS, -1)).reshape(own.n, own.n)
+        rows = np.arange(own.n).reshape(k, ROWS)
+        J[rows[:, :, None], rows[:, None, :]] += np.eye(ROWS) - D
+        return phi, J
 
 
 solver = NSNAC

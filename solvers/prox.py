@@ -11,39 +11,25 @@ from __future__ import annotations
 import numpy as np
 
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.programs import Program
-from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Solver
-from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import residual, scaled
-from gaussopt.solvers.nsn_ac import NSNOptions, newton
+from gaussopt.solvers._cone import ConeIteration, ConeOptions
+from gaussopt.solvers.nsn_ac import newton
 
 INNER = 40
 """Most Newton steps of one proximal problem."""
 
 
-class Prox(Solver[NSNOptions]):
+class Prox(ConeIteration[ConeOptions]):
     """`max_iter` counts the proximal problems."""
 
     name = "prox"
     title = "Proximal point method, inner problems by nonsmooth Newton"
     source = "Rockafellar 1976; Acary, Bremond & Huber 2018"
-    accepts = (ConeComplementarity,)
-    warm_starts = True
-    options_type = NSNOptions
+    options_type = ConeOptions
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, ConeComplementarity)
-        self._problem = program
-
-    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        problem = self._problem
-        first = np.zeros(problem.n) if start is None else start[0]
-        r, count = proximal(problem, first, self.options.max_iter, self.options.tolerance)
-        solved = residual(problem, r) <= self.options.tolerance
-        note = "" if solved else "the proximal steps do not converge"
-        return RawSolution(r, None, Status.SOLVED if solved else Status.ITERATION_LIMIT, count, note=note)
+    def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
+        return proximal(problem, r, self.options.max_iter, self.options.tolerance)
 
 
 def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:

@@ -71,6 +71,18 @@ def solve_contact(problem: ConeComplementarity) -> OneContact:
     return OneContact(tuple(found), not doubtful, impulses)
 
 
+def candidates_of(W: Matrix, q: Vector, mu: float) -> list[Vector]:
+    """Impulses of all modes of one contact, whatever W is; some may violate an inequality."""
+    found = [np.zeros(3)]
+    if np.linalg.cond(W) < 1e12:
+        found.append(np.asarray(-np.linalg.solve(W, q)))
+    if W[0, 0] != 0 and mu > 0:
+        found += _slips(W, q, mu)[0]
+    if W[0, 0] != 0 and mu == 0:
+        found.append(np.array([-q[0] / W[0, 0], 0.0, 0.0]))
+    return found
+
+
 def _differ(problem: ConeComplementarity, r: Vector, other: Vector) -> bool:
     return bool(np.linalg.norm(problem.W @ (r - other)) > DISTINCT * (np.linalg.norm(problem.q) or 1.0))
 
@@ -107,7 +119,7 @@ def _slips(W: Matrix, q: Vector, mu: float) -> tuple[list[Vector], bool]:
             continue
         alpha = _polished(quartic, float(root.real))
         d = float(np.polyval(D, alpha))
-        if not d > 0:
+        if d == 0:
             continue
         r_T = -(N[0] * alpha + N[1]) / d
         r = np.array([-(q[0] + w @ r_T) / wn, *r_T])

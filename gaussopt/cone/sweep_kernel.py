@@ -104,6 +104,50 @@ def solve_one(w: Vector, c: Vector, mu: float, r: Vector, space: Vector, start: 
 
 
 @kernel
+def project_one(x: Vector, mu: float) -> None:
+    """The nearest point of the friction cone, written into x, (3,)."""
+    size = math.sqrt(x[1] * x[1] + x[2] * x[2])
+    if size <= mu * x[0]:
+        return
+    height = (x[0] + mu * size) / (1.0 + mu * mu)
+    if height <= 0.0:
+        x[0] = x[1] = x[2] = 0.0
+        return
+    factor = mu * height / size if size > 0.0 else 0.0
+    x[0] = height
+    x[1] *= factor
+    x[2] *= factor
+
+
+@kernel
+def projected_sweep(
+    begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector, step: Vector, count: int, r: Vector
+) -> None:
+    """Sweep `count` times, each contact by one projected step r <- P_K(r - step u~); as `sweep` otherwise.
+
+    `step` is (k,), in kg.
+    """
+    x = np.zeros(3)
+    for _ in range(count):
+        for i in range(len(mu)):
+            o, p0 = 9 * i, 3 * i
+            r0, r1, r2 = r[p0], r[p0 + 1], r[p0 + 2]
+            s0 = q[p0] + own[o] * r0 + own[o + 1] * r1 + own[o + 2] * r2
+            s1 = q[p0 + 1] + own[o + 3] * r0 + own[o + 4] * r1 + own[o + 5] * r2
+            s2 = q[p0 + 2] + own[o + 6] * r0 + own[o + 7] * r1 + own[o + 8] * r2
+            for p in range(begin[i], begin[i + 1]):
+                j, e = 3 * column[p], 9 * p
+                t0, t1, t2 = r[j], r[j + 1], r[j + 2]
+                s0 += block[e] * t0 + block[e + 1] * t1 + block[e + 2] * t2
+                s1 += block[e + 3] * t0 + block[e + 4] * t1 + block[e + 5] * t2
+                s2 += block[e + 6] * t0 + block[e + 7] * t1 + block[e + 8] * t2
+            x[0] = r0 - step[i] * (s0 + mu[i] * math.sqrt(s1 * s1 + s2 * s2))
+            x[1], x[2] = r1 - step[i] * s1, r2 - step[i] * s2
+            project_one(x, mu[i])
+            r[p0], r[p0 + 1], r[p0 + 2] = x[0], x[1], x[2]
+
+
+@kernel
 def sweep(
     begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector, rho: Vector, count: int,
     tolerance: float, r: Vector, alpha: Vector,

@@ -79,3 +79,13 @@ def test_nonsymmetric_operators_are_taken() -> None:
     assert found.status is S.SOLVED
     assert found.certificate["asymmetry"] == pytest.approx(given.asymmetry)
     assert found.certificate["residual"] <= 1e-12
+
+
+@pytest.mark.parametrize("name", [n for n in SOLVABLE if "solutions" in known.cases()[n] and known.problem(n).k < 3])
+def test_enumeration_finds_every_velocity_or_several_of_a_continuum(name: str) -> None:
+    problem, truths = known.problem(name), known.truths(name)
+    found = go.solve(problem, "enumerate-cone")
+    assert str(found.status) == known.cases()[name]["expected_status"]
+    own = found.solutions or (found.x,)
+    near = [min(float(np.linalg.norm(problem.W @ (r - x))) for x in own) for r in truths]
+    assert sum(d <= 1e-10 for d in near) >= (2 if name == "rigid-pinch" else len(truths))

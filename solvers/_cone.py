@@ -1,0 +1,57 @@
+"""What the iterations for contacts with friction cones share: options, start, and the claim by the natural map."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.cones import residual
+
+
+@dataclass(frozen=True)
+class ConeOptions(Options):
+    """`max_iter`: iterations; `tolerance`: on the natural map, relative to |q|."""
+
+    max_iter: int = 200
+    tolerance: float = 1e-13
+
+
+C = TypeVar("C", bound=ConeOptions)
+
+
+class ConeIteration(Solver[C]):
+    """An iteration from r = 0, or from the start, that ends where the natural map is small."""
+
+    accepts = (ConeComplementarity,)
+    warm_starts = True
+
+    def __init__(self, variant: str | None, options: C) -> None:
+        super().__init__(variant, options)
+        if not options.tolerance > 0.0:
+            raise BadInput(f"The option 'tolerance' of {self.name!r} is {options.tolerance:g}; it must be positive.")
+
+    @abstractmethod
+    def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
+        """The best point found from r, and the number of iterations."""
+
+    def setup(self, program: Program) -> None:
+        assert isinstance(program, ConeComplementarity)
+        self._problem = program
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        first = np.zeros(self._problem.n) if start is None else start[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            r, count = self.iterate(self._problem, first)
+        solved = residual(self._problem, r) <= self.options.tolerance
+        note = "" if solved else "the natural map does not fall to the tolerance"
+        return RawSolution(r, None, Status.SOLVED if solved else Status.ITERATION_LIMIT, count, note=note)

@@ -1,0 +1,72 @@
+"""All solutions of one or two contacts with friction cones, by visiting every mode.
+
+One contact: open, stick and the roots of the quartic of slip, nothing is missed. Two: every pair of modes, both sliding
+by a scan over a direction; each candidate is finished by Newton's method.
+Reference: O. Bonnefon, G. Daviet, "Quartic formulation of Coulomb 3D frictional contact", INRIA RT-0400, 2011.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.cone import two_contacts
+from gaussopt.cone.one_contact import solve_contact
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.cones import residual, velocity_size
+from gaussopt.solvers.nsn_ac import newton
+
+LIMIT = 2
+"""Most contacts."""
+
+SOLVES, APART = 1e-12, 1e-6
+"""Natural map of a solution, and distance of velocities from which they are two, relative to |q|."""
+
+
+class EnumerateCone(Solver[Options]):
+    """Every mode of one or two contacts."""
+
+    name = "enumerate-cone"
+    title = "Enumeration of the modes of one or two contacts (all solutions)"
+    source = "Bonnefon & Daviet 2011"
+    accepts = (ConeComplementarity,)
+
+    def refuses(self, program: Program) -> str | None:
+        reason = super().refuses(program)
+        if reason is None and isinstance(program, ConeComplementarity) and program.k > LIMIT:
+            return f"it has {program.k} contacts; at most {LIMIT} are enumerated"
+        return reason
+
+    def setup(self, program: Program) -> None:
+        assert isinstance(program, ConeComplementarity)
+        self._problem = program
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        problem = self._problem
+        if not problem.k:
+            return RawSolution(np.zeros(0), None, Status.SOLVED)
+        if problem.k == 1:
+            one = solve_contact(problem)
+            candidates, found = list(one.solutions), []
+        else:
+            candidates, found = list(two_contacts.candidates(problem)), list[Vector]()
+        size = velocity_size(problem)
+        for r in candidates:
+            if residual(problem, r) > SOLVES:
+                r, _ = newton(problem, r, 20, 1e-13)
+            if residual(problem, r) > SOLVES:
+                continue
+            if all(np.linalg.norm(problem.W @ (r - other)) > APART * size for other in found):
+                found.append(r)
+        if not found:
+            claim = Status.NO_SOLUTION if problem.k == 1 and one.complete else Status.ITERATION_LIMIT
+            return RawSolution(None, None, claim, len(candidates), note="no mode is possible")
+        claim = Status.SOLVED if len(found) == 1 else Status.MULTIPLE_SOLUTIONS
+        return RawSolution(found[0], None, claim, len(candidates), solutions=tuple(found) if len(found) > 1 else ())
+
+
+solver = EnumerateCone

@@ -1,0 +1,68 @@
+"""Extragradient method with Khobotov's step for contacts with friction cones.
+
+Predictor p = P_K(r - rho u~(r)) and corrector P_K(r - rho u~(p)) in the problem's own scale; rho is halved until
+rho |u~(r) - u~(p)| <= 0.9 |r - p| and grows where it is far below. Linear convergence at best; no factorisation.
+References: G. M. Korpelevich, Matecon 12, 1976; E. N. Khobotov, USSR Comput. Math. Math. Phys. 27, 1987.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.cones import project, residual, scaled, shifted
+from gaussopt.solvers._cone import ConeIteration, ConeOptions
+
+LOOK = 20
+"""Iterations between two looks at the natural map."""
+
+
+@dataclass(frozen=True)
+class ExtragradientOptions(ConeOptions):
+    """As the others, with the limits of a method of first order."""
+
+    max_iter: int = 5_000
+    tolerance: float = 1e-9
+
+
+class Extragradient(ConeIteration[ExtragradientOptions]):
+    """Two projections an iteration."""
+
+    name = "extragradient"
+    title = "Extragradient method with Khobotov's step"
+    source = "Korpelevich 1976; Khobotov 1987"
+    exact = False
+    precision = tuple({"tolerance": e} for e in (1e-2, 1e-4, 1e-6, 1e-8))
+    options_type = ExtragradientOptions
+
+    def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
+        own, s = scaled(problem)
+        x, rho, mu = r / s, 1.0, problem.mu
+        best, least = r, residual(problem, r)
+        for count in range(self.options.max_iter):
+            if least <= self.options.tolerance:
+                return best, count
+            u = shifted(own.u(x), mu)
+            for _ in range(40):
+                p = project(x - rho * u, mu)
+                v = shifted(own.u(p), mu)
+                moved, changed = float(np.linalg.norm(x - p)), rho * float(np.linalg.norm(u - v))
+                if changed <= 0.9 * moved or moved == 0.0:
+                    break
+                rho *= 0.6
+            x = project(x - rho * v, mu)
+            if changed < 0.3 * moved:
+                rho *= 1.5
+            if count % LOOK == LOOK - 1 or moved == 0.0:
+                now = residual(problem, s * x)
+                if now < least:
+                    best, least = s * x, now
+                if moved == 0.0 or not np.isfinite(now):
+                    return best, count + 1
+        return best, self.options.max_iter
+
+
+solver = Extragradient
