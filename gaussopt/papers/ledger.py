@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement, OwnResult
+from gaussopt.papers.briefs import brief
+from gaussopt.papers.claim import Claim, Judgement, OwnResult
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
@@ -57,7 +58,7 @@ def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]
 def verdicts(found: Mapping[str, Judgement | str]) -> Section:
     """The rule in short, and all claims with their verdicts and a sentence on each, each leading to its evidence."""
     rows = (
-        (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, Tex(c.says), _verdict(found[c.id]), _brief(found[c.id]))
+        (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, Tex(c.says), _verdict(found[c.id]), _brief(c, found[c.id]))
         for c in ledger()
     )
     table = texts.table("claims", rows)
@@ -118,11 +119,9 @@ def _verdict(judged: Judgement | str) -> str:
     return str(judged.verdict) if isinstance(judged, Judgement) else NOT_COMPUTED
 
 
-def _brief(judged: Judgement | str) -> str:
-    """One sentence on a verdict: its reason, or why there is none."""
-    if isinstance(judged, Judgement) and judged.brief and judged.verdict != ClaimVerdict.UNDECIDED:
-        return (Timed if judged.times_decide else Tex)(judged.brief)
-    return _conditions(judged)
+def _brief(claim: Claim, judged: Judgement | str) -> str:
+    """One sentence on a verdict; where none was written for this outcome, where the claim holds, or why it does not."""
+    return (brief(claim.id, judged) if isinstance(judged, Judgement) else None) or _conditions(judged)
 
 
 def _conditions(judged: Judgement | str) -> str:

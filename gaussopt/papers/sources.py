@@ -29,9 +29,9 @@ SOURCES = {
     s.number: s
     for s in (
         Paper("000", "Yuan & Ge 2016", "least squares for a crank-slider", "yuan-ge-2016"),
-        Paper("001", "Yao, Liu & Yang 2020", "sliding friction as a quadratic program", "yao-liu-yang-2020"),
-        Paper("002", "Yang & Yao 2017", "singular mass matrices and a genetic algorithm", "yang-yao-2017"),
-        Paper("004", "Hao, Liu & Yao 2020", "quasi-velocities for a body on a knife edge", "hao-liu-yao-2020"),
+        Paper("001", "Yao, Liu & Yang 2020", "normal forces under Coulomb friction", "yao-liu-yang-2020"),
+        Paper("002", "Yang & Yao 2017", "a singular mass matrix and a genetic algorithm", "yang-yao-2017"),
+        Paper("004", "Hao, Liu & Yao 2020", "quasi-velocities against Routh's equations", "hao-liu-yao-2020"),
     )
 }
 """By number."""

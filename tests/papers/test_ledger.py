@@ -9,6 +9,7 @@ import pytest
 from report_pages import tables_of
 
 from gaussopt.papers import ledger
+from gaussopt.papers.briefs import brief
 from gaussopt.papers.claim import (
     Attempt,
     Circumstance,
@@ -29,7 +30,7 @@ def other(verdict: ClaimVerdict, refuted: bool = False) -> Judgement:
     return Judgement(
         verdict, "Seven of nine.", (Derivation("two and two", "4", True),),
         (Attempt("a five", "sums of two numbers", "none", refuted),), "everywhere but here",
-        ("number",), ((7,),), brief="Seven.",
+        ("number",), ((7,),),
     )  # fmt: skip
 
 
@@ -68,9 +69,7 @@ def test_the_report_prints_what_a_check_returns(
     short, long = (table_of(s) for s in (ledger.verdicts(found), ledger.rule(found)))
     assert (str(short["claim"]), short["verdict"]) == (str(long["claim"]), long["verdict"]) == (identifier, verdict)
     assert long["where it holds, or why"] == "everywhere but here"
-    # A claim whose derivation fails is not told as if it were decided.
-    undecided = verdict == ClaimVerdict.UNDECIDED
-    assert short["why, in one sentence"] == ("everywhere but here" if undecided else "Seven.")
+    assert short["why, in one sentence"] == "everywhere but here"
     section = ledger.section(changed[0].paper, found)
     assert section.sections[0].title == f"{identifier}: {verdict}"
     for text in ("Seven of nine.", "two and two", "a five", "sums of two numbers"):
@@ -150,3 +149,11 @@ def test_one_rule_judges_all_readings(readings: tuple[Reading, ...], verdict: Cl
         return
     missing = Judgement.of(readings, "So it is.", (confirmed,), (search,), missing="no torque is printed.")
     assert (missing.verdict, missing.conditions) == (ClaimVerdict.IRREPRODUCIBLE, "no torque is printed.")
+
+
+def test_a_sentence_on_a_verdict_stands_for_one_outcome() -> None:
+    judged = replace(other(ClaimVerdict.CONDITIONAL), numbers={"median": 1.25})
+    right = replace(judged, readings=(Reading("by (14)", True), Reading("by (16)", False)))
+    assert "is 1.25 in the median" in str(brief("C1", right))
+    assert brief("C1", replace(right, readings=right.readings[::-1])) is None
+    assert brief("C1", replace(right, verdict=ClaimVerdict.UNDECIDED)) is None

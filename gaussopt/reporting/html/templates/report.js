@@ -41,7 +41,7 @@
     const grouped = table.tBodies.length > 1;
     const parent = grouped ? table : table.tBodies[0];
     const original = grouped ? [...table.tBodies] : parent ? [...parent.rows] : [];
-    if (original.length < 2 || table.closest("#summary")) return;
+    if (original.length < 2) return;
     const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
@@ -162,9 +162,15 @@
   // -- print everything
 
   const folded = all("details:not(.long)");
+  // Neither paper nor a file made of it lies beside the other pages.
+  const away = all("a[href]:not([href^='#'], [href^='http'])");
   addEventListener("beforeprint", () => {
+    away.forEach((a) => { a.dataset.href = a.getAttribute("href"); a.removeAttribute("href"); });
     folded.forEach((d) => { d.dataset.open = d.open; d.open = true; });
     all("img[loading]").forEach((image) => { image.loading = "eager"; });
   });
-  addEventListener("afterprint", () => folded.forEach((d) => { d.open = d.dataset.open === "true"; }));
+  addEventListener("afterprint", () => {
+    away.forEach((a) => a.setAttribute("href", a.dataset.href));
+    folded.forEach((d) => { d.open = d.dataset.open === "true"; });
+  });
 })();
