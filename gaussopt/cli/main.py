@@ -21,6 +21,7 @@ import typer
 from gaussopt._version import __version__
 from gaussopt.cli.animate import animate_command
 from gaussopt.cli.atlas import atlas_command
+from gaussopt.cli.batch import batch_command
 from gaussopt.cli.common import Done, Json, print_json, processes, progress_bar, show
 from gaussopt.cli.compare import compare_command, export_command, report_command
 from gaussopt.cli.list import list_command
@@ -127,6 +128,8 @@ def _run(given: list[str]) -> int:
             failure = file_error(what, error)
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
         except BaseException as error:  # a person's file may raise SystemExit and what else there is
+            if isinstance(error, SystemExit) and "--help" in given:
+                return 1  # so Typer leaves where a reader such as head has closed the pipe
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise
             text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."
@@ -214,7 +217,7 @@ def papers_command(
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_command, "show": show_command, "run": run_command, "solve": solve_command, "verify": verify_command,
     "papers": papers_command, "plot": plot_command, "animate": animate_command, "atlas": atlas_command,
-    "compare": compare_command, "report": report_command, "export": export_command,
+    "batch": batch_command, "compare": compare_command, "report": report_command, "export": export_command,
 }  # fmt: skip
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

@@ -206,9 +206,9 @@ class MotionRecord(Record):
 
     Attributes
     ----------
-    evaluations : steps solved, stages included
+    evaluations : accelerations computed, stages included
     error : largest |q - q_ref| at the instants of the reference that the run also has; NaN without any
-    certified : largest certified relative error over all steps solved
+    certified : largest certified relative error of these accelerations, which says nothing of the motion
     position_drift, velocity_drift : largest violation of the constraints
     energy_drift : largest |E - E(0) - work|, relative to the largest energy; NaN where the system states no energy
     trajectory : name of the NetCDF file in the store, "" if none was kept

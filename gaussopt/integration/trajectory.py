@@ -45,7 +45,7 @@ CONTACT_COLUMNS = {
 @shown
 @dataclass(frozen=True, slots=True, repr=False)
 class WorstCertificate:
-    """Largest values over every step that was solved, stages of the stepper included.
+    """Largest values over all accelerations that were computed, stages of the stepper included.
 
     Units as in `gaussopt.certificates.base.Certificate`.
     """

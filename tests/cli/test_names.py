@@ -19,7 +19,7 @@ from gaussopt.solving.verification import verify_answer
 PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
     "run": (go.simulate,), "solve": (go.solve_step,), "verify": (verify_answer,), "papers": (reproduce,),
     "animate": (go.simulate, go.animate), "atlas": (go.scan,), "compare": (go.compare,), "report": (write_report,),
-    "export": (export_sequence,), "list": (), "show": (), "plot": (),
+    "export": (export_sequence,), "list": (), "show": (), "plot": (), "batch": (go.simulate_batch,),
 }  # fmt: skip
 """What each command calls; lists, descriptions and figures have no settings in Python."""
 
@@ -44,11 +44,8 @@ def test_options_are_keywords() -> None:
                 key = option.removeprefix("--").replace("-", "_")
                 if parameter.param_type_name != "option" or key in OTHERWISE or not PYTHON[name]:
                     continue
-                if (name, key) in {
-                    ("report", "out"),
-                    ("atlas", "out"),
-                }:  # folders of reports, which Python writes apart
-                    continue
+                if (name, key) in {("report", "out"), ("atlas", "out"), ("batch", "axis")}:
+                    continue  # folders of reports, which Python writes apart; a grid, which is one of `parameters`
                 assert REPEATED.get(key, key) in known, f"gaussopt {name} {option}"
 
 

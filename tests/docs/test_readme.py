@@ -80,7 +80,7 @@ def test_every_flag_shown_is_a_flag() -> None:
     shown = set(re.findall(r"(?<=\s)--[a-z][a-z-]+", "\n".join(c for p, _, c in blocks("sh") if p == "README.md")))
     shown -= {"--require-hashes", "--no-deps"}
     known = ""
-    for command in ("run", "solve", "verify", "papers", "list", "compare", "atlas", "report", "export"):
+    for command in ("run", "solve", "verify", "papers", "list", "compare", "atlas", "report", "export", "batch"):
         done = subprocess.run(
             [sys.executable, "-m", "gaussopt", command, "--help"], capture_output=True, text=True, check=True
         )

@@ -57,13 +57,8 @@ class ContactSolvers:
         return StepSolver("gauss", "kkt", None, self._tolerance, self._warm)
 
     @cached_property
-    def impact(self) -> StepSolver:
-        """For the jumps of velocity."""
-        return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
-
-    @cached_property
-    def last_resort(self) -> StepSolver:
-        """For steps that the solver of the others refuses."""
+    def any_contact(self) -> StepSolver:
+        """For jumps of the velocity, and for steps that the solver of the others refuses."""
         return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
 
     def for_step(self, step: StepData) -> StepSolver:
@@ -197,10 +192,10 @@ class ContactAccelerations(CertifiedAccelerations):
             return super().solve(step, chosen)
         except NotAccepted:
             # A solver may take the LCPs of sliding contacts and not those with a zero on the diagonal.
-            if not step.resting.any() or chosen is self.solvers.impact:
+            if not step.resting.any() or chosen is self.solvers.any_contact:
                 raise
-        self.solvers.last_resort.thorough = thorough
-        return super().solve(step, self.solvers.last_resort)
+        self.solvers.any_contact.thorough = thorough
+        return super().solve(step, self.solvers.any_contact)
 
     def confirm(self, step: StepData, solver: StepSolver) -> None:
         """See that the solution of sticking contacts is the only one, where that is quick.
@@ -217,8 +212,8 @@ class ContactAccelerations(CertifiedAccelerations):
 
     def solve_impact(self, step: StepData) -> Answer:
         """The jump of the velocity that an impact makes; unique, or rejected."""
-        self.solvers.impact.thorough = True
-        return CertifiedAccelerations.solve(self, step, self.solvers.impact)
+        self.solvers.any_contact.thorough = True
+        return CertifiedAccelerations.solve(self, step, self.solvers.any_contact)
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
         """Whether the forces of the answer at a state are the only ones that cause its acceleration.

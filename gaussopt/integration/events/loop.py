@@ -371,7 +371,7 @@ class EventLoop(MotionLoop):
         return Status.ACCUMULATION, (
             f"The impacts of contact {self.system.contact_names[found.contact]!r} accumulate at t = {found.time:.12g} "
             f"s (ratio of successive flights {found.ratio:.6g}); the motion is known up to t = {self.t:.9g}. Continue "
-            "with accumulation='close', or use moreau-jean."
+            "with accumulation='close' (--accumulation close), or use the stepper moreau-jean."
         )
 
     def _friction_direction(self, i: int, after: Sample) -> Vector:

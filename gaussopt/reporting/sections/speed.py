@@ -34,7 +34,7 @@ FLOOR = 1e-8
 """The error bound of a program rests on its duality gap, which is quadratic in the error: it sees no less than about
 the square root of rounding."""
 
-MEAN = ("mean / µs", "by the least", "failures", "estimated", "steps")
+MEAN = ("mean / µs", "ratio to the least", "failures", "estimated", "steps")
 """Columns of a table of means, whose rows are in the order of the means: every column of it depends on the clock."""
 
 AS_USED = "each started as in a simulation"
