@@ -150,6 +150,7 @@ class Judgement:
     readings : what the claim may mean, and where it holds
     own : a result of ours beside the claim, if there is one
     numbers : by name, what the chapter of the paper quotes
+    brief : the reason in one sentence, for the table of all claims
     """
 
     verdict: ClaimVerdict
@@ -164,6 +165,7 @@ class Judgement:
     readings: tuple[Reading, ...] = ()
     own: OwnResult | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    brief: str = ""
 
     @classmethod
     def of(

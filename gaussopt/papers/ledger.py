@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from gaussopt.papers.briefs import brief
-from gaussopt.papers.claim import Claim, Judgement, OwnResult
+from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement, OwnResult
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
@@ -58,7 +57,7 @@ def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]
 def verdicts(found: Mapping[str, Judgement | str]) -> Section:
     """The rule in short, and all claims with their verdicts and a sentence on each, each leading to its evidence."""
     rows = (
-        (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, Tex(c.says), _verdict(found[c.id]), _brief(c, found[c.id]))
+        (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, Tex(c.says), _verdict(found[c.id]), _brief(found[c.id]))
         for c in ledger()
     )
     table = texts.table("claims", rows)
@@ -119,9 +118,11 @@ def _verdict(judged: Judgement | str) -> str:
     return str(judged.verdict) if isinstance(judged, Judgement) else NOT_COMPUTED
 
 
-def _brief(claim: Claim, judged: Judgement | str) -> str:
+def _brief(judged: Judgement | str) -> str:
     """One sentence on a verdict; where none was written for this outcome, where the claim holds, or why it does not."""
-    return (brief(claim.id, judged) if isinstance(judged, Judgement) else None) or _conditions(judged)
+    if isinstance(judged, str) or not judged.brief or judged.verdict == ClaimVerdict.UNDECIDED:
+        return _conditions(judged)
+    return (Timed if judged.times_decide else Tex)(judged.brief)
 
 
 def _conditions(judged: Judgement | str) -> str:

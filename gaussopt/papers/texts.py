@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,14 @@ class ClaimTexts(Texts):
         """An entry as a reading; the named parts of the circumstances are entries too."""
         told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
         return Reading(self(name, **values), holds, told, ours)
+
+    def brief(self, readings: Sequence[Reading], /, **values: Any) -> str:
+        """The reason of a verdict in one sentence, "" if none was written for the readings that hold.
+
+        The entry is named by which readings hold, as in "brief yes no".
+        """
+        entry = " ".join(("brief", *("yes" if r.holds else "no" for r in readings)))
+        return self(entry, **values) if entry in self.entries else ""
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:
         """The entry named as the claim: where it stands, what it says, and how it is read if that is not plain."""

@@ -186,7 +186,7 @@ def test_the_committed_main_document_is_short_and_complete() -> None:
     assert (COMMITTED / "paper.pdf").read_bytes().count(b"/Type /Page\n") <= 15
     claims = read(COMMITTED / "data" / "claims.csv")
     assert len(claims) == 18
-    assert all(len(row[-1].split()) <= 60 for row in claims), "a verdict has no sentence of its own in briefs.md"
+    assert all(len(row[-1].split()) <= 60 for row in claims), "a verdict has no sentence of its own"
     for page in COMMITTED.glob("*.md"):  # a figure that a text names and no page shows
         assert "that this run did not" not in page.read_text(encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,6 @@ import pytest
 from report_pages import tables_of
 
 from gaussopt.papers import ledger
-from gaussopt.papers.briefs import brief
 from gaussopt.papers.claim import (
     Attempt,
     Circumstance,
@@ -20,6 +20,7 @@ from gaussopt.papers.claim import (
     OwnResult,
     Reading,
 )
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.processes.job import JobOutcome, run_job
 from gaussopt.reporting.document import Section
 
@@ -152,8 +153,13 @@ def test_one_rule_judges_all_readings(readings: tuple[Reading, ...], verdict: Cl
 
 
 def test_a_sentence_on_a_verdict_stands_for_one_outcome() -> None:
-    judged = replace(other(ClaimVerdict.CONDITIONAL), numbers={"median": 1.25})
-    right = replace(judged, readings=(Reading("by (14)", True), Reading("by (16)", False)))
-    assert "is 1.25 in the median" in str(brief("C1", right))
-    assert brief("C1", replace(right, readings=right.readings[::-1])) is None
-    assert brief("C1", replace(right, verdict=ClaimVerdict.UNDECIDED)) is None
+    c1 = next(c for c in ledger.ledger() if c.id == "C1")
+    text = ClaimTexts(inspect.getfile(c1.check))
+    right = Reading("by (14)", True), Reading("by (16)", False)
+    told = text.brief(right, median=1.25)
+    assert "is 1.25 in the median" in told
+    assert text.brief(right[::-1], median=1.25) == ""
+    # A claim that is not decided is not told as if it were.
+    for verdict, why in ((ClaimVerdict.CONDITIONAL, told), (ClaimVerdict.UNDECIDED, "everywhere but here")):
+        found: dict[str, Judgement | str] = {c.id: replace(other(verdict), brief=told) for c in ledger.ledger()}
+        assert {row[-1] for row in tables_of([ledger.verdicts(found)])[-1].rows} == {why}

@@ -55,7 +55,14 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     searches = (drawn, steered, motions, _adversary_condition(quick), _lucky_states(quick))
     return Judgement.of(
-        readings, sentence, derivations, searches, columns=text.columns("numbers"), rows=rows, numbers=numbers
+        readings,
+        sentence,
+        derivations,
+        searches,
+        columns=text.columns("numbers"),
+        rows=rows,
+        numbers=numbers,
+        brief=text.brief(readings, **numbers),
     )
 
 

@@ -82,7 +82,7 @@ def check(quick: bool) -> Judgement:
     return Judgement.of(
         readings, sentence, (_counts(quick),), searches, columns=text.columns("numbers"), rows=_rows(races),
         timed=tuple(c for c in text.columns("numbers") if c not in ("n", "m")), times_decide=True,
-        own=_beside(quick, races), numbers=numbers,
+        own=_beside(quick, races), numbers=numbers, brief=text.brief(readings, **numbers),
     )  # fmt: skip
 
 

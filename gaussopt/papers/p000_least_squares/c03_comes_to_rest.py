@@ -76,6 +76,7 @@ def check(quick: bool) -> Judgement:
         rows=_table(crank, unit, speed, mean, quick),
         numbers={"mean": mean, "low": low, "high": high, "torques": limits, "speeds": speed, "spins": spins,
                  "choices": choices.refutes},
+        brief=text.brief(readings, mean=mean),
     )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ def check(quick: bool) -> Judgement:
         readings, text("sentence", **numbers),
         (opened, closed, _counting(quick), _row_space(quick)), (tree[0], loop[0], singular),
         columns=text.columns("numbers"), rows=(*rows, tree[2], loop[2]), numbers=numbers,
+        brief=text.brief(readings, **numbers),
     )  # fmt: skip
 
 

@@ -46,6 +46,7 @@ def check(quick: bool) -> Judgement:
         readings, sentence, (_potential(), _two_contacts(quick), criterion, joints),
         (symmetric, scalar, ratio, smallest, sampled, bars, one_joint),
         columns=columns, rows=rows,
+        brief=texts.brief(readings, bars=bars.values),
         numbers={"smallest": smallest.values, "random": sampled.values, "criterion": criterion.values,
                  "bars": bars.values, "joints": one_joint.values},
     )  # fmt: skip

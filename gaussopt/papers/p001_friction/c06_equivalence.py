@@ -59,6 +59,7 @@ def check(quick: bool) -> Judgement:
         texts.attempt("bearing", bearing[0] > 0, bearing=bearing),
     )  # fmt: skip
     return Judgement.of(readings, sentence, (_scalar(), _symmetric(quick)), searches, columns=columns, rows=rows,
+                        brief=texts.brief(readings, random=physical),
                         numbers={"states": len(rows), "bars": bars, "random": physical})  # fmt: skip
 
 

@@ -45,7 +45,10 @@ def check(quick: bool) -> Judgement:
     )
     sentence = texts("sentence", printed=printed, share=share, other=other, solved=solved)
     derived = (weighted, cycles, necessary, product, bars)
-    return Judgement.of(readings, sentence, derived, (plain, printed, adversary, other, solved), numbers=printed.values)
+    return Judgement.of(
+        readings, sentence, derived, (plain, printed, adversary, other, solved), numbers=printed.values,
+        brief=texts.brief(readings),
+    )  # fmt: skip
 
 
 def _plain(quick: bool) -> Attempt:

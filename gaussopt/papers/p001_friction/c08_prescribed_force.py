@@ -46,6 +46,7 @@ def check(quick: bool) -> Judgement:
     sentence = texts("sentence", known=known, varied=varied, once=once)
     return Judgement.of(
         readings, sentence, (gauss,), (known, varied, once), own=_iterated(quick),
+        brief=texts.brief(readings, known=known.values, once=once.values),
         numbers={"known": known.values, "varied": varied.values, "once": once.values},
     )  # fmt: skip
 

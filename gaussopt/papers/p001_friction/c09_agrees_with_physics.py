@@ -51,6 +51,7 @@ def check(quick: bool) -> Judgement:
         readings, texts("sentence", formulas=formulas, fed=fed, misprinted=misprinted),
         (start, sign, rows_of), (starts, idle, fed, misprinted, formulas), missing=missing,
         columns=data.columns, rows=data.rows, own=own,
+        brief=texts.brief(readings, starts=starts.values),
         numbers={"starts": starts.values, "start": start.values, "idle": idle.values, "fed": fed.values,
                  "formulas": formulas.values, "along": own.searches[0].values, "others": own.searches[1].values},
     )  # fmt: skip
