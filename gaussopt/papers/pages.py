@@ -20,7 +20,7 @@ from gaussopt.papers.p001_friction import section as paper_001
 from gaussopt.papers.p002_singular_mass import section as paper_002
 from gaussopt.papers.p004_quasi_velocities import section as paper_004
 from gaussopt.papers.report_parts import Chapter, Important
-from gaussopt.papers.sections import colophon, environment, solver_comparison
+from gaussopt.papers.sections import bibliography, colophon, environment, method, solver_comparison
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Document, Finding, Items, Paragraph, Section, Tex
@@ -56,7 +56,8 @@ def document(
     limits = Section("limitations", "Known limitations", (Items(tuple(texts.paragraphs("limitations"))),))
     main = Document(
         texts("title"), Tex(f"{texts('lead')} {ran}".strip()), (),
-        (ledger.verdicts(judged), *(told[n].section for n in PAPERS if n in told), limits, colophon.section(quick)),
+        (ledger.verdicts(judged), *(told[n].section for n in PAPERS if n in told), method.section(), limits,
+         bibliography.section(), colophon.section(quick)),
         pages=(
             *(_supplement(number, k, drawn[number], judged, outcomes) for k, number in enumerate(PAPERS, start=1)),
             Document("How claims are judged", texts("rule lead"), (), (ledger.rule(judged),), "supplement-rule", "S5."),

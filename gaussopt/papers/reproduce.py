@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gaussopt.core.files import write_text
 from gaussopt.execution.workers import check_jobs, run_jobs
 from gaussopt.papers import ledger
 from gaussopt.papers.p001_friction import atlas_section
 from gaussopt.papers.pages import PAPERS, document, solvers_case
-from gaussopt.papers.sections import solver_comparison
+from gaussopt.papers.sections import bibliography, solver_comparison
 from gaussopt.processes.workers import Workers
 from gaussopt.reporting import pdf as printing
 from gaussopt.reporting.html.page import prepare_report, write
@@ -49,6 +50,7 @@ def reproduce(
         outcomes = run_jobs([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
         page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))
     report = write(page, out)
+    write_text(out / bibliography.FILE, bibliography.bibtex())
     printed = printing.print_page(browser, report, out / "paper.pdf") if browser else None
     if progress is not None:
         progress(1.0)

@@ -344,7 +344,7 @@ def test_the_load_of_the_machine_decides_no_evaluations(monkeypatch: pytest.Monk
     seconds = {"quasi-velocity": 1.0, "routh": 1e3}
     monkeypatch.setattr(TimedAnswers, "median", lambda case, *_: seconds[case.answers.formulation])
     slow, told = again("C16"), judged("C16")
-    assert "1000.00 in the median" in slow.searches[-1].found
+    assert "1000.00 (median" in slow.searches[-1].found
     assert slow.readings[-1].parts[1].holds
     assert (slow.verdict, slow.rows, slow.readings[:3]) == (told.verdict, told.rows, told.readings[:3])
 

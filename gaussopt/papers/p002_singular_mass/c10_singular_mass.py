@@ -69,9 +69,10 @@ def check(quick: bool) -> Judgement:
     derivations = (_formula(150 if quick else 1000), _closed_form(), _units(), _rank(20 if quick else 200))
     searches = (counterexample, *kept, _least(1 if quick else 12))
     rows = tuple((label, p, e, holds[label]) for label, (p, e) in found.items())
+    numbers = {**told, "steps": kept[0].values["count"], "residual": max(s.values["worst"] for s in kept)}
     return Judgement.of(
         readings, text("sentence", **told), derivations, searches, columns=text.columns("numbers"), rows=rows,
-        numbers={**told, "steps": kept[0].values["count"], "residual": max(s.values["worst"] for s in kept)},
+        numbers=numbers, brief=text("brief", **told),
     )  # fmt: skip
 
 

@@ -54,7 +54,14 @@ def check(quick: bool) -> Judgement:
     derivations = (_at_the_configuration(), _degenerates(), _branches())
     searches = (crossing, noise, _smallest(2 if quick else 12))
     return Judgement.of(
-        (), sentence, derivations, searches, columns=text.columns("numbers"), rows=rows, numbers={"gap": gap}
+        (),
+        sentence,
+        derivations,
+        searches,
+        columns=text.columns("numbers"),
+        rows=rows,
+        numbers={"gap": gap},
+        brief=text("brief", off=shares[NOISE[0]][PRINTED][0], runs=runs, noise=NOISE[0]),
     )
 
 

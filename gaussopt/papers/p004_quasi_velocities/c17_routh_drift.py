@@ -71,7 +71,14 @@ def check(quick: bool) -> Judgement:
     sentence = texts("sentence", words=_told(tan), **law)
     rows = tuple(s.numbers for s in (*tan, *regular))
     return Judgement.of(
-        readings, sentence, derivations, searches, columns=texts.columns("spread"), rows=rows, numbers=law
+        readings,
+        sentence,
+        derivations,
+        searches,
+        columns=texts.columns("spread"),
+        rows=rows,
+        numbers=law,
+        brief=texts("brief", **law),
     )
 
 
@@ -246,7 +253,15 @@ def _drifted(tan: list[Spread], regular: list[Spread]) -> Attempt:
 def _told(tan: list[Spread]) -> str:
     """How far the motions drift with the random steps, and with two that are shown."""
     return "; ".join(
-        texts("of-a-case", s=s, low=s.quantile(0.0), high=s.quantile(1.0), shown=s.shown[STEP], other=s.shown[0.0099])
+        texts(
+            "of-a-case",
+            s=s,
+            low=s.quantile(0.0),
+            high=s.quantile(1.0),
+            shown=s.shown[STEP],
+            other=s.shown[0.0099],
+            near=100 * s.near,
+        )
         for s in tan
     )
 

@@ -1,0 +1,20 @@
+"""The method in one page: the program of a step, what contact adds, and how far a certificate reaches."""
+
+from __future__ import annotations
+
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.papers.texts import number
+from gaussopt.reporting.document import Section
+from gaussopt.reporting.texts import Texts
+
+texts = Texts(__file__)
+
+PARTS = (("program", "Gauss's principle as a program"), ("contact", "Contact and friction"),
+         ("certificate", "What a certificate says, and what not"))  # fmt: skip
+
+
+def section() -> Section:
+    """The program of a step, contact, and the certificate."""
+    values = {"tolerance": number(DEFAULT_TOLERANCE)}
+    parts = (Section(f"method-{name}", title, tuple(texts.blocks(name, **values))) for name, title in PARTS)
+    return Section("method", "Method and certificate", (), tuple(parts))
