@@ -39,7 +39,7 @@ def check(quick: bool) -> Judgement:
         text.reading("least effort", not cheapest.refutes),
     )
     places = dict(zip((NULL, FULL), WAYS, strict=True))
-    told = "; ".join(f"{ratio:.0f} times in {places[solver]}" for solver, ratio in ratios.items())
+    told = " and ".join(f"{ratio:.0f} in {places[solver]}" for solver, ratio in ratios.items())
     sentence = text("sentence", told=told, range=_between(cases), cheapest=cheapest.found)
     operations = _operations()
     numbers = {"times": {places[s]: ratio for s, ratio in ratios.items()}, "operations": operations.values["ratios"],

@@ -44,7 +44,7 @@ def check(quick: bool) -> Judgement:
     lead = "carried" if all(carried) else "carried if exact" if any(carried) else "not carried"
     sentence = text(
         "sentence", lead=text(lead), crosses="steps across" if gap < OFF else "leaves the branch", gap=gap,
-        leave=" and ".join(f"{a:g} rad/s² {by[PRINTED][0]} of {runs}" for a, by in shares.items()),
+        leave=" and ".join(f"{by[PRINTED][0]} of {runs} with {a:g} rad/s²" for a, by in shares.items()),
         regular=sum(by[REGULAR][0] for by in shares.values()), mass=int(np.linalg.matrix_rank(upright(RATE).M)),
         rows=int(np.linalg.matrix_rank(upright(RATE).J)),
     )  # fmt: skip
