@@ -35,6 +35,9 @@ text = Texts(__file__)
 PROBLEM, MECHANICS = "four-bar", ("lagrange", "kkt")
 REFERENCES = ("four-bar-A", "four-bar-B")
 
+SHORT = dict(zip(WAYS, ("null space", "penalty"), strict=True))
+"""How legends name the ways of the genetic algorithm."""
+
 
 def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
@@ -190,10 +193,11 @@ def heights_figures(
     for way, runs in heights.items():
         y, away = np.array(runs), np.abs(np.array(runs) - y1)
         farthest = int(away.max(axis=1).argmax())
-        curves[f"genetic algorithm, {way}"] = y[farthest]
-        apart[way if len(y) == 1 else f"{way}, median of {len(y)} seeds"] = np.median(away, axis=0)
+        short = SHORT[way]
+        curves[f"genetic algorithm, {short}"] = y[farthest]
+        apart[short if len(y) == 1 else f"{short}, median"] = np.median(away, axis=0)
         if len(y) > 1:
-            apart[f"{way}, least"], apart[f"{way}, largest"] = away.min(axis=0), away.max(axis=0)
+            apart[f"{short}, least"], apart[f"{short}, largest"] = away.min(axis=0), away.max(axis=0)
     last = ", ".join(f"{k} {y[-1]:.4f} m" for k, y in curves.items())
     largest = ", ".join(f"{k} at most {y.max():.1e} m" for k, y in apart.items())
     return line_figure(

@@ -83,7 +83,6 @@ def check(quick: bool) -> Judgement:
     return Judgement.of(
         readings, sentence, (_counted(pairs, run), _sizes()), (over, away, regular, same, timed),
         columns=texts.columns("motions"), rows=rows, times_decide=True, numbers=of_bodies | told,
-        brief=texts("brief", median=float(np.median(ratios)), few=few, many=many),
     )  # fmt: skip
 
 

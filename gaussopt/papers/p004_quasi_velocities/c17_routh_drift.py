@@ -78,7 +78,6 @@ def check(quick: bool) -> Judgement:
         columns=texts.columns("spread"),
         rows=rows,
         numbers=law,
-        brief=texts("brief", **law),
     )
 
 
