@@ -45,6 +45,6 @@ def plot_command(
         print(f"gaussopt: {warning.message}", file=sys.stderr)
     axes = motion.draw(*(names or ()))
     save_figure(axes[0].figure, target)
-    labels = [one.get_ylabel() for one in axes]
+    labels = [one.get_ylabel().replace("\n", " ") for one in axes]
     data = {"status": "solved", "message": "", "file": str(target), "axes": labels, "bytes": target.stat().st_size}
     show(context.obj, json_, data, f"Figure of {', '.join(labels)}: {target}")
