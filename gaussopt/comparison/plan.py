@@ -212,7 +212,7 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
     ]
     if plan.time_budget:
         seconds = seconds_on_the_clock(plan, asked)
-        sentences.append(f"Then times are taken, for about {seconds:.0f} s (--time-budget 0 leaves that out).")
+        sentences.append(f"Then times are taken, for about {math.ceil(seconds)} s (--time-budget 0 leaves that out).")
     if plan.entries:
         sentences.append("Pairs that are right on every step also simulate the motion (--no-motions leaves that out).")
     return " ".join([*sentences, "To do less, name --formulations and --solvers."])
