@@ -14,6 +14,7 @@ docs/how-to-choose.md is made; the whole report has pages of several megabytes, 
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 from fnmatch import fnmatch
 from pathlib import Path
@@ -75,16 +76,18 @@ def shorten(report: Path, short: Path) -> None:
     """Write a short report, of the same name as its folder, in place of what is there."""
     title, command = WHAT[short.name]
     text = (report / "index.md").read_text(encoding="utf-8")
-    findings = text[text.index("## What was found") : text.index("## How to read this")]
+    findings = text[text.index("## What was found") : text.index('<a id="contents">')]
     tables = [_table(text, name) for name in SHOWN if f"(data/{name}.csv)" in text]
     files = [f for f in sorted((report / "data").glob("*.csv")) if any(fnmatch(f.stem, k) for k in (*SHOWN, *KEPT))]
     data = ["## Data", *(f"- [{file.name}](data/{file.name})" for file in files)]
     parts = [
         f"# {title}",
-        "The findings of a report and its main tables. The whole report, and this page again:",
-        f"```sh\n{command}\npython benchmarks/committed_reports.py shorten runs/{short.name} reports/{short.name}\n```",
-        "[How to read it](../../docs/comparing-solvers.md). Times are those of one machine: read ratios.",
+        "What a comparison found, the most important first, and its main tables. Times are those of one machine: read "
+        "ratios. [How to read it](../../docs/comparing-solvers.md).",
         findings.strip(), "## Tables", *tables, "\n".join([data[0], "", *data[1:]]),
+        "## How this page was made",
+        "These lines write the whole report, and this page again.",
+        f"```sh\n{command}\npython benchmarks/committed_reports.py shorten runs/{short.name} reports/{short.name}\n```",
     ]  # fmt: skip
     kept = {file.name: file.read_bytes() for file in files}
     shutil.rmtree(short, ignore_errors=True)
@@ -99,7 +102,8 @@ def _table(text: str, name: str) -> str:
     place = text.index(f"(data/{name}.csv)")
     begin = text.rindex("\n\n", 0, place) + 2
     head = text.index("\n\n", place) + 2
-    return text[begin : text.index("\n\n", head)]
+    # The numbers of tables are those of the whole report.
+    return re.sub(r"^\*\*Table \d+\.\*\* ", "", text[begin : text.index("\n\n", head)])
 
 
 def main() -> None:
