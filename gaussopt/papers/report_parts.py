@@ -178,10 +178,10 @@ def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
 
 
 def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
-    """Stacked bars of the parts of the time of one step."""
+    """The parts of the time of one step, and their sum, of every pair."""
     parts = time_parts(pairs)
-    svg = plots.stacked_bars(list(pairs), parts, "microseconds per step, median (linear up to 50)")
     totals = {k: sum(p[j] for p in parts.values()) for j, k in enumerate(pairs)}
+    svg = plots.dots(list(pairs), {**parts, "sum": list(totals.values())}, "time of a step / µs, median")
     first, last = min(totals, key=totals.__getitem__), max(totals, key=totals.__getitem__)
     largest = Counter(max(parts, key=lambda part: parts[part][j]) for j in range(len(pairs)))
     most = ", ".join(f"'{part}' in {count}" for part, count in largest.most_common())
@@ -189,7 +189,7 @@ def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
     return Figure(
         name,
         Timed.plain(texts("time", sentence=sentence, most=most, pairs=len(pairs))),
-        f"Stacked bars of the time of one step for {len(pairs)} pairs: {sentence}.",
+        f"Points for the parts of the time of one step for {len(pairs)} pairs: {sentence}.",
         svg, pd.DataFrame({"pair": list(pairs), **parts}), timed=True,
     )  # fmt: skip
 

@@ -21,6 +21,37 @@ OTHERS = 14
 """Places behind those of METHODS; together no more than `look` tells apart."""
 
 
+FORMS = {
+    "quasi-velocit": 0, "tan row": 1, "printed row": 1, "regular row": 2,
+    "eq. (16)": 1, "printed sign": 1, "program (29)": 1, "QP (29)": 1, "full coordinates": 3, "null-space": 4,
+    "exact": 0, "Lagrange": 0, "LCP": 0, "contact laws": 0, "correct sign": 0,
+}  # fmt: skip
+"""The colour of each method of the papers, by words in the labels of its curves; the first word that occurs decides."""
+
+REFERENCE = "reference"
+"""A word in the labels of what methods are compared with, which is drawn in black."""
+
+
+def forms(labels: Iterable[str]) -> list[dict[str, Any]]:
+    """Colour and line of curves: every method has one colour in all figures, and its curves differ by their lines.
+
+    Curves of no known method take the colours that are left, in order.
+    """
+    told = list(labels)
+    known = [next((c for word, c in FORMS.items() if word in label), None) for label in told]
+    left = [c for c in range(len(CURVES) - 1) if c not in known] or list(range(len(CURVES)))
+    found: list[dict[str, Any]] = []
+    others = 0
+    for i, colour in enumerate(known):
+        if colour is None:
+            place, style = left[others % len(left)], i % 4
+            others += 1
+        else:
+            place, style = colour, (colour + known[:i].count(colour)) % 4
+        found.append({"color": CURVES[place], "linestyle": STYLES[style]})
+    return found
+
+
 def look(place: int) -> dict[str, Any]:
     """Colour, line and marker of the `place`-th competitor; the first 32 differ from each other in at least two."""
     style = (place + place // 8) % 4

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation
 
 from gaussopt.plotting.figures import _plain_powers
+from gaussopt.plotting.looks import forms
 from gaussopt.reporting.figures.plots import lines
 
 
@@ -33,3 +34,13 @@ def test_the_same_data_give_the_same_bytes() -> None:
     t = np.linspace(0.0, 1.0, 50)
     curves = {"a": np.exp(-9 * t), "b": np.exp(-30 * t)}
     assert lines(t, curves, "t / s", "error", log=True) == lines(t, curves, "t / s", "error", log=True)
+
+
+def test_a_method_has_one_colour_in_all_figures() -> None:
+    first = forms(["quasi-velocities", "Routh, tan row", "Routh, regular row", "something else"])
+    second = forms(["x: Routh, tan row", "y: Routh, tan row", "reaction"])
+    assert first[1]["color"] == second[0]["color"] == second[1]["color"]
+    assert second[0]["linestyle"] != second[1]["linestyle"]
+    for found in (first, second):
+        assert len({(f["color"], f["linestyle"]) for f in found}) == len(found)
+    assert second[2]["color"] != second[0]["color"]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Vector
-from gaussopt.plotting.colours import CURVES, WHITE
+from gaussopt.plotting.colours import BLACK, CURVES, WHITE
 from gaussopt.plotting.figures import figure_of, legend_above, legend_beside, styled, svg_of
-from gaussopt.plotting.looks import MARKERS, STYLES, look
+from gaussopt.plotting.looks import MARKERS, REFERENCE, forms, look
 from gaussopt.reporting.document import typeset
 
 ZERO_IS = 1e-17
@@ -45,12 +45,13 @@ def lines(
     """Curves over a common (or their own) abscissa, with points on top (`markers`); `frame` are fields of `Frame`."""
     how, points = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
-    for i, (label, y) in enumerate(curves.items()):
+    for (label, y), style in zip(curves.items(), forms(curves), strict=True):
         own = x[label] if isinstance(x, Mapping) else x
         y = np.maximum(np.abs(y), ZERO_IS) if how.log else y
-        axes.plot(own, y, STYLES[i % 4], color=CURVES[i % 8], label=typeset(label), linewidth=1.4)
+        axes.plot(own, y, label=typeset(label), linewidth=1.4, **style)
     for i, (label, (px, py)) in enumerate(points.items(), len(curves)):
-        axes.plot(px, py, "o", color=CURVES[i % 8], label=label, markersize=3, fillstyle="none")
+        colour = BLACK if REFERENCE in label else CURVES[i % 8]
+        axes.plot(px, py, "o", color=colour, label=label, markersize=3, fillstyle="none")
     if how.log:
         axes.set_yscale("log")
     if how.logx:
@@ -75,16 +76,18 @@ def _logarithmic(axes: Any) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
 
 
-def stacked_bars(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
-    """Horizontal stacked bars, one for each name."""
-    figure, axes = _new((6.4, 0.9 + 0.34 * len(names)), xlabel)
-    left = np.zeros(len(names))
+def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
+    """A row of points on a logarithmic axis for each name, one for every part; a part that is zero is left out."""
+    figure, axes = _new((6.4, 1.1 + 0.26 * len(names)), xlabel)
+    rows = np.arange(len(names))
     for i, (label, values) in enumerate(parts.items()):
-        axes.barh(names, values, left=left, color=CURVES[i % 8], label=label, height=0.7)
-        left = left + np.asarray(values)
-    axes.invert_yaxis()
-    axes.set_xscale("symlog", linthresh=50)
-    legend_above(axes, 3)
+        found = np.array(values, dtype=float)
+        axes.plot(found[found > 0], rows[found > 0], MARKERS[i], color=CURVES[i % 8], label=label, markersize=4)
+    axes.set_yticks(rows, names)
+    axes.grid(axis="y", linewidth=0.4)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xscale("log")
+    legend_above(axes, 4)
     return svg_of(figure)
 
 
