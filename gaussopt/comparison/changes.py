@@ -234,12 +234,15 @@ def sentences(found: Changes) -> list[str]:
     lines += [f"{pair} answered then and is refused now: {why.rstrip('.')}." for pair, why in found.refused.items()]
     within = sum(p.speed == "same" for p in found.pairs)
     if within:
-        lines.append(f"Changed pairs whose speed is the same up to the noise, each source counted: {within}.")
+        lines.append(
+            f"Changed pairs as fast as then, up to the noise: {within}, each counted on each sequence of steps."
+        )
     if found.pairs and not any(p.gained or p.lost or p.false_after != p.false_before for p in found.pairs):
         lines.append("Every pair that answered in both is right on the same steps as before.")
     for source, pace in found.pace.items() if any(p.speed for p in found.pairs) else ():
         lines.append(
-            f"On {source} pairs that are the same took {pace:.3g} of the time; the factors are corrected by that."
+            f"On {source}, pairs that did not change took {pace:.3g} times as long as then, which is the machine; the "
+            "factors are corrected by that."
         )
     if found.absent:
         lines.append(f"Not in both comparisons with the same steps: {', '.join(found.absent)}.")
