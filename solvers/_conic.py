@@ -1,7 +1,8 @@
-"""Cone programs of contacts by Clarabel: min 1/2 r^T W r + p^T r over r in K."""
+"""Cone programs of contacts by Clarabel itself, which qpsolvers does not hand on."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import clarabel
@@ -9,8 +10,23 @@ import numpy as np
 from scipy import sparse
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
-from gaussopt.linalg.cones import rows_of, scaled
+from gaussopt.linalg.cones import rows_of, scaled, steps_of
+
+CLAIMS = {
+    "Solved": Status.SOLVED,
+    "AlmostSolved": Status.INACCURATE,
+    "PrimalInfeasible": Status.INFEASIBLE,
+    "AlmostPrimalInfeasible": Status.INFEASIBLE,
+    "DualInfeasible": Status.UNBOUNDED,
+    "AlmostDualInfeasible": Status.UNBOUNDED,
+    "MaxIterations": Status.ITERATION_LIMIT,
+    "MaxTime": Status.TIME_LIMIT,
+    "InsufficientProgress": Status.INACCURATE,
+}
 
 
 def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 1e-12) -> Vector | None:
@@ -19,11 +35,12 @@ def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 
     Reference: V. Acary, F. Cadoux, C. Lemarechal, J. Malick, ZAMM 91, 2011.
     """
     own, scale = scaled(problem)
-    found, s = None, np.zeros(own.k)
+    found, s, P = None, np.zeros(own.k), 0.5 * (own.W + own.W.T)
+    settings = {"tol_gap_abs": tolerance, "tol_gap_rel": tolerance, "tol_feas": tolerance}
     for _ in range(programs):
         p = own.q.copy()
         p[::ROWS] += s
-        x = cone_program(own, p, tolerance)
+        x = cone_program(ConeProgram(P, p, own.mu), settings).x
         if x is None:
             return found
         found = scale * x
@@ -32,21 +49,35 @@ def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 
     return found
 
 
-def cone_program(problem: ConeComplementarity, p: Vector, tolerance: float) -> Vector | None:
-    """The minimiser for the symmetric part of W; None where Clarabel finds none."""
-    n, k = problem.n, problem.k
-    P = sparse.csc_matrix(np.triu(0.5 * (problem.W + problem.W.T)))
-    factor = np.ones(n)
-    factor[::ROWS] = problem.mu
-    A: list[Any] = [-sparse.diags(factor)]
-    cones = [clarabel.SecondOrderConeT(ROWS)] * k
-    if not problem.mu.all():  # the cone of a contact without friction does not say that its normal impulse pushes
-        A.append(-sparse.eye(n, format="csr")[::ROWS])
+def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSolution:
+    """Clarabel's answer, its settings by their names; impulses in the units of the program."""
+    n, k = program.n, program.k
+    if not k:
+        return RawSolution(np.zeros(0), None, Status.SOLVED)
+    s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)
+    size = float(np.abs(s * program.q).max()) or 1.0  # both units are taken from the program
+    P = sparse.csc_matrix(np.triu(s[:, None] * program.P * s))
+    normal = np.zeros(n)
+    normal[::ROWS] = 1.0
+    rows: list[Any]
+    if program.radius is None:
+        rows, b = [-sparse.diags(np.where(normal, np.repeat(program.mu, ROWS), 1.0))], np.zeros(n)
+    else:  # the first entry of each cone is its radius
+        rows, b = [-sparse.diags(1.0 - normal)], np.zeros(n)
+        b[::ROWS] = program.radius / (size * s[::ROWS])
+    cones: list[Any] = [clarabel.SecondOrderConeT(ROWS)] * k
+    if program.radius is not None or not program.mu.all():
+        # Here the cones do not say that the normal impulse pushes.
+        rows.append(-sparse.eye(n, format="csr")[::ROWS])
         cones.append(clarabel.NonnegativeConeT(k))
-    rows = sparse.vstack(A, format="csc")
-    settings = clarabel.DefaultSettings()
-    settings.verbose, settings.max_threads = False, 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-    found = clarabel.DefaultSolver(P, p, rows, np.zeros(rows.shape[0]), cones, settings).solve()
-    x = np.array(found.x)
-    return x if np.isfinite(x).all() and "Infeasible" not in str(found.status) else None
+        b = np.append(b, np.zeros(k))
+    chosen = clarabel.DefaultSettings()
+    chosen.verbose, chosen.max_threads = False, 1
+    for name, value in settings.items():
+        setattr(chosen, name, value)
+    found = clarabel.DefaultSolver(P, s * program.q / size, sparse.vstack(rows, format="csc"), b, cones, chosen).solve()
+    status, x = str(found.status), size * s * np.array(found.x)
+    claim = CLAIMS.get(status, Status.SOLVER_ERROR)
+    if claim in (Status.INFEASIBLE, Status.UNBOUNDED) or not np.isfinite(x).all():
+        return RawSolution(None, None, claim, int(found.iterations), float(found.solve_time), status)
+    return RawSolution(x, None, claim, int(found.iterations), float(found.solve_time), status)

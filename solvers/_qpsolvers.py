@@ -33,7 +33,7 @@ class Stateless(Solver[O]):
         with SciPy's LSQR, and a row 0 x <= 1 keeps the answer the backend's
     """
 
-    accepts = (QP, LeastSquares)
+    accepts: ClassVar[tuple[type, ...]] = (QP, LeastSquares)
     sparse: ClassVar[bool] = True
     own_rows: ClassVar[bool] = False
 

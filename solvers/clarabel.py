@@ -1,5 +1,6 @@
-"""Clarabel through qpsolvers: the interior-point method that `cvxpy` uses too, here without CVXPY's compilation.
+"""Clarabel: the interior-point method that `cvxpy` uses too, here without CVXPY's compilation.
 
+Quadratic programs go through qpsolvers, cone programs of contacts to Clarabel itself.
 Algorithm family: homogeneous embedding, primal-dual interior point with a sparse quasi-definite factorisation that
 is statically regularised and iteratively refined.
 Assumptions: convex. No warm start; every call converts the program to its conic form.
@@ -14,21 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.programs import QP, LeastSquares, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.solvers._conic import CLAIMS, cone_program
 from gaussopt.solvers._qpsolvers import Stateless
-
-_CLAIMS = {
-    "Solved": Status.SOLVED,
-    "AlmostSolved": Status.INACCURATE,
-    "PrimalInfeasible": Status.INFEASIBLE,
-    "AlmostPrimalInfeasible": Status.INFEASIBLE,
-    "DualInfeasible": Status.UNBOUNDED,
-    "AlmostDualInfeasible": Status.UNBOUNDED,
-    "MaxIterations": Status.ITERATION_LIMIT,
-    "MaxTime": Status.TIME_LIMIT,
-    "InsufficientProgress": Status.INACCURATE,
-}
 
 
 @dataclass(frozen=True)
@@ -52,12 +46,21 @@ class Clarabel(Stateless[ClarabelOptions]):
     exact = False
     precision = tuple({"tol_gap_abs": e, "tol_gap_rel": e, "tol_feas": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = ClarabelOptions
+    accepts = (QP, LeastSquares, ConeProgram)
+
+    def setup(self, program: Program) -> None:
+        self._cones = program if isinstance(program, ConeProgram) else None
+        if self._cones is None:
+            super().setup(program)
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        return super().solve(start) if self._cones is None else cone_program(self._cones, vars(self.options))
 
     def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:
         """From Clarabel's status; qpsolvers does not hand on its iterations."""
         status = str(solution.extras["status"])
         seconds = float(solution.extras.get("solve_time", float("nan")))
-        return _CLAIMS.get(status, Status.SOLVER_ERROR), 0, seconds, status
+        return CLAIMS.get(status, Status.SOLVER_ERROR), 0, seconds, status
 
 
 solver = Clarabel

@@ -23,11 +23,9 @@ def solve_contact_problem(
     from gaussopt.interchange import fclib
     from gaussopt.solving.solve import solve_contacts
 
-    if formulation is not None:
-        raise BadInput("A contact problem is a program already; --formulation applies to steps.")
     if save is not None:
         check_target(save)
-    result = solve_contacts(data, solver or "hybrid", tolerance=tolerance, solver_options=options)
+    result = solve_contacts(data, formulation or "coulomb-soccp", solver, tolerance=tolerance, solver_options=options)
     if save is not None:
         fclib.write_fclib(save, data, result["r"], "gaussopt", result["message"])
         result["saved"] = str(save)
@@ -35,7 +33,7 @@ def solve_contact_problem(
 
 
 def solve_folder(
-    folder: Path, solver: str | None, tolerance: float, options: dict[str, Any], quiet: bool
+    folder: Path, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any], quiet: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Solve every contact problem of a folder; what is none is named with its reason and counts as bad input."""
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
@@ -50,7 +48,7 @@ def solve_folder(
                 data = read_problem(file)
                 if not isinstance(data, ConeComplementarity | GlobalContacts):
                     raise BadInput(f"{file} holds no contacts with friction cones; solve it alone.")
-                found = solve_contact_problem(data, None, solver, tolerance, options)
+                found = solve_contact_problem(data, formulation, solver, tolerance, options)
                 k, residual, status, message = (
                     data.k,
                     found["certificate"]["residual"],

@@ -196,6 +196,7 @@ SPARSE = "sparse matrices"
 PROGRAMS = {
     "QP": "quadratic program", "LinearSystem": "system of linear equations", "LeastSquares": "least-squares problem",
     "LCP": "linear complementarity problem", "ConeComplementarity": "contact problem with friction cones",
+    "ConeProgram": "cone program of contacts",
 }  # fmt: skip
 
 EXAMPLES = {
@@ -207,17 +208,21 @@ EXAMPLES = {
     "linear complementarity problems": ("lcp", "a contact that slides with friction"),
 }
 """A formulation and a kind of steps that make each kind of programs."""
-CONTACTS = "contacts with friction cones"
+CONTACTS, CONES = "contacts with friction cones", "cone programs of contacts"
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
 def _examples() -> Iterator[tuple[str, Program]]:
     """A small program of each kind."""
+    import numpy as np
+
     from gaussopt.core.cone_complementarity import ConeComplementarity
+    from gaussopt.core.cone_program import ConeProgram
     from gaussopt.solving.defaults import formulate
 
     for kind, (formulation, step) in EXAMPLES.items():
         yield kind, formulate(_step(step), formulation)
+    yield CONES, ConeProgram(np.eye(3), np.array([-1.0, 2.0, 0.0]), np.array([0.5]))
     yield CONTACTS, ConeComplementarity.from_mapping({"W": IDENTITY, "q": [-1.0, 2.0, 0.0], "mu": [0.5]})
 
 
@@ -324,7 +329,7 @@ def _solver(entry: Any) -> Known:
     if options:
         lines += ["Options with their defaults, changed by --solver-option NAME=VALUE:", *_columns(options.items())]
         lines += [f"  {data['meaning']}"] * bool(data["meaning"])
-    use = "solve CONTACTS.json" if takes == [CONTACTS] else "run PROBLEM"
+    use = "solve CONTACTS.json" if takes in ([CONTACTS], [CONES]) else "run PROBLEM"
     return Known(data, lines, f"{use} --solver {entry.name}")
 
 

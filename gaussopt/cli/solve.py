@@ -41,9 +41,9 @@ def solve_command(
     options: dict[str, Any] = dict(pairs_of(solver_option, "--solver-option"))
     _check_tolerance(tolerance)
     if file.is_dir():
-        if save is not None or formulation is not None:
-            raise BadInput("A folder is solved as it is; --save and --formulation apply to one file.")
-        result, lines = solve_folder(file, solver, tolerance, options, json_)
+        if save is not None:
+            raise BadInput("--save applies to one file.")
+        result, lines = solve_folder(file, formulation, solver, tolerance, options, json_)
         show(context.obj, json_, result, *lines, result["message"])
         end(result["status"], result["message"])
         return

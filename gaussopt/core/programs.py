@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array, require
 from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
@@ -287,7 +288,7 @@ def places_of(A: Matrix) -> Any:
     return Pattern.of(A) if is_sparse(A) else A.shape  # type: ignore[arg-type]
 
 
-Program = QP | LinearSystem | LeastSquares | LCP | ConeComplementarity
+Program = QP | LinearSystem | LeastSquares | LCP | ConeComplementarity | ConeProgram
 
 
 def as_qp(program: Program) -> QP:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import EPS
 
@@ -25,6 +26,17 @@ def project(x: Vector, mu: Vector) -> Vector:
     height = np.where(inside, normal, np.where(polar, 0.0, (normal + mu * size) / (1.0 + mu * mu)))
     factor = np.where(inside, 1.0, mu * height / np.where(size > 0, size, 1.0))
     return np.column_stack((height, factor[:, None] * tangent)).ravel()
+
+
+def feasible(program: ConeProgram, x: Vector) -> Vector:
+    """The nearest point that a cone program allows, (3 k,)."""
+    if program.radius is None:
+        return project(x, program.mu)
+    found = rows_of(x).copy()
+    size = np.hypot(found[:, 1], found[:, 2])
+    found[:, 0] = np.maximum(found[:, 0], 0.0)
+    found[:, 1:] *= np.where(size > program.radius, program.radius / np.where(size > 0, size, 1.0), 1.0)[:, None]
+    return np.asarray(found.ravel())
 
 
 def shifted(u: Vector, mu: Vector) -> Vector:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.step_data import StepData
@@ -17,6 +18,8 @@ def default_solver(program: Program) -> str:
         return "lemke"
     if isinstance(program, ConeComplementarity):
         return "hybrid"
+    if isinstance(program, ConeProgram):
+        return "clarabel"
     if getattr(program, "sparse", False):
         return "sparse-kkt"
     if isinstance(program, QP) and not program.equalities_only:

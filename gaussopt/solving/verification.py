@@ -9,12 +9,14 @@ from typing import Any
 
 from gaussopt.certificates import certify
 from gaussopt.certificates.base import Certificate, explain
+from gaussopt.certificates.cone_program import judge_cone_program
 from gaussopt.certificates.cone_verdict import judge_cone, verify_cone
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.linear import certify_linear
 from gaussopt.certificates.qp import certify_qp, classify_qp
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.errors import BadInput
 from gaussopt.core.problem_files import Problem
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
@@ -37,6 +39,9 @@ def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: floa
     elif isinstance(program, ConeComplementarity):
         status, message, cone = judge_cone(program, raw, tolerance)
         residuals, solutions, y = cone.to_mapping(), cone.solutions, None
+    elif isinstance(program, ConeProgram):
+        status, message, residuals = judge_cone_program(program, raw, tolerance)
+        y = None
     elif isinstance(program, QP):
         status, message, residuals, y = _verify_qp(program, raw, tolerance)
     else:

@@ -1,0 +1,48 @@
+"""Convex programs of contacts: a quadratic objective over friction cones, or over discs of given radii."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.display import About, counted, shown
+
+
+@shown
+@dataclass(frozen=True)
+class ConeProgram:
+    """A second-order cone program, min 1/2 r^T P r + q^T r over r_N >= 0 and |r_T| <= mu r_N, or <= radius.
+
+    Attributes
+    ----------
+    P : (3 k, 3 k), symmetric positive semidefinite; rows as of `ConeComplementarity`
+    q : (3 k,)
+    mu : (k,)
+    radius : (k,) or None, bounds of |r_T| in place of mu r_N
+    """
+
+    P: Matrix
+    q: Vector
+    mu: Vector
+    radius: Vector | None = None
+
+    def _about(self) -> About:
+        kind = "friction cones" if self.radius is None else "discs of given radii"
+        rows = [("P", self.P), ("q", self.q), ("mu", self.mu), ("radius", self.radius)]
+        return About(f"{counted(self.k, 'contact')}, {kind}", (), rows)
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return len(self.q)
+
+    @property
+    def k(self) -> int:
+        """Number of contacts."""
+        return len(self.mu)
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """Shapes that an update needs unchanged."""
+        return (self.P.shape, self.radius is None)

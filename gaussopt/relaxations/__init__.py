@@ -1,0 +1,31 @@
+"""Ways to state Coulomb's law for contacts in space as programs: exact, convex, with facets, or by iteration.
+
+`find(name)` gives one by its name, with a variant behind a colon, as in "coulomb-pyramid:16".
+"""
+
+from __future__ import annotations
+
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.relaxations.aclm import ACLM
+from gaussopt.relaxations.base import ContactFormulation
+from gaussopt.relaxations.coulomb_ccp import CoulombCCP
+from gaussopt.relaxations.coulomb_pyramid import CoulombPyramid
+from gaussopt.relaxations.coulomb_soccp import CoulombSOCCP
+from gaussopt.relaxations.panagiotopoulos import Panagiotopoulos
+from gaussopt.relaxations.tresca import Tresca
+
+RELAXATIONS: dict[str, type[ContactFormulation]] = {
+    entry.name: entry for entry in (CoulombSOCCP, CoulombCCP, CoulombPyramid, ACLM, Tresca, Panagiotopoulos)
+}
+
+
+def find(name: str) -> ContactFormulation:
+    """A formulation of contact problems by its name; raises UnknownName, or BadInput for a wrong variant."""
+    base, _, variant = name.partition(":")
+    if base not in RELAXATIONS:
+        raise UnknownName("formulation of contacts", base, RELAXATIONS)
+    if not variant:
+        return RELAXATIONS[base]()
+    if base != CoulombPyramid.name or not variant.isdigit() or int(variant) < 3 or int(variant) > 256:
+        raise BadInput(f"{name!r} is no variant of {base!r}; coulomb-pyramid takes 3 to 256 facets, coulomb-pyramid:8.")
+    return CoulombPyramid(int(variant))

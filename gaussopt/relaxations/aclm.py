@@ -1,0 +1,36 @@
+"""Cone programs with the shift s = mu |u_T| frozen, iterated to its fixed point, which satisfies Coulomb's law."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.step_data import Vector
+from gaussopt.relaxations.base import Ask, ContactFormulation, settled
+
+LIMIT = 60
+"""Most programs."""
+
+
+class ACLM(ContactFormulation):
+    """Convex programs whose shift follows the slip; convergence is linear, and not proved."""
+
+    name = "aclm"
+    title = "Cone programs with frozen shift, iterated"
+    source = "Acary, Cadoux, Lemarechal & Malick 2011"
+
+    def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
+        P, s, found = 0.5 * (problem.W + problem.W.T), np.zeros(problem.k), None
+        for _ in range(LIMIT):
+            p = problem.q.copy()
+            p[::ROWS] += s
+            r = ask(ConeProgram(P, p, problem.mu))
+            if r is None:
+                return found
+            found, old = r, s
+            slip = problem.u(r).reshape(-1, ROWS)[:, 1:]
+            s = problem.mu * np.hypot(slip[:, 0], slip[:, 1])
+            if settled(s, old):
+                break
+        return found

@@ -1,0 +1,44 @@
+"""The interface of formulations of contact problems: from a problem by one or several programs to impulses."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.programs import Program
+from gaussopt.core.step_data import Vector
+
+Ask = Callable[[Program], Vector | None]
+"""Solves a program; None where the solver has no answer."""
+
+SETTLED = 1e-10
+"""Change of an iteration, relative to its size, at which it ends."""
+
+
+class ContactFormulation(ABC):
+    """One way to state a contact problem as programs.
+
+    Class attributes
+    ----------------
+    name, title, source
+    exact : whether its solutions satisfy Coulomb's law; a relaxation says False, and the certificate tells the gap
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    exact: ClassVar[bool] = True
+
+    @abstractmethod
+    def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
+        """The impulses r, (3 k,), from answers to programs; None where a program has none."""
+
+
+def settled(new: Vector, old: Vector) -> bool:
+    """Whether an iteration has ended."""
+    size = float(np.abs(new).max(initial=0.0))
+    return float(np.abs(new - old).max(initial=0.0)) <= SETTLED * size

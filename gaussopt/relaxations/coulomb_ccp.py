@@ -1,0 +1,24 @@
+"""The convex relaxation without de Saxce's shift: u in K* against r in K.
+
+A sliding contact opens with u_N = mu |u_T| (dilation), whatever its friction should do; sticking and open contacts are
+right. W enters by its symmetric part.
+"""
+
+from __future__ import annotations
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.step_data import Vector
+from gaussopt.relaxations.base import Ask, ContactFormulation
+
+
+class CoulombCCP(ContactFormulation):
+    """One convex program."""
+
+    name = "coulomb-ccp"
+    title = "Convex cone program without shift (lifts what slides)"
+    source = "Anitescu & Tasora 2010"
+    exact = False
+
+    def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
+        return ask(ConeProgram(0.5 * (problem.W + problem.W.T), problem.q, problem.mu))

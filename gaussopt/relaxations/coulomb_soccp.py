@@ -1,0 +1,18 @@
+"""Coulomb's law itself in de Saxce's form, as a complementarity problem over friction cones."""
+
+from __future__ import annotations
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.step_data import Vector
+from gaussopt.relaxations.base import Ask, ContactFormulation
+
+
+class CoulombSOCCP(ContactFormulation):
+    """The problem as it stands."""
+
+    name = "coulomb-soccp"
+    title = "Cone complementarity with de Saxce's shift (exact Coulomb)"
+    source = "de Saxce & Feng 1998"
+
+    def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
+        return ask(problem)

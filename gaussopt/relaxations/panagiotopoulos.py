@@ -1,0 +1,47 @@
+"""Normal impulses with friction given, then friction with normal impulses given, in turn until both stay."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.relaxations.base import Ask, ContactFormulation, settled
+
+LIMIT = 100
+"""Most pairs of programs."""
+
+
+class Panagiotopoulos(ContactFormulation):
+    """Two convex programs in turn: each a cone program whose other impulses are held by their own squares."""
+
+    name = "panagiotopoulos"
+    title = "Normal and friction impulses in turn"
+    source = "Panagiotopoulos 1975"
+
+    def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
+        W, normal = 0.5 * (problem.W + problem.W.T), np.arange(problem.n) % ROWS == 0
+        r, nothing = np.zeros(problem.n), np.zeros(problem.k)
+        for _ in range(LIMIT):
+            old, pushed = r, np.where(normal, 0.0, r)
+            q = np.where(normal, problem.q + problem.W @ pushed, 0.0)
+            x = ask(ConeProgram(_block(W, normal), q, problem.mu, nothing))
+            if x is None:
+                return None
+            r = np.where(normal, x, 0.0)
+            # The normal impulses are the centres of squares of their own, so that they stay.
+            q = np.where(normal, -r, problem.q + problem.W @ r)
+            x = ask(ConeProgram(_block(W, ~normal), q, problem.mu, problem.mu * np.maximum(r[::ROWS], 0.0)))
+            if x is None:
+                return None
+            r = np.where(normal, r, x)
+            if settled(r, old):
+                break
+        return r
+
+
+def _block(W: Matrix, free: NDArray[np.bool_]) -> Matrix:
+    """W of the impulses that are free, the identity of the others."""
+    return np.asarray(np.where(np.logical_and.outer(free, free), W, np.diag(np.where(free, 0.0, 1.0))))

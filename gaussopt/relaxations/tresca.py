@@ -1,0 +1,36 @@
+"""Tresca friction, |r_T| <= g with g given, is a convex program; g = mu r_N is iterated.
+
+Its fixed points satisfy Coulomb's law.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.step_data import Vector
+from gaussopt.relaxations.base import Ask, ContactFormulation, settled
+
+LIMIT = 100
+"""Most programs."""
+
+
+class Tresca(ContactFormulation):
+    """Convex programs whose thresholds follow the normal impulses."""
+
+    name = "tresca"
+    title = "Programs with given friction thresholds, iterated"
+    source = "Haslinger 1983"
+
+    def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
+        P, radius, found = 0.5 * (problem.W + problem.W.T), np.zeros(problem.k), None
+        for _ in range(LIMIT):
+            r = ask(ConeProgram(P, problem.q, problem.mu, radius))
+            if r is None:
+                return found
+            found, old = r, radius
+            radius = problem.mu * np.maximum(r[::ROWS], 0.0)
+            if settled(radius, old):
+                break
+        return found
