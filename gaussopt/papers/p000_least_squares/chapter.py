@@ -105,7 +105,7 @@ def _parameters() -> str:
     for p in problem(PROBLEM).parameters:
         if p.name != "tau":
             whose[p.printed].append(f"{p.name} = {p.value:.4g} {p.unit}")
-    return f"{', '.join(whose[True])} as printed; {', '.join(whose[False])} by our choice"
+    return f"{', '.join(whose[True])} as printed; {', '.join(whose[False])} by our choice".replace("^2", "²")
 
 
 def _rate(results: PaperResults) -> Figure | None:

@@ -87,7 +87,8 @@ def _joints(c5: Judgement | str) -> dict[str, Any]:
 def _parameters() -> str:
     """Values and units of the two bars, and whose they are."""
     p = {parameter.name: parameter for parameter in problem(PROBLEM).parameters}
-    said = {name: f"{name.replace('mu', 'μ')} = {p[name].value:g} {p[name].unit}".removesuffix(" 1") for name in p}
+    said = {name: f"{name.replace('mu', 'μ')} = {p[name].value:g} {p[name].unit.replace('^2', '²')}".removesuffix(" 1")
+            for name in p}  # fmt: skip
     printed, ours = ("m", "l", "mu"), ("g", "F")
     return f"{', '.join(said[n] for n in printed)} as printed; {', '.join(said[n] for n in ours)} by our choice"
 
