@@ -80,7 +80,7 @@ class Model:
     def body(
         self, name: str, mass: Any, inertia: Any, *, at: Sequence[Any] | None = None, angle: Any = None,
         velocity: Sequence[Any] | None = None, spin: Any = None, points: Mapping[str, Sequence[Any]] | None = None,
-        shape: Any = None,
+        shape: Any = None, quaternion_mass: Any = 0,
     ) -> RigidBody:  # fmt: skip
         """Add a rigid body.
 
@@ -94,8 +94,12 @@ class Model:
             the frame of the ground
         points : places in the frame of the body by their names, m
         shape : radius of a disk, or width and height of a block, m, for the picture in the plane
+        quaternion_mass : in space, kg m^2; makes the mass matrix regular without changing the motion where positive,
+            see `gaussopt.bodies.space.SpaceBody`
         """
-        body: RigidBody = PlaneBody(name, mass, inertia) if self.dim == 2 else SpaceBody(name, mass, inertia)
+        body: RigidBody = (
+            PlaneBody(name, mass, inertia) if self.dim == 2 else SpaceBody(name, mass, inertia, quaternion_mass)
+        )
         place = column(f"at of {name!r}", (0,) * self.dim if at is None else at, self.dim)
         speed = column(f"velocity of {name!r}", (0,) * self.dim if velocity is None else velocity, self.dim)
         if self.dim == 2:

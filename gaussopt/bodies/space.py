@@ -9,6 +9,7 @@ The mass matrix of e is 4 G^T I G, of rank 3: G e = 0.
 
 References
 ----------
+F. E. Udwadia, A. D. Schutte, J. Appl. Mech. 77, 2010 (unit quaternions with a regular mass matrix).
 P. E. Nikravesh, Computer-Aided Analysis of Mechanical Systems, 1988, ch. 6 (Euler parameters).
 """
 
@@ -41,13 +42,17 @@ class SpaceFrame(RigidBody):
 
 
 class SpaceBody(RigidBody):
-    """A body of mass m and inertia I, (3,) or (3, 3) in its frame about its centre."""
+    """A body of mass m and inertia I, (3,) or (3, 3) in its frame about its centre.
+
+    A `quaternion_mass` c, kg m^2, adds 2 c (e . e')^2 to T, which is zero in every motion, and makes M regular:
+    4 (G^T I G + c e e^T). The multiplier of e . e = 1 changes, nothing else.
+    """
 
     dim = 3
 
-    def __init__(self, name: str, mass: Any, inertia: Any) -> None:
+    def __init__(self, name: str, mass: Any, inertia: Any, quaternion_mass: Any = 0) -> None:
         super().__init__(name, ("x", "y", "z", "e0", "e1", "e2", "e3"))
-        self.mass, self.inertia = sp.sympify(mass), tensor(name, inertia)
+        self.mass, self.inertia, self._along = sp.sympify(mass), tensor(name, inertia), sp.sympify(quaternion_mass)
         self.r, e, rates = sp.Matrix(self.q[:3]), sp.Matrix(self.q[3:]), sp.Matrix(self.v[3:])
         E, G = matrices(e)
         self.R, self._E = E * G.T, E
@@ -55,7 +60,9 @@ class SpaceBody(RigidBody):
 
     @property
     def kinetic(self) -> Any:
-        return (self.mass * sum(v**2 for v in self.v[:3]) + (self.own_spin.T * self.inertia * self.own_spin)[0]) / 2
+        stretch = sum(e * rate for e, rate in zip(self.q[3:], self.v[3:], strict=True))
+        turning = (self.own_spin.T * self.inertia * self.own_spin)[0]
+        return (self.mass * sum(v**2 for v in self.v[:3]) + turning) / 2 + 2 * self._along * stretch**2
 
     def holonomic(self) -> dict[str, Any]:
         return {"unit": sum(e**2 for e in self.q[3:]) - 1}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import UnknownName
 from gaussopt.core.status import Status
 
 
@@ -48,6 +49,20 @@ class RecordedMotion:
     def coordinates(self) -> tuple[str, ...]:
         """Names of the coordinates."""
         return tuple(self.meta.get("coordinates", [f"q{i + 1}" for i in range(self.q.shape[1])]))
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of the equality rows: those of the system, or lam1, lam2 and so on."""
+        m = self.lam.shape[1]
+        named = tuple(self.meta.get("rows", ()))
+        return named if len(named) == m else tuple(f"lam{i + 1}" for i in range(m))
+
+    def reaction(self, joint: str) -> Matrix:
+        """Multipliers of the rows of a joint, (N, rows of the joint): what it exerts; raises UnknownName."""
+        mine = [i for i, row in enumerate(self.rows) if joint in (row, row.rpartition(".")[0])]
+        if not mine:
+            raise UnknownName("joint", joint, dict.fromkeys(row.rpartition(".")[0] or row for row in self.rows))
+        return self.lam[:, mine]
 
     @property
     def energy(self) -> Vector:

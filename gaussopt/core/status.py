@@ -8,7 +8,7 @@ from enum import Enum
 class Status(Enum):
     """Outcome of a step or a program.
 
-    The value is the name used in JSON; `sentence` says what happened and what to do.
+    The value is the name used in JSON, to which a status compares equal; `sentence` says what happened and what to do.
     """
 
     sentence: str
@@ -53,3 +53,9 @@ class Status(Enum):
 
     def __str__(self) -> str:
         return str(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == other if isinstance(other, str) else self is other
+
+    def __hash__(self) -> int:
+        return hash(self.value)

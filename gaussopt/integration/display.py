@@ -77,8 +77,8 @@ class ShownMotion(RecordedMotion):
         ):  # fmt: skip
             for i, name in enumerate(self.coordinates):
                 yield curve(prefix + name, block[:, i], what, f"{units[i]}{per}" if units[i] else "")
-        for i in range(self.lam.shape[1]):
-            yield curve(f"lam{i + 1}", self.lam[:, i], "constraint force", "J\nper unit of its row")
+        for i, name in enumerate(self.rows):
+            yield curve(name, self.lam[:, i], "constraint force", "J\nper unit of its row")
         for i, contact in enumerate(self.contacts):
             yield curve(f"lam_N_{contact}", self.lam_N[:, i], "contact force", "N")
             yield curve(f"gap_{contact}", self.gap[:, i], "gap", "m")

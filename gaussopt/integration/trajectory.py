@@ -172,7 +172,7 @@ class Trajectory(ShownMotion):
         if self.contacts:
             coords["contact"] = list(self.contacts)
         if self.lam.shape[1]:
-            coords["row"] = [f"lam{i + 1}" for i in range(self.lam.shape[1])]
+            coords["row"] = list(self.rows)
         data = xr.Dataset(variables, coords=coords)
         data.attrs.update(
             events=json.dumps(list(self.events)), warnings=json.dumps(list(self.warnings)), status=str(self.status),
@@ -191,7 +191,7 @@ class Trajectory(ShownMotion):
         columns: dict[str, Vector] = {"t": self.t}
         for prefix, block in (("", self.q), ("v_", self.v), ("a_", self.a)):
             columns |= {prefix + name: block[:, i] for i, name in enumerate(self.coordinates)}
-        columns |= {f"lam{i + 1}": self.lam[:, i] for i in range(self.lam.shape[1])}
+        columns |= {name: self.lam[:, i] for i, name in enumerate(self.rows)}
         columns |= {name: getattr(self, name) for name in PER_TIME if name in self._known}
         for i, name in enumerate(self.contacts):
             columns |= {f"{what}_{name}": getattr(self, what)[:, i] for what in ("lam_N", "gap", "mode")}

@@ -273,7 +273,7 @@ def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, li
         "atol": control.atol if adaptive else None,
         "tolerance": s.tolerance if math.isfinite(s.tolerance) else "inf", "stabilisation": s.stabiliser.name,
         "warm_start": s.warm_start, "state": motion.state, "coordinates": list(names),
-        "units": [start.units.get(name, "") for name in names],
+        "rows": list(s.system.row_names), "units": [start.units.get(name, "") for name in names],
         "evaluations": motion.evaluations, "iterations": motion.iterations, "record_every": s.record_every,
         "open_forces": open_forces,
         "contacts": list(s.system.contact_names), "impact": s.impact if s.with_contacts else None, **loop.about(),

@@ -11,6 +11,11 @@ import gaussopt as go
 PUBLISHED = json.loads(resources.files("gaussopt.problems").joinpath("data", "published.json").read_text("utf-8"))
 
 
+def near(found, exact, error):
+    """Everywhere within an absolute error."""
+    np.testing.assert_allclose(found, exact, rtol=0, atol=error)
+
+
 def motion(name, dt, t_end=None, tolerance=1e-12, **settings):
     found = go.simulate(
         go.problem(name, **settings), t_end=t_end, stepper="dop853", rtol=tolerance, atol=tolerance, dt=dt,
@@ -31,24 +36,24 @@ def at(found, times):
 def test_pendulum_follows_the_elliptic_functions():
     found, exact = motion("pendulum", 0.01), rows("pendulum")
     i = at(found, exact[:, 0])
-    np.testing.assert_allclose(np.hstack((found.q[i], found.v[i])), exact[:, 1:], atol=1e-9)
+    near(np.hstack((found.q[i], found.v[i])), exact[:, 1:], 1e-9)
     # The force in the rod is 3 m g y / L, negative where it pulls.
-    np.testing.assert_allclose(found.lam[i, 0], 3 * 9.81 * exact[:, 2], atol=1e-8)
+    near(found.lam[i, 0], 3 * 9.81 * exact[:, 2], 1e-8)
 
 
 def test_slider_crank_with_spring_gives_the_printed_table():
     found = motion("slider-crank-spring", 0.25)
     mine, printed, exact = found.q[:, [2, 3, 5]], rows("slider-crank-spring"), rows("slider-crank-spring", "converged")
-    np.testing.assert_allclose(mine, exact[:, 1:], atol=1e-10)
+    near(mine, exact[:, 1:], 1e-10)
     # The table has the tolerance of its integration, 1e-6, which adds up to half a unit of its fifth digit.
-    np.testing.assert_allclose(mine, printed[:, 1:], atol=6e-5)
+    near(mine, printed[:, 1:], 6e-5)
 
 
 def test_car_axis_at_3_seconds():
     found, y = motion("car-axis", 0.5), rows("car-axis")[0]
-    np.testing.assert_allclose(found.q[-1], y[:4], atol=1e-10)
-    np.testing.assert_allclose(found.v[-1], y[4:8], atol=1e-9)
-    np.testing.assert_allclose(found.lam[-1], [-y[8], 2 * y[9]], atol=1e-10)  # unit normals, L = 1
+    near(found.q[-1], y[:4], 1e-10)
+    near(found.v[-1], y[4:8], 1e-9)
+    near(found.lam[-1], [-y[8], 2 * y[9]], 1e-10)  # unit normals, L = 1
 
 
 def test_andrews_squeezer_at_30_milliseconds():
@@ -58,8 +63,8 @@ def test_andrews_squeezer_at_30_milliseconds():
         one, two, three, four, five, six, seven = theta[2::3]
         return [one, two - one, three, four - five, five, six - seven, seven]
 
-    np.testing.assert_allclose(source(found.q[-1]), rows("andrews-squeezer")[0], atol=1e-8)
-    np.testing.assert_allclose(source(found.a[0]), rows("andrews-squeezer", "a0"), atol=1e-7)
+    near(source(found.q[-1]), rows("andrews-squeezer")[0], 1e-8)
+    near(source(found.a[0]), rows("andrews-squeezer", "a0"), 1e-7)
 
 
 def test_two_four_bars_stay_on_their_branch_or_say_that_they_passed_a_singular_position():
@@ -70,8 +75,8 @@ def test_two_four_bars_stay_on_their_branch_or_say_that_they_passed_a_singular_p
     assert found.status is go.Status.SOLVED
     assert any("singular position" in warning for warning in found.warnings)
     i = at(found, exact[:, 0])
-    np.testing.assert_allclose(found.q[i, 2], exact[:, 5], atol=1e-6)
-    np.testing.assert_allclose(found.v[i, 2], exact[:, 6], atol=1e-6)
+    near(found.q[i, 2], exact[:, 5], 1e-6)
+    near(found.v[i, 2], exact[:, 6], 1e-6)
 
 
 @pytest.mark.parametrize("N", [1, 3])
@@ -90,10 +95,52 @@ def test_spatial_slider_crank_with_its_singular_mass_matrix():
     exact, entry = rows("spatial-slider-crank"), go.problem("spatial-slider-crank")
     e, rate = entry.q0[10:14], entry.v0[10:14]
     E = np.array([[-e[1], e[0], -e[3], e[2]], [-e[2], e[3], e[0], -e[1]], [-e[3], -e[2], e[1], e[0]]])
-    np.testing.assert_allclose(2 * E @ rate, PUBLISHED["spatial-slider-crank"]["omega0"], atol=1e-12)
+    near(2 * E @ rate, PUBLISHED["spatial-slider-crank"]["omega0"], 1e-12)
     assert entry.v0[14] == pytest.approx(PUBLISHED["spatial-slider-crank"]["v0"], abs=1e-12)
     found = motion("spatial-slider-crank", 0.05, t_end=2.0)
     exact = exact[exact[:, 0] <= 2.0]
     i = at(found, exact[:, 0])
-    np.testing.assert_allclose(found.q[i, 14], exact[:, 3], atol=1e-8)
-    np.testing.assert_allclose(found.v[i, 14], exact[:, 4], atol=1e-7)
+    near(found.q[i, 14], exact[:, 3], 1e-8)
+    near(found.v[i, 14], exact[:, 4], 1e-7)
+
+
+def test_nonholonomic_motions_in_closed_form():
+    found, exact = motion("knife-edge-incline", 0.25), rows("knife-edge-incline")
+    i = at(found, exact[:, 0])
+    # The source writes M a + A^T lam = F.
+    mine = np.hstack((found.q[i], found.v[i, :2], -found.lam[i]))
+    near(mine, exact[:, 1:], 1e-9)
+
+    found, exact = motion("nonholonomic-particle", 0.25), rows("nonholonomic-particle")
+    near(found.q[at(found, exact[:, 0])], exact[:, 1:], 1e-9)
+
+    found, exact = motion("chaplygin-sleigh", 0.25), rows("chaplygin-sleigh")
+    i, u = at(found, exact[:, 0]), np.stack((np.cos(found.q[:, 2]), np.sin(found.q[:, 2])), axis=1)
+    speed = (found.v[:, :2] * u).sum(axis=1)
+    near(np.stack((speed, found.v[:, 2], found.q[:, 2]), axis=1)[i], exact[:, 1:], 1e-9)
+    blade = rows("chaplygin-sleigh", "blade")
+    near((found.q[:, :2] - 0.3 * u)[at(found, blade[:, 0])], blade[:, 1:], 1e-9)
+
+
+def test_coin_rolls_as_published():
+    found, exact = motion("rolling-disc", 0.05), rows("rolling-disc")
+    i = at(found, exact[:, 0])
+    near(found.q[i, :3], exact[:, 1:4], 1e-8)
+
+
+def test_steady_turns_of_discs_and_hoops_come_back():
+    r = 0.1
+    for Ia, It, degrees, precession, n in rows("rolling-disc", "steady turns"):
+        tilt = np.radians(degrees)
+        axis = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+        omega = n * axis + precession * (np.array([0.0, 0.0, 1.0]) - np.cos(tilt) * axis)
+        # The x axis of the body is that of the disc: turned about y by tilt - 90 degrees.
+        half = (tilt - np.pi / 2) / 2
+        e = np.array([np.cos(half), 0.0, np.sin(half), 0.0])
+        arm = -r * (np.array([0.0, 0.0, 1.0]) - np.cos(tilt) * axis) / np.sin(tilt)
+        E = np.array([[-e[1], e[0], -e[3], e[2]], [-e[2], e[3], e[0], -e[1]], [-e[3], -e[2], e[1], e[0]]])
+        q0, v0 = np.r_[-arm, e], np.r_[-np.cross(omega, arm), E.T @ omega / 2]
+        period = 2 * np.pi / abs(precession)
+        found = motion("rolling-disc", period / 8, period, m=1.0, r=r, Ia=Ia, It=It, q0=q0, v0=v0)
+        near(found.q[-1, :3], q0[:3], 1e-8)
+        near(found.q[:, 2], q0[2], 1e-8)

@@ -12,15 +12,27 @@ from gaussopt.modelling.problem import sketch_of
 EXACT = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12, "dt": 0.02}
 
 
+def near(found, exact, error):
+    """Everywhere within an absolute error."""
+    np.testing.assert_allclose(found, exact, rtol=0, atol=error)
+
+
 def test_crank_slider_from_bodies_moves_as_the_paper_s():
     problem = crank_slider()
     built = go.simulate(problem, t_end=1.0, stabilisation="projection", **EXACT)
     known = go.simulate("crank-slider", t_end=1.0, **EXACT)
     assert built.status is known.status is go.Status.SOLVED
-    np.testing.assert_allclose(built.q[:, :7], known.q, atol=1e-9)
-    np.testing.assert_allclose(built.a[:, :7], known.a, atol=1e-8)
+    near(built.q[:, :7], known.q, 1e-9)
+    near(built.a[:, :7], known.a, 1e-8)
     assert problem.coordinates[:3] == ("x_crank", "y_crank", "theta_crank")
     assert problem.system.row_names == ("O.x", "O.y", "A.x", "A.y", "B.x", "B.y", "guide.across")
+    # The guide and the rod carry the slider; what is asked of a motion has the names of the joints.
+    near(built.reaction("guide")[:, 0] + built.reaction("B")[:, 1], 0.1 * 9.81, 1e-9)
+    assert built.reaction("A").shape == (len(built.t), 2)
+    assert {"O.x", "guide.across"} <= set(built.to_pandas().columns)
+    assert built.to_xarray().row.values.tolist() == list(problem.system.row_names)
+    with pytest.raises(UnknownName, match=r"joint 'D'.*guide"):
+        built.reaction("D")
     # The same length in another place: the assembled start follows its parameters.
     assert problem.at(l1=0.2).q0[6] == pytest.approx(0.2 + 0.56, abs=1e-12)
 
@@ -28,19 +40,19 @@ def test_crank_slider_from_bodies_moves_as_the_paper_s():
 def test_four_bar_from_bodies_moves_as_the_paper_s():
     known = go.simulate("four-bar", **EXACT)
     built = go.simulate(four_bar(parallel=True), stabilisation="projection", **EXACT)
-    np.testing.assert_allclose(built.q[:, 2], known.q[:, 0], atol=1e-9)
+    near(built.q[:, 2], known.q[:, 0], 1e-9)
     # With a hinge at B all bars are in line at t = 1.003 s, and the motion ends or says that it passed that place.
     hinged = go.simulate(four_bar(parallel=False), stabilisation="projection", **EXACT)
     before = hinged.t < 1.0
-    np.testing.assert_allclose(hinged.q[before, 2], known.q[: before.sum(), 0], atol=1e-9)
+    near(hinged.q[before, 2], known.q[: before.sum(), 0], 1e-9)
     assert hinged.status is not go.Status.SOLVED or hinged.warnings
 
 
 def test_two_bars_from_bodies_move_as_the_paper_s():
     built = go.simulate(two_bar(), stabilisation="projection", **EXACT)
     known = go.simulate(go.problem("two-bar", case="contact"), **EXACT)
-    np.testing.assert_allclose(built.q[:, :3], known.q[:, :3], atol=1e-9)
-    np.testing.assert_allclose(built.lam_N, known.lam_N, atol=1e-8)
+    near(built.q[:, :3], known.q[:, :3], 1e-9)
+    near(built.lam_N, known.lam_N, 1e-8)
     assert [e["kind"] for e in built.events] == [e["kind"] for e in known.events]
     # The picture knows bars, hinge, floor and where forces act, and follows the motion.
     drawn = sketch_of(two_bar()).shapes(built.q[0], built.meta["parameters"])
@@ -67,9 +79,9 @@ def test_assembling_finds_places_and_velocities_with_what_is_held():
     q, v = problem.q0, problem.v0
     assert q[2] == 0.3
     assert v[2] == 2.0
-    np.testing.assert_allclose(problem.system.position_residual(0.0, q), 0, atol=1e-13)
-    np.testing.assert_allclose(v[[5, 8]], 2.0, atol=1e-13)  # the triangle turns as one body
-    np.testing.assert_allclose(np.abs(q[5] - q[2]), 2 * np.pi / 3, atol=1e-12)
+    near(problem.system.position_residual(0.0, q), 0, 1e-13)
+    near(v[[5, 8]], 2.0, 1e-13)  # the triangle turns as one body
+    near(np.abs(q[5] - q[2]), 2 * np.pi / 3, 1e-12)
     said = go.mobility(problem.system, q)
     assert (said.coordinates, said.rows, said.freedoms, said.redundant) == (9, 8, 1, ())
 

@@ -158,3 +158,11 @@ def test_what_is_no_trajectory_is_named(
         with pytest.raises(go.BadInput) as caught:
             go.Trajectory.load(tmp_path / name)
         assert_sentence(caught.value, name)
+
+
+def test_a_status_is_equal_to_its_name() -> None:
+    motion = go.simulate("two-bar", t_end=1e-3)
+    assert motion.status == "solved"
+    assert motion.status in {"solved", "inaccurate"}
+    assert motion.status != "crashed"
+    assert motion.status != go.Status.CRASHED
