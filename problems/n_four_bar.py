@@ -48,7 +48,7 @@ def model(N: int = 2) -> Model:
 
 
 assembly = Assembly(model, ["theta_c0"])
-MORE = {f"N={N}": Assembly(partial(model, N), ["theta_c0"]) for N in (1, 3)}
+MORE = {f"N={N}": Assembly(partial(model, N), ["theta_c0"]) for N in (1, 3, 40)}
 
 problem = Problem(
     name="n-four-bar",
@@ -62,7 +62,7 @@ problem = Problem(
     variants={name: other.build for name, other in MORE.items()},
     starts={name: other.start for name, other in MORE.items()},
     parameters=PARAMETERS,
-    units=units(*(f"{kind}{i}" for kind in "cr" for i in range(4))),
+    units=units(*(f"{kind}{i}" for kind in "cr" for i in range(41))),
     t_end=0.7,
     dt=1e-3,
 )

@@ -20,15 +20,18 @@ from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
+from gaussopt.bodies.tables import TableSystem
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
 from gaussopt.modelling.callables import System
-from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Draw, Shape
+
+MANY = 20
+"""Bodies beyond which generated code takes longer to derive and compile than it saves."""
 
 AnyElement = TypeVar("AnyElement", bound=Element)
 AnyBody = TypeVar("AnyBody", bound=RigidBody)
@@ -147,24 +150,29 @@ class Model:
         """Symbols of all coordinates."""
         return [q for body in self.bodies.values() for q in body.q]
 
-    def system(self) -> LagrangianSystem:
-        """The equations of motion, with names of coordinates, rows and contacts; raises BadInput."""
+    def system(self) -> AbstractSystem:
+        """The equations of motion, with names of coordinates, rows and contacts; raises BadInput.
+
+        They are derived as a whole; of more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
+        """
         bodies, elements = self.bodies.values(), self.elements.values()
         parts: list[RigidBody | Element] = [*bodies, *elements]
-        g = column("gravity", self.gravity, self.dim)
-        weight = -sum((b.mass * g.dot(b.r) for b in bodies if b.q), sp.Integer(0))
+        g, v = column("gravity", self.gravity, self.dim), [v for body in bodies for v in body.v]
+        potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
+        forces = total(e.forces() for e in elements)
+        holonomic = {f"{x.name}.{k}": row for x in parts for k, row in x.holonomic().items()}
+        nonholonomic = {f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()}
+        contacts = [contact for e in elements for contact in e.contacts()]
+        values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
+        name = self.name or "model"
+        if len(bodies) > MANY and self.dim == 2 and not (nonholonomic or contacts):
+            masses = [sp.diff(body.kinetic, rate, 2) for body in bodies for rate in body.v]
+            known = {"rows": holonomic, "potential": potential, "forces": forces}
+            return TableSystem(name, self.coordinates, v, masses, known, values)
         return System.from_lagrangian(
-            self.coordinates,
-            [v for body in bodies for v in body.v],
-            kinetic=sum(body.kinetic for body in bodies),
-            potential=weight + sum(e.potential() for e in elements),
-            forces=total(e.forces() for e in elements),
-            holonomic={f"{x.name}.{k}": row for x in parts for k, row in x.holonomic().items()},
-            nonholonomic={f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()},
-            contacts=[contact for e in elements for contact in e.contacts()],
-            parameters={p.name: p.value for p in self.parameters.values()},
-            name=self.name or "model",
-        )
+            self.coordinates, v, kinetic=sum(body.kinetic for body in bodies), potential=sum(potential), forces=forces,
+            holonomic=holonomic, nonholonomic=nonholonomic, contacts=contacts, parameters=values, name=name,
+        )  # fmt: skip
 
     def start(
         self, system: AbstractSystem, hold: Sequence[Any] = (), values: Mapping[str, float] | None = None
@@ -222,7 +230,7 @@ class Assembly:
         return self._make()
 
     @cached_property
-    def _system(self) -> LagrangianSystem:
+    def _system(self) -> AbstractSystem:
         return self.model.system()
 
     @cached_property
@@ -230,7 +238,7 @@ class Assembly:
         model = self.model
         return drawn(list(model.bodies.values()), list(model.elements.values()), list(model.symbols))
 
-    def build(self) -> LagrangianSystem:
+    def build(self) -> AbstractSystem:
         """The system."""
         return self._system
 

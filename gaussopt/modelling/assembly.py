@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gaussopt.core.arrays import as_state
+from gaussopt.core.arrays import as_state, is_sparse
 from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, Vector
@@ -113,9 +114,9 @@ def assemble(
     q = _closed(system, t, q, free, tuple(hold))
     rate = system.velocity_residual(t, q, v)
     if rate is not None and len(rate):
-        J = system.evaluate(t, q, v).J
+        step = _least(system.evaluate(t, q, v).J, rate, free)
         v = v.copy()
-        v[free] -= _least(J[:, free], rate)
+        v[free] -= step
         left = system.velocity_residual(t, q, v)
         assert left is not None
         if np.abs(left).max() > OPEN * (1.0 + np.abs(v).max()):
@@ -132,7 +133,7 @@ def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
         size = float(np.abs(phi).max())
         if size <= CLOSED * (1.0 + float(np.abs(q).max())):
             return q
-        step = _least(system.position_jacobian(t, q)[:, free], phi)
+        step = _least(system.position_jacobian(t, q), phi, free)
         for share in 0.5 ** np.arange(12):
             trial = q.copy()
             trial[free] -= share * step
@@ -172,9 +173,9 @@ def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
     return names[:m] if len(names) >= m else tuple(f"row {i + 1}" for i in range(m))
 
 
-def _least(J: Matrix, r: Vector) -> Vector:
-    """The shortest x with J x = r, as near as possible where rows contradict."""
-    x, *_ = np.linalg.lstsq(J, r, rcond=DEPENDENT)
+def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
+    """The shortest x of the free coordinates with J x = r, as near as possible where rows contradict."""
+    x, *_ = np.linalg.lstsq((J.toarray() if is_sparse(J) else J)[:, free], r, rcond=DEPENDENT)
     return np.asarray(x)
 
 
