@@ -68,9 +68,13 @@ class Hybrid(Solver[HybridOptions]):
         self._problem = program
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        problem, options = self._problem, self.options
-        if not problem.k:
+        if not self._problem.k:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._solve(start)
+
+    def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        problem, options = self._problem, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
         for r in self._starts(None if start is None else start[0]):
             r, count = newton(problem, r, 60, options.tolerance)

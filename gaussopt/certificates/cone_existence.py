@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import DEFINITE_TOLERANCE
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import scaled
@@ -23,13 +24,15 @@ RAY = 1e-9
 
 
 def existence_margin(problem: ConeComplementarity) -> float | None:
-    """t*, dimensionless; None where the cone program was not solved."""
+    """t*, dimensionless; None where sym W is indefinite, of which it says nothing, or the program was not solved."""
     import clarabel
     from scipy import sparse
 
     if not problem.k:
         return 1.0
     own, s = scaled(problem)
+    if np.linalg.eigvalsh(0.5 * (own.W + own.W.T))[0] < -DEFINITE_TOLERANCE * problem.n:
+        return None
     n, k = problem.n, problem.k
     size = float(np.linalg.norm(problem.q)) or 1.0
     # Unknowns y and t; u is measured in m/s, y in the scale of own. mu u_T makes K* the standard cone.

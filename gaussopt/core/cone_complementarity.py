@@ -26,6 +26,9 @@ from gaussopt.core.errors import BadInput
 ROWS = 3
 """Rows of a contact: N, T1, T2."""
 
+LARGEST = 1e60
+"""Largest entry, and inverse of the smallest that may be the largest, of W and q."""
+
 
 @shown
 @dataclass(frozen=True)
@@ -78,8 +81,11 @@ class ConeComplementarity:
         require("A contact problem", data, "W", "q", "mu")
         mu = friction_coefficients(data["mu"])
         rows = ROWS * len(mu)
-        q = _array("q", data["q"], (rows,))
-        return cls(_array("W", data["W"], (rows, rows)), q, mu)
+        q, W = _array("q", data["q"], (rows,)), _array("W", data["W"], (rows, rows))
+        for name, size in (("W", float(np.abs(W).max(initial=0.0))), ("q", float(np.abs(q).max(initial=0.0)))):
+            if size and not 1.0 / LARGEST <= size <= LARGEST:
+                raise BadInput(f"The largest entry of {name} is {size:g}, beyond what can be squared; use other units.")
+        return cls(W, q, mu)
 
     def u(self, r: Vector) -> Vector:
         """Relative velocities W r + q."""

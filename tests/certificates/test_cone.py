@@ -73,6 +73,15 @@ def test_unsolvable_contacts_are_never_solved(name: str, margin: float) -> None:
         assert f"t* = {margin:.2f}" in message or "t* = -0.6" in message
 
 
+def test_existence_says_nothing_of_indefinite_operators() -> None:
+    """The theorem needs a semidefinite W; here every contact that pushes moves the wrong way."""
+    problem = go.ConeComplementarity(-np.eye(3), np.array([-1.0, 1.0, 0.0]), np.array([0.5]))
+    found = go.solve(problem, "hybrid")
+    assert found.status is S.ITERATION_LIMIT
+    assert found.certificate["existence_margin"] is None
+    assert "exists" not in found.message
+
+
 def test_a_ray_proves_contradiction() -> None:
     problem = known.problem("approaching-walls")
     y = farkas_ray(problem)

@@ -172,6 +172,7 @@ BAD = {
     "W not square": (json.dumps(GOOD | {"W": [[1, 0], [0, 1], [0, 0]]}), "W has shape (3, 2)"),
     "rows of two contacts": (json.dumps(GOOD | {"mu": [0.5, 0.5]}), "mu has 2 entries"),
     "NaN": (json.dumps(GOOD | {"q": [float("nan"), 0, 0]}), "q[0]"),
+    "beyond squares": (json.dumps(GOOD | {"q": [1e200, 0, 0]}), "other units"),
     "no mu": (json.dumps({k: v for k, v in GOOD.items() if k != "mu"}), "'mu'"),
     "cut text": ("3\n1\n0\n3\n3\n3\n3\n15\n-1", "ends within"),
     "text with a word": ("3\n1\n0\n3\n3\n3\n3\n1 0 0 0 x 0 0 0 1\n1 2 3\n0.1", "'x'"),
