@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gaussopt.papers.claim import Attempt, Circumstance, Claim, Derivation, Judgement, Reading
-from gaussopt.reporting.document import Block, Figure, Paragraph, Tex
+from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Tex
 from gaussopt.reporting.texts import Texts
 
 
@@ -64,6 +64,12 @@ class ChapterTexts(Texts):
         if of is None or any(value is None for value in values.values()):
             return self.told(name, **{**values, "figure": of})
         return [replace(of, caption=Tex(self(name, **values)))]
+
+
+def beside(blocks: list[Block]) -> list[Block]:
+    """Small figures side by side, after whatever else there is."""
+    figures = tuple(b for b in blocks if isinstance(b, Figure))
+    return [*(b for b in blocks if not isinstance(b, Figure)), *([Gallery(figures)] if figures else [])]
 
 
 def supported(judged: Judgement | str, holds: tuple[bool, ...], blocks: list[Block]) -> list[Block]:

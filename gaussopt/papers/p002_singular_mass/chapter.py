@@ -18,7 +18,7 @@ from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS
 from gaussopt.papers.p002_singular_mass.noisy_linkage import NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.report_parts import Chapter, Important, PaperResults
 from gaussopt.papers.sources import SOURCES
-from gaussopt.papers.texts import ChapterTexts, judged_as, number, numbers_of, supported
+from gaussopt.papers.texts import ChapterTexts, beside, judged_as, number, numbers_of, supported
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Section, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -101,8 +101,12 @@ def _accuracy(judged: Judgement | str, heights: Mapping[str, Any]) -> list[Block
     drawn = (None, None) if None in curves.values() else section.heights_figures(**curves)
     return [
         *texts.told("C11", verdict=judged_as(judged), small=small, **effort, **heights),
-        *texts.figure("figure-4", drawn[0], step=STEP),
-        *texts.figure("figure-5", drawn[1], penalty=full.penalty, seeds=heights["seeds"]),
+        *beside(
+            [
+                *texts.figure("figure-4", drawn[0], step=STEP),
+                *texts.figure("figure-5", drawn[1], penalty=full.penalty, seeds=heights["seeds"]),
+            ]
+        ),
     ]
 
 

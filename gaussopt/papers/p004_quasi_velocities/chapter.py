@@ -21,7 +21,7 @@ from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import FAR, STEP, WITHIN, Crests, Spread
 from gaussopt.papers.report_parts import Chapter, Important, PaperResults
 from gaussopt.papers.sources import SOURCES
-from gaussopt.papers.texts import ChapterTexts, judged_as, number, numbers_of, supported
+from gaussopt.papers.texts import ChapterTexts, beside, judged_as, number, numbers_of, supported
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Section, Timed
 
@@ -98,8 +98,12 @@ def _figures(results: PaperResults, crests: Crests | None) -> list[Block]:
     step = next((v.meta["dt"] for v in runs.values()), None)
     return [
         *texts.told("figures", **_coincide(crests), **steps),
-        *texts.figure("figure-4", centroid, body=_body("NH-B"), step=steps["step"], other=steps["other"]),
-        *texts.figure("figure-violation", violation, body=_body("NH-A"), step=step),
+        *beside(
+            [
+                *texts.figure("figure-4", centroid, body=_body("NH-B"), step=steps["step"], other=steps["other"]),
+                *texts.figure("figure-violation", violation, body=_body("NH-A"), step=step),
+            ]
+        ),
     ]
 
 
