@@ -139,9 +139,9 @@ def test_drift_and_heights_are_those_of_the_runs(
     key, c11 = "spread: NH-A, tan", judged["C11"]
     assert isinstance(c11, Judgement)
     spread = outcomes["004"][key].value
-    drift = replace(spread.drift, position=0.0 * spread.drift.position + 123.0)
+    drift = replace(spread.drift, position=0.0 * spread.drift.position + 0.5)
     own = outcomes["004"] | {key: JobOutcome(replace(spread, drift=drift), "", 0.0)}
-    assert "123 m in the median (123 to 123 m)" in words(chapter_004.chapter(own, judged, True))
+    assert "0.5 m in the median (0.5 to 0.5 m)" in words(chapter_004.chapter(own, judged, True))
     heights = {way: tuple(tuple(y + 0.5 for y in run) for run in runs) for way, runs in c11.numbers["heights"].items()}
     changed = judged | {"C11": replace(c11, numbers={**c11.numbers, "heights": heights})}
     assert "largest difference is 0.5 m in the median" in words(chapter_002.chapter(outcomes["002"], changed, True))

@@ -72,7 +72,7 @@ def check(quick: bool) -> Judgement:
     numbers = {**told, "steps": kept[0].values["count"], "residual": max(s.values["worst"] for s in kept)}
     return Judgement.of(
         readings, text("sentence", **told), derivations, searches, columns=text.columns("numbers"), rows=rows,
-        numbers=numbers,
+        numbers=numbers, brief=text.brief(readings, **told),
     )  # fmt: skip
 
 

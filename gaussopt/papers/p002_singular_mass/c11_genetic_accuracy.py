@@ -129,7 +129,7 @@ def check(quick: bool) -> Judgement:
     }  # fmt: skip
     return Judgement.of(
         readings, sentence, (_carried(every),), tried, columns=columns, rows=rows, own=_accelerations(quick),
-        numbers=curves,
+        numbers=curves, brief=text.brief(readings, end=end, null=null, full=full),
     )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ def check(quick: bool) -> Judgement:
     return Judgement.of(
         readings, sentence, (_counts(),), (operations, cheapest), columns=measured.columns, rows=measured.rows,
         timed=("microseconds", "microseconds with multipliers", "ratio"), times_decide=True, numbers=numbers,
+        brief=text.brief(readings, least=min(numbers["operations"]), most=max(numbers["operations"])),
     )  # fmt: skip
 
 

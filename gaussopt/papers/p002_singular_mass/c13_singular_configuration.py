@@ -61,6 +61,7 @@ def check(quick: bool) -> Judgement:
         columns=text.columns("numbers"),
         rows=rows,
         numbers={"gap": gap},
+        brief=text.brief((), off=shares[NOISE[0]][PRINTED][0], runs=runs, noise=NOISE[0]),
     )
 
 

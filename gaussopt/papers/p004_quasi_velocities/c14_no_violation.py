@@ -52,7 +52,7 @@ def check(quick: bool) -> Judgement:
     return Judgement.of(
         readings, sentence, derivations, searches, rows=tuple(runs),
         columns=("case", "stepper", "integrated with q", "position error / m", "violation, relative"),
-        numbers=told,
+        numbers=told, brief=texts.brief(readings, **told),
     )  # fmt: skip
 
 

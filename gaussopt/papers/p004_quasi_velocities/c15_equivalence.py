@@ -53,7 +53,7 @@ def check(quick: bool) -> Judgement:
     told = {"lost": lost, "worst": max(one, other)}
     return Judgement.of(
         readings, texts("sentence", **told), derivations, (regular, away, pole), columns=texts.columns("near"),
-        rows=rows, numbers=told,
+        rows=rows, numbers=told, brief=texts.brief(readings, **told),
     )  # fmt: skip
 
 

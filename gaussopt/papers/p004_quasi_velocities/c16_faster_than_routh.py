@@ -83,6 +83,7 @@ def check(quick: bool) -> Judgement:
     return Judgement.of(
         readings, sentence, (_counted(pairs, run), _sizes()), (over, away, regular, same, timed),
         columns=texts.columns("motions"), rows=rows, times_decide=True, numbers=of_bodies | told,
+        brief=texts.brief(readings, median=float(np.median(ratios)), **told),
     )  # fmt: skip
 
 

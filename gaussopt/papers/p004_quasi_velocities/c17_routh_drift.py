@@ -78,6 +78,7 @@ def check(quick: bool) -> Judgement:
         columns=texts.columns("spread"),
         rows=rows,
         numbers=law,
+        brief=texts.brief(readings, **law),
     )
 
 
