@@ -1,0 +1,120 @@
+"""Joints, forces and contacts one by one: what they leave free, and accelerations known in closed form."""
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.bodies import (
+    AppliedForce,
+    Cylindrical,
+    Distance,
+    Drive,
+    Gear,
+    Model,
+    Prismatic,
+    Revolute,
+    Rolling,
+    Slot,
+    Spherical,
+    Torsion,
+    Touch,
+    Universal,
+    Weld,
+)
+
+G = 9.81
+
+
+def acceleration(model, **start):
+    """By the names of the coordinates, at the assembled start, with the step."""
+    system = model.system()
+    q, v = model.start(system, **start)
+    answer = go.solve_step(system.evaluate(0.0, q, v))
+    assert answer.status == "solved"
+    return dict(zip(system.coordinates(len(q)), answer.a, strict=True)), answer
+
+
+FREE = {
+    2: {Revolute: 1, Prismatic: 1, Slot: 2, Weld: 0, Distance: 2},
+    3: {Revolute: 1, Spherical: 3, Universal: 2, Prismatic: 1, Cylindrical: 2, Weld: 0, Slot: 4, Distance: 5},
+}
+
+
+@pytest.mark.parametrize(("dim", "kind"), [(dim, kind) for dim in FREE for kind in FREE[dim]])
+def test_joints_leave_so_many_degrees_of_freedom(dim, kind):
+    model = Model(dim)
+    attitude = 0.3 if dim == 2 else (0.9, 0.1, 0.3, -0.2)
+    base = model.body("base", 1.0, 1.0 if dim == 2 else (1, 1, 1), at=(0.1,) * dim)
+    body = model.body("body", 2.0, 0.5 if dim == 2 else (0.4, 0.5, 0.6), at=(0.7,) * dim, angle=attitude)
+    a = base.at(*[0.2] * dim) if kind is not Universal else base.at(0.2, 0.2, 0.2, axis=(0, 0, 1))
+    b = body.at(*[-0.1] * dim)
+    model.add(kind("J", a, b, *([0.8] if kind is Distance else [])))
+    system = model.system()
+    q, v = model.start(system)
+    assert go.mobility(system, q, v).freedoms == FREE[dim][kind] + (3 if dim == 2 else 6)
+    np.testing.assert_allclose(system.position_residual(0.0, q), 0, atol=1e-12)
+
+
+def test_a_disk_rolls_down_an_incline():
+    slope, m, r, inertia = 0.4, 2.0, 0.3, 0.05
+    model = Model(gravity=(G * np.sin(slope), -G * np.cos(slope)))
+    disk = model.body("disk", m, inertia, at=(0, r))
+    model.add(Rolling("roll", model.ground, disk, r))
+    a, _ = acceleration(model)
+    assert a["x_disk"] == pytest.approx(G * np.sin(slope) / (1 + inertia / (m * r**2)), rel=1e-12)
+    assert a["theta_disk"] == pytest.approx(-a["x_disk"] / r, rel=1e-12)
+
+
+def test_gears_drives_and_torsion_springs():
+    model = Model()
+    one, two = model.body("one", 1.0, 0.2), model.body("two", 1.0, 0.7, at=(1, 0), angle=0.5)
+    model.add(Revolute("A", model.ground, one))
+    pivot = model.add(Revolute("B", model.ground.at(1, 0), two))
+    model.add(Gear("gear", one, two, 3))
+    model.add(Torsion("coil", model.ground, two, 4.0, 0.1))
+    a, _ = acceleration(model)
+    assert a["theta_two"] == pytest.approx(-4.0 * 0.4 / (0.7 + 0.2 / 9), rel=1e-12)
+    assert a["theta_one"] == pytest.approx(-a["theta_two"] / 3, rel=1e-12)
+    model.add(Drive("motor", pivot, 0.5 + model.t**2))
+    a, answer = acceleration(model)
+    assert a["theta_two"] == pytest.approx(2.0, rel=1e-12)
+    torque = dict(zip(model.system().row_names, answer.lam, strict=True))["motor.motion"]
+    assert torque == pytest.approx((0.7 + 0.2 / 9) * 2.0 + 4.0 * 0.4, rel=1e-12)
+
+
+def test_welded_bodies_swing_as_one():
+    model = Model(gravity=(0, -G))
+    one, two = model.body("one", 1.0, 0.1, at=(0.5, 0)), model.body("two", 2.0, 0.3, at=(1.5, 0))
+    model.add(Revolute("O", model.ground, one.at(-0.5, 0)))
+    model.add(Weld("weld", one.at(0.5, 0), two.at(-0.5, 0)))
+    model.add(AppliedForce("load", model.ground, two, lambda t, d, rate: (0, -3 * d[0])))
+    a, _ = acceleration(model)
+    inertia, torque = 0.1 + 0.25 + 0.3 + 2 * 2.25, -G * (0.5 + 2 * 1.5) - 3 * 1.5 * 1.5
+    assert a["theta_two"] == pytest.approx(torque / inertia, rel=1e-12)
+
+
+def test_a_block_slides_on_a_wedge_that_slides():
+    slope, m, M = 0.5, 1.5, 4.0
+    model = Model(gravity=(0, -G))
+    wedge, block = model.body("wedge", M, 1.0), model.particle("block", m, at=(0, 0))
+    model.add(Prismatic("guide", model.ground, wedge))
+    model.add(Touch("face", wedge.at(0, 0, axis=(np.cos(slope), np.sin(slope))), block))
+    system = model.system()
+    q, v = model.start(system)
+    answer = go.solve_step(system.evaluate(0.0, q, v), "lcp", "lemke")
+    assert answer.status == "solved"
+    expected = m * G * np.sin(slope) * np.cos(slope) / (M + m * np.sin(slope) ** 2)
+    assert answer.a[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_box_falls_on_its_corner_and_slides_to_rest():
+    """Corners on a line: it lands, and comes to rest on both corners with its whole weight on them."""
+    model = Model(gravity=(0, -G), name="box-on-floor")
+    box = model.body("box", 1.0, 0.02, at=(0, 0.2), angle=0.1, velocity=(0.5, 0), shape=(0.4, 0.3))
+    for name, x in (("left", -0.2), ("right", 0.2)):
+        model.add(Touch(name, model.ground, box.at(x, -0.15), mu=0.4))
+    motion = go.simulate(model.problem(t_end=1.0), dt=1e-3, accumulation="close", error_estimate=False)
+    assert motion.status == "solved", motion.message
+    assert {"landing", "stick"} <= {event["kind"] for event in motion.events}
+    np.testing.assert_allclose(motion.q[-1, 1:], [0.15, 0.0], atol=1e-9)
+    np.testing.assert_allclose(motion.lam_N[-1].sum(), G, atol=1e-9)
