@@ -17,6 +17,7 @@ from gaussopt.bodies.joints.revolute import Revolute
 from gaussopt.bodies.model import Assembly, Model, units
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.variant import Variant
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass of each rod"),
@@ -59,7 +60,7 @@ problem = Problem(
     start=assembly.start,
     sketch=assembly.sketch,
     sketches={name: other.sketch for name, other in MORE.items()},
-    variants={name: other.build for name, other in MORE.items()},
+    variants={name: Variant(other.build, f"four-bars in a row: {name[2:]}") for name, other in MORE.items()},
     starts={name: other.start for name, other in MORE.items()},
     parameters=PARAMETERS,
     units=units(*(f"{kind}{i}" for kind in "cr" for i in range(41))),
