@@ -162,7 +162,7 @@ def test_two_bars_by_the_printed_programs() -> None:
         [0.043, 0.094, 0.75, 3.10], rel=0.01
     )
     assert column("C5", "criterion: equal") == {k: v < 1e-9 for k, v in relative.items()}
-    assert "10 N and (24) says 15 N" in judged("C5").sentence
+    assert "10 N, and (24) gives 15 N" in judged("C5").sentence
 
 
 def test_link_with_a_joint() -> None:
