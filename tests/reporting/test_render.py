@@ -88,3 +88,12 @@ def test_a_foreign_page_is_not_overwritten(tmp_path: Path) -> None:
     own = tmp_path / "own"
     write(Document("A report", "", ()), own)
     prepare_report(own)
+
+
+def test_printing_without_a_browser_is_refused_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(["papers", "--quick", "--pdf", "--out", str(tmp_path / "out")]) == 2
+    assert "none of chromium" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
