@@ -175,14 +175,18 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
     name = given or str(trajectory.meta.get("problem", ""))
     try:
         entry = find_problem(name)
-        variant = str(trajectory.meta.get("variant", ""))
-        return entry.at(variant=variant) if variant else entry
     except UnknownName:
+        entry = None
+    # A system of one's own may have the name of a registered problem.
+    known = trajectory.meta.get("parameters") or {}
+    if entry is None or (given is None and {p.name for p in entry.parameters} != set(known)):
         raise BadInput(
             f"The motion is of {name!r}, which is no registered problem; give animate(..., problem=...) the problem or "
             "system, or animate(..., sketch=...) a function of (q, parameters) that returns shapes of "
             "gaussopt.modelling.sketch."
-        ) from None
+        )
+    variant = str(trajectory.meta.get("variant", ""))
+    return entry.at(variant=variant) if variant else entry
 
 
 def parameters_of(trajectory: RecordedMotion, entry: Problem | None) -> Mapping[str, float]:

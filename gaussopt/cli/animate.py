@@ -62,7 +62,7 @@ def animate_command(
                 impact=impact, accumulation=accumulation, progress=progress, step_folder=None, keep_interrupted=True,
             )  # fmt: skip
     # A motion that ended early shows what there is.
-    file = animate(trajectory, out, problem=None if from_ is not None else entry) if len(trajectory.t) else None
+    file = animate(trajectory, out, problem=None if from_ is not None else entry) if len(trajectory.t) > 1 else None
     _finish(context.obj, trajectory, entry.name, file, json_)
 
 

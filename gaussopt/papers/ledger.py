@@ -11,7 +11,7 @@ from functools import cache
 from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement, OwnResult
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
+from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed, text_of
 from gaussopt.reporting.texts import Texts
 
 CLAIM = re.compile(r"c\d\d_\w+")
@@ -90,10 +90,15 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
     text = Timed if judged.times_decide else Tex
     blocks.append(Paragraph(text(judged.sentence)))
     if judged.conditions:
-        blocks.append(Paragraph(Tex(judged.conditions)))
+        blocks.append(Paragraph(text(judged.conditions)))
     name = _anchor(claim)
     if judged.readings:
-        read = ((Tex(r.meaning), "ours" if r.ours else "the source's", r.holds, Tex(r.where)) for r in judged.readings)
+        # A reading on time holds, or not, on the machine that measured.
+        holds = [Timed(text_of(r.holds)) if judged.times_decide else r.holds for r in judged.readings]
+        read = (
+            (Tex(r.meaning), "ours" if r.ours else "the source's", held, text(r.where))
+            for r, held in zip(judged.readings, holds, strict=True)
+        )
         blocks.append(texts.table("readings", read, anchor=f"{name}-readings", claim=claim))
     blocks += _evidence(name, claim.id, judged, text)
     if judged.own:
@@ -128,9 +133,7 @@ def _brief(judged: Judgement | str) -> str:
 def _conditions(judged: Judgement | str) -> str:
     if isinstance(judged, str):
         return judged
-    if judged.conditions:
-        return Tex(judged.conditions)
-    return (Timed if judged.times_decide else Tex)(judged.sentence)
+    return (Timed if judged.times_decide else Tex)(judged.conditions or judged.sentence)
 
 
 def _key(claim: Claim) -> str:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanisms import crank_slider, four_bar, two_bar
+from hand_derived import crank_slider, four_bar, two_bar
 
 import gaussopt as go
 from gaussopt.bodies import Distance, Drive, Model, Revolute

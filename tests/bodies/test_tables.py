@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanisms import crank_slider
+from hand_derived import crank_slider
 from scipy.integrate import solve_ivp
 
 import gaussopt as go

@@ -85,7 +85,7 @@ def test_every_command_takes_a_file(pendulum: Path, capsys: pytest.CaptureFixtur
     ]
     assert run([*words, "--stride", "50", "--time-budget", "0.01", "--t-end", "0.01", "--jobs", "2"]) == 0
     out, err = capsys.readouterr()
-    assert "3 of 3 pairs of a formulation and a solver, gauss by kkt and newton; lagrange by kkt." in out
+    assert "every answer" in out, out
     assert "3 pairs of a formulation and a solver will be compared on " in err
     report = Path("mine/index.md").read_text()
     assert "| problems: my-pendulum: q0 | 1.0, 0.0 |" in report  # what a reader needs to do it again

@@ -400,7 +400,9 @@ def test_a_member_that_fails_at_once_behind_a_good_one() -> None:
     data = go.simulate_batch(system, parameters={"m": [1.0, 0.0]}, initial=start, dt=0.01, t_end=0.1)
     assert data.status.values.tolist() == ["solved", "acceleration_not_unique"]
     assert np.isfinite(data.q.values[0]).all()
-    assert np.isnan(data.q.values[1]).all()
+    assert data.q.values[1, 0].tolist() == [1.0, 0.0]
+    assert np.isnan(data.q.values[1, 1:]).all()
+    assert np.isnan(data.a.values[1]).all()
 
 
 def test_a_system_without_parameters() -> None:

@@ -239,6 +239,6 @@ def test_every_status_has_a_name_and_a_sentence() -> None:
 def test_a_point_beside_a_false_verdict_does_not_make_it_true(claim: go.Status) -> None:
     step = go.StepData.from_mapping({"M": [[2.0]], "Q": [4.0]})
     raw = RawSolution(np.array([5.0]), None, claim)
-    status, message = judge(step, raw, go.certify(step, raw.x), 1e-7)
+    status, message = judge(step, raw, go.certify(step, raw.x), 1e-7, "")
     assert status is go.Status.SOLVER_ERROR
     assert message

@@ -216,7 +216,7 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
 def test_files_in_the_docs_are_what_they_say() -> None:
     text = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
     blocks = [json.loads(b) for b in re.findall(r"```json\n(.*?)```", text, re.S)]
-    pendulum, answer, block, friction, program, point, lcp, z = blocks
+    pendulum, answer, block, friction, program, point, lcp, z, contacts, impulses = blocks
     data = parse(pendulum)
     assert isinstance(data, go.StepData)
     assert go.certify(data, np.array(answer["a"]), np.array(answer["lam"])).passed()
@@ -230,3 +230,6 @@ def test_files_in_the_docs_are_what_they_say() -> None:
     complementarity = parse(lcp)
     assert isinstance(complementarity, go.LCP)
     assert go.certify_lcp(complementarity, np.array(z["z"])).passed()
+    cones = parse(contacts)
+    assert isinstance(cones, go.ConeComplementarity)
+    assert go.certify_cone(cones, np.array(impulses["r"])).residual < 1e-12

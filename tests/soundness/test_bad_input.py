@@ -388,7 +388,7 @@ def test_one_verdict_on_an_answer_is_printed(tmp_path: Path, capsys: pytest.Capt
     given.write_text(json.dumps({"a": [0.0, 0.0], "lam": [0.0]}), encoding="utf-8")
     assert run(["verify", str(file), str(given)]) == 1
     shown = capsys.readouterr().out
-    assert "status: inaccurate" in shown
+    assert "the answer: inaccurate" in shown
     assert "verdict" not in shown
     assert "solved" not in shown
 
