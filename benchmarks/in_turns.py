@@ -1,6 +1,7 @@
-"""Contact motions of two checkouts in turns: two processes live through the measurement and are asked by turns.
+"""Times contact motions of two checkouts in turns, in two processes that last as long as the measurement.
 
-Whole suites one after the other are minutes apart, in which a machine changes its pace by more than what is looked for.
+Whole suites run one after the other, minutes apart, and a machine changes its pace in that time by more than the
+difference that is looked for.
 """
 
 from __future__ import annotations

@@ -61,15 +61,15 @@ class Deferred(Mapping[str, Any]):
         return self._make()
 
     def __getitem__(self, key: str) -> Any:
-        """As of a dict."""
+        """Return the entry of a key; raises KeyError where there is none."""
         return self._data[key]
 
     def __iter__(self) -> Iterator[str]:
-        """As of a dict."""
+        """Go through the keys."""
         return iter(self._data)
 
     def __len__(self) -> int:
-        """As of a dict."""
+        """Count the keys."""
         return len(self._data)
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:

@@ -544,9 +544,9 @@ KNOWN = {
     "bodies/plane.py: sympify": "numbers and expressions that a program gives",
     "bodies/space.py: sympify": "numbers and expressions that a program gives",
     "bodies/drawing.py: sympify": "expressions of a model",
-    "bodies/drawing.py: lambdify": "expressions of a model, whose symbols have names that we made",
-    "bodies/model.py: lambdify": "expressions of a model, whose symbols have names that we made",
-    "bodies/tables.py: lambdify": "expressions of a model, whose symbols have names that we made",
+    "bodies/drawing.py: lambdify": "expressions and names that a program gives",
+    "bodies/model.py: lambdify": "expressions and names that a program gives",
+    "bodies/tables.py: lambdify": "expressions and names that a program gives",
     "papers/sections/colophon.py: subprocess": "git, by a list of arguments",
     "reporting/pdf.py: subprocess": "a browser, by a list of arguments",
 }
