@@ -282,6 +282,13 @@ def scan(
         A problem without contacts, too many points or contacts, malformed signs.
     NotAccepted
         Where a state has no contact operator.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> atlas = go.scan("sliding-rod", [go.Axis("mu", 0.1, 1.0, 4)])
+    >>> atlas.summary()["lcp"]   # four values of mu, two signs of slip
+    {'one solution': 8}
     """
     begin = perf_counter()
     entry = find(problem, **settings) if isinstance(problem, str) else problem.at(**settings) if settings else problem

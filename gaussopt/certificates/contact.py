@@ -88,6 +88,14 @@ def certify_contact(
     ------
     NotAccepted
         For stick in space.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> block = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]], "zeta_N": [0.0]})
+    >>> go.certify_contact(block, np.array([0.0])).relative_error < 1e-12
+    True
     """
     posed = posedness(step)
     if posed.verdict is not Status.SOLVED:

@@ -71,6 +71,13 @@ def classify_step(step: StepData) -> ContactClass:
     ------
     NotAccepted
         If the joints are ill-posed, or a contact in space has no slip.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> problem = go.problem("two-bar")
+    >>> print(repr(go.classify_step(problem.system.evaluate(0.0, problem.q0, problem.v0))).splitlines()[0])
+    <ContactClass: 2 contacts, solved (positive definite)
     """
     op = ContactOperator.of(step)
     matrix = classify_matrix(op.delassus)

@@ -132,6 +132,15 @@ def certify_qp(
     qp : QP
     x : (n,) or None, which only classifies the program
     y : (m,) or None, duals with P x + q = A^T y, positive on lower bounds
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> one = np.ones((1, 1))
+    >>> qp = go.QP(P=one, q=np.zeros(1), A=one, l=np.array([3.0]), u=np.array([np.inf]))
+    >>> go.certify_qp(qp, np.array([3.0])).error_bound < 1e-12, go.certify_qp(qp, np.array([2.9])).error_bound > 0.1
+    (True, True)
     """
     if x is None or not np.isfinite(x).all():
         inf = math.inf

@@ -40,6 +40,18 @@ class Contact:
     mu : expression in the parameters, friction coefficient
     e_N, e_T : expressions in the parameters, coefficients of restitution, normal and tangential
     two_sided : a guide without clearance: the contact always has one bearing wall, and changes walls instead of opening
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import sympy as sp
+    >>> y, w, m, g = sp.symbols("y w m g")
+    >>> floor = go.Contact("floor", gap=y, e_N=0.5)
+    >>> ball = go.System.from_lagrangian(
+    ...     [y], [w], kinetic=m * w**2 / 2, potential=m * g * y, contacts=[floor], parameters={m: 1.0, g: 9.81})
+    >>> bounce = go.simulate(ball, q0=[1.0], v0=[0.0], dt=1e-3, t_end=0.5)
+    >>> [(event["kind"], round(event["t"], 4)) for event in bounce.events]
+    [('impact', 0.4515)]
     """
 
     name: str

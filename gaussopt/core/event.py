@@ -24,6 +24,14 @@ class Event:
     function : (t, q, v) -> float
     direction : -1: falling through zero, +1: rising, 0: either
     terminal : whether the motion ends there
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> landed = go.Event("low", lambda t, q, v: q[0] - 0.5, direction=-1, terminal=True)
+    >>> motion = go.simulate("bouncing-ball", events=[landed], t_end=1.0)
+    >>> print(motion.status, motion.events[-1]["kind"])
+    solved low
     """
 
     name: str

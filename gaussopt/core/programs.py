@@ -45,6 +45,14 @@ class QP:
     q : (n,)
     A : (m, n)
     l, u : (m,), bounds; equal where the row is an equality, infinite where absent
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> one = np.ones((1, 1))
+    >>> print(go.solve(go.QP(P=one, q=np.zeros(1), A=one, l=np.array([3.0]), u=np.array([np.inf])), "daqp").x)
+    [3.]
     """
 
     P: Matrix
@@ -238,6 +246,13 @@ class LCP:
     ----------
     M : (n, n), any square matrix; for contacts the operator `delassus`, in 1/kg
     q : (n,), for contacts `bias`, in m/s^2
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> print(go.solve(go.LCP(M=np.array([[2.0]]), q=np.array([-3.0])), "lemke").x)
+    [1.5]
     """
 
     M: Matrix

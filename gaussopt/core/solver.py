@@ -132,7 +132,17 @@ class Solver(ABC, Generic[O]):
 
 
 def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
-    """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend."""
+    """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> step = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62]})
+    >>> osqp = go.make_solver("osqp", {"eps_abs": 1e-10})
+    >>> osqp.setup(go.formulate(step, "gauss"))   # once for programs of one size; osqp.update(program) before the next
+    >>> print(osqp.solve(None).x.round(4))
+    [-9.81]
+    """
     if not isinstance(name, str):
         raise BadInput(f"A solver is a name of `gaussopt list solvers`, not {name!r}.")
     base, _, variant = name.partition(":")

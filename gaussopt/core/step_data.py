@@ -68,6 +68,13 @@ class StepData:
         Generated straight-line certificate and the flat step it reads, if the system has one.
     t, q, v
         Instant and state the data belong to, if known.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> fall = go.StepData.from_mapping({"M": [[2.0, 0.0], [0.0, 2.0]], "Q": [0.0, -19.62]})
+    >>> print(go.solve_step(fall).a)
+    [ 0.   -9.81]
     """
 
     M: Matrix

@@ -113,7 +113,15 @@ def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
-    """Certify a point z, (n,); None only says what the problem is."""
+    """Certify a point z, (n,); None only says what the problem is.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> go.certify_lcp(go.LCP(M=np.array([[2.0]]), q=np.array([-3.0])), np.array([1.5])).residual
+    0.0
+    """
     kind = classify_matrix(lcp.M)
     one = bool(kind.positive_definite or kind.p_matrix)
     found = enumerate_lcp(lcp) if not one and lcp.n <= MAX_ENUMERATED else None

@@ -130,6 +130,14 @@ def enumerate_lcp(
         to them, and whether it is 1e-17 or -1e-17 must decide nothing.
     supports : (s, n) bool, optional
         The complementary bases to visit, if it is known that the others hold no further solutions.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> found = go.enumerate_lcp(go.LCP(M=np.array([[-1.0]]), q=np.array([1.0])))   # z = 0 and z = 1
+    >>> print(found.status, sorted(float(z[0]) for z in found.points))
+    multiple_solutions [0.0, 1.0]
     """
     n = lcp.n
     if n > limit:

@@ -119,6 +119,14 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
     ----------
     M : (n, n)
     max_minors : largest n whose principal minors are computed
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> found = go.classify_matrix(np.array([[1.0, 2.0], [0.0, 1.0]]))   # a P-matrix that is not definite
+    >>> found.p_matrix, found.positive_definite
+    (True, False)
     """
     n = len(M)
     if n == 0:

@@ -27,6 +27,12 @@ class Axis:
     ----------
     name : of the parameter
     values : (count,)
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> print(go.Axis("mu", 0.0, 1.0, 5).values)
+    [0.   0.25 0.5  0.75 1.  ]
     """
 
     name: str

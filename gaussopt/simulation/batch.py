@@ -80,6 +80,13 @@ def simulate_batch(
     ------
     GaussoptError
         If the batch as a whole makes no sense; what is wrong with one trajectory is in its status.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> data = go.simulate_batch("crank-slider", parameters={"tau": [-0.6, -0.5, -0.4]}, dt=1e-3, t_end=0.01)
+    >>> dict(data.sizes)["trajectory"]
+    3
     """
     begin = perf_counter()
     settings: dict[str, Any] = {"stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol,

@@ -36,6 +36,14 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
     ------
     BadInput
         If one of them does not continue the one before.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> first = go.simulate("crank-slider", t_end=0.1, dt=1e-2)
+    >>> second = go.simulate("crank-slider", start=first, t_end=0.2, dt=1e-2)
+    >>> print(len(go.concatenate([first, second]).t))
+    21
     """
     parts = list(motions)
     for part in parts:

@@ -108,6 +108,13 @@ def simulate(
     ------
     GaussoptError
         If the run cannot begin.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> motion = go.simulate("crank-slider", t_end=0.1, dt=1e-3, stabilisation="projection")
+    >>> print(motion.status, motion.q.shape)
+    solved (101, 7)
     """
     settings, begin = RunSettings.of(problem, formulation, solver, dict(locals())), perf_counter()
     return _trajectory(settings, *_computed(settings, progress, keep_interrupted, error_estimate, begin), step_folder)

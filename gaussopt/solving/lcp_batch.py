@@ -72,6 +72,14 @@ def solve_batch(
     Raises
     ------
     UnknownName, BadInput, NotAccepted
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> batch = go.solve_batch(np.array([[2.0]]), np.array([[-1.0], [-2.0], [3.0]]), "newton")
+    >>> print(batch.z.ravel())
+    [0.5 1.  0. ]
     """
     check_tolerance(tolerance)
     q = as_array("q", q, (None, None))

@@ -97,6 +97,15 @@ def solve(
     Raises
     ------
     UnknownName, BadInput, MissingBackend, NotAccepted
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> nearest = go.QP(P=np.eye(2), q=np.zeros(2), A=np.array([[1.0, 1.0]]), l=np.array([1.0]), u=np.array([1.0]))
+    >>> solution = go.solve(nearest, "kkt")
+    >>> print(solution.status, solution.x)
+    solved [0.5 0.5]
     """
     check_tolerance(tolerance)
     if isinstance(program, QP):
