@@ -13,6 +13,7 @@ class ClaimVerdict(StrEnum):
 
     TRUE = "true"
     CONDITIONAL = "true under conditions"
+    PART = "true in part"
     FALSE = "false"
     IRREPRODUCIBLE = "cannot be reproduced"
     UNDECIDED = "not decided"
@@ -75,12 +76,14 @@ class Reading:
     holds : whether it holds in all circumstances that the source states or implies
     parts : named parts of these circumstances, told apart by properties of the data
     ours : whether the source leaves the meaning open, so that the reading is ours
+    statement : which of its statements, in a claim that makes several; a clause that follows "that"
     """
 
     meaning: str
     holds: bool
     parts: tuple[Circumstance, ...] = ()
     ours: bool = True
+    statement: str = ""
 
     @property
     def somewhere(self) -> bool:
@@ -101,9 +104,10 @@ def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], miss
     """The one rule by which all claims are judged.
 
     A derivation that this run does not confirm leaves the claim undecided. Without a reading nothing is claimed, and
-    what was computed is a result of ours. Where the source does not print what decides
-    (`missing` says what), it cannot be reproduced. Else it is true if every reading holds in all circumstances of the
-    source, false if no reading holds in all or in a named part of them, and true under conditions otherwise.
+    what was computed is a result of ours. Where the source does not print what decides (`missing` says what), it
+    cannot be reproduced. Else each statement of the claim is true if every reading of it holds in all circumstances of
+    the source, false if no reading holds in all or in a named part of them, and true under conditions otherwise. A
+    claim whose statements differ is true in part.
     """
     if not all(d.holds for d in derivations):
         return ClaimVerdict.UNDECIDED
@@ -111,6 +115,16 @@ def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], miss
         return ClaimVerdict.UNCLAIMED
     if missing:
         return ClaimVerdict.IRREPRODUCIBLE
+    found = {_of_statement(of) for of in _statements(readings).values()}
+    return found.pop() if len(found) == 1 else ClaimVerdict.PART
+
+
+def _statements(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
+    """The readings of each statement of a claim."""
+    return {s: [r for r in readings if r.statement == s] for s in dict.fromkeys(r.statement for r in readings)}
+
+
+def _of_statement(readings: Sequence[Reading]) -> ClaimVerdict:
     if all(r.holds for r in readings):
         return ClaimVerdict.TRUE
     return ClaimVerdict.CONDITIONAL if any(r.somewhere for r in readings) else ClaimVerdict.FALSE
@@ -150,7 +164,7 @@ class Judgement:
     readings : what the claim may mean, and where it holds
     own : a result of ours beside the claim, if there is one
     numbers : by name, what the chapter of the paper quotes
-    brief : the reason in one sentence, for the table of all claims
+    brief : the reason in one sentence, for all places that quote the verdict
     """
 
     verdict: ClaimVerdict
@@ -167,6 +181,12 @@ class Judgement:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     brief: str = ""
 
+    @property
+    def reason(self) -> str:
+        """One sentence on the verdict; where none was written for this outcome, where the claim holds, or why not."""
+        short = "" if self.verdict == ClaimVerdict.UNDECIDED else self.brief
+        return short or self.conditions or self.sentence
+
     @classmethod
     def of(
         cls, readings: Sequence[Reading], sentence: str, derivations: Sequence[Derivation], searches: Sequence[Attempt],
@@ -177,12 +197,18 @@ class Judgement:
         failed = [d.statement for d in derivations if not d.holds]
         told = {
             ClaimVerdict.CONDITIONAL: _told(readings),
+            ClaimVerdict.PART: " ".join(_stated(s, of) for s, of in _statements(readings).items()),
             ClaimVerdict.UNDECIDED: f"This run does not confirm: {'; '.join(failed)}.",
             ClaimVerdict.IRREPRODUCIBLE: missing,
         }
         return cls(
             found, sentence, tuple(derivations), tuple(searches), told.get(found, ""), readings=tuple(readings), **table
         )
+
+
+def _stated(statement: str, readings: Sequence[Reading]) -> str:
+    found = _of_statement(readings)
+    return f"That {statement} is {found}." + f" {_told(readings)}" * (found is ClaimVerdict.CONDITIONAL)
 
 
 def _told(readings: Sequence[Reading]) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement, OwnResult
+from gaussopt.papers.claim import Claim, Judgement, OwnResult
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed, text_of
@@ -88,6 +88,8 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
     if isinstance(judged, str):
         return Section(_anchor(claim), title, (*blocks, Paragraph(f"Nothing was computed: {judged}")))
     text = Timed if judged.times_decide else Tex
+    if judged.brief:
+        blocks.append(Paragraph(text(judged.reason)))
     blocks.append(Paragraph(text(judged.sentence)))
     if judged.conditions:
         blocks.append(Paragraph(text(judged.conditions)))
@@ -124,10 +126,9 @@ def _verdict(judged: Judgement | str) -> str:
 
 
 def _brief(judged: Judgement | str) -> str:
-    """One sentence on a verdict; where none was written for this outcome, where the claim holds, or why it does not."""
-    if isinstance(judged, str) or not judged.brief or judged.verdict == ClaimVerdict.UNDECIDED:
-        return _conditions(judged)
-    return (Timed if judged.times_decide else Tex)(judged.brief)
+    if isinstance(judged, str):
+        return judged
+    return (Timed if judged.times_decide else Tex)(judged.reason)
 
 
 def _conditions(judged: Judgement | str) -> str:

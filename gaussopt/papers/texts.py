@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gaussopt.papers.claim import Attempt, Circumstance, Claim, Derivation, Judgement, Reading
-from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Tex
+from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Tex, Timed
 from gaussopt.reporting.texts import Texts
 
 
@@ -26,11 +26,12 @@ class ClaimTexts(Texts):
         return Attempt(sought, covered, found, refutes, values)
 
     def reading(
-        self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True, **values: Any
-    ) -> Reading:
-        """An entry as a reading; the named parts of the circumstances are entries too."""
+        self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True,
+        statement: str = "", **values: Any,
+    ) -> Reading:  # fmt: skip
+        """An entry as a reading; the named parts of the circumstances and its statement are entries too."""
         told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
-        return Reading(self(name, **values), holds, told, ours)
+        return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 
     def brief(self, readings: Sequence[Reading], /, **values: Any) -> str:
         """The reason of a verdict in one sentence, "" if none was written for the readings that hold.
@@ -77,6 +78,14 @@ def supported(judged: Judgement | str, holds: tuple[bool, ...], blocks: list[Blo
     if isinstance(judged, str) or tuple(r.holds for r in judged.readings) == holds:
         return blocks
     return [Paragraph(Tex(f"The verdict is '{judged.verdict}'. {judged.sentence} {judged.conditions}".strip()))]
+
+
+def verdict_on(claim: str, judged: Judgement | str) -> Paragraph:
+    """The verdict on a claim with the sentence that the table of all claims says of it."""
+    if isinstance(judged, str):
+        return Paragraph(Tex(f"The verdict on claim {claim} is not computed: {judged}"))
+    kind = Timed if judged.times_decide else Tex
+    return Paragraph(kind(f"The verdict on claim {claim} is “{judged.verdict}”. {judged.reason}"))
 
 
 def judged_as(judged: Judgement | str) -> str:

@@ -104,6 +104,19 @@ def read(holds: bool, *parts: bool) -> Reading:
     return Reading("it moves", holds, tuple(Circumstance(f"part {i}", p) for i, p in enumerate(parts)))
 
 
+def of(statement: str, holds: bool) -> Reading:
+    return replace(read(holds), statement=statement)
+
+
+def test_statements_are_told_one_by_one() -> None:
+    search, derived = (Attempt("a five", "sums", "none", False),), (Derivation("two and two", "4", True),)
+    readings = of("it starts", True), of("it runs", True), of("it runs", False), of("it stops", False)
+    assert Judgement.of(readings, "So it is.", derived, search).conditions == (
+        "That it starts is true. That it runs is true under conditions. It holds that it moves. It does not hold that "
+        "it moves. That it stops is false."
+    )
+
+
 def test_readings_with_equal_parts_are_told_together() -> None:
     alike = [replace(read(False, True, False), meaning=m) for m in ("it moves", "it turns")]
     search, derived = (Attempt("a five", "sums", "none", False),), (Derivation("two and two", "4", True),)
@@ -137,6 +150,10 @@ def test_a_result_of_our_own_has_no_part_in_the_verdict() -> None:
         ((read(False, False, True),), ClaimVerdict.CONDITIONAL),
         ((read(False), read(False, False)), ClaimVerdict.FALSE),
         ((), ClaimVerdict.UNCLAIMED),
+        ((of("a", True), of("b", False)), ClaimVerdict.PART),
+        ((of("a", True), of("b", True), of("b", False)), ClaimVerdict.PART),
+        ((of("a", True), of("a", False), of("b", True), of("b", False)), ClaimVerdict.CONDITIONAL),
+        ((of("a", False), of("b", False)), ClaimVerdict.FALSE),
     ],
 )
 def test_one_rule_judges_all_readings(readings: tuple[Reading, ...], verdict: ClaimVerdict) -> None:
@@ -156,9 +173,9 @@ def test_a_sentence_on_a_verdict_stands_for_one_outcome() -> None:
     c1 = next(c for c in ledger.ledger() if c.id == "C1")
     text = ClaimTexts(inspect.getfile(c1.check))
     right = Reading("by (14)", True), Reading("by (16)", False)
-    told = text.brief(right, median=1.25)
+    told = text.brief((*right, right[0]), median=1.25)
     assert "is 1.25 in the median" in told
-    assert text.brief(right[::-1], median=1.25) == ""
+    assert text.brief(right, median=1.25) == ""
     # A claim that is not decided is not told as if it were.
     for verdict, why in ((ClaimVerdict.CONDITIONAL, told), (ClaimVerdict.UNDECIDED, "everywhere but here")):
         found: dict[str, Judgement | str] = {c.id: replace(other(verdict), brief=told) for c in ledger.ledger()}

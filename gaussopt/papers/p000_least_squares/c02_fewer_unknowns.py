@@ -25,6 +25,8 @@ SHARES = np.linspace(0.1, 0.99, 90)
 GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((20, 80), (0.25, 0.9))}
 """Coordinates n, and m / n, of the steps that are timed, and of those of a quick run."""
 CRANK_SLIDER = 7, 6
+MANY = 0.66
+"""m / n from which few freedoms are left."""
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
@@ -65,18 +67,21 @@ def check(quick: bool) -> Judgement:
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
     operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}
     boundary = cheaper_from(RIVALS["system"])
-    more = np.array([r.m > boundary * r.n for r in races])
-    parts = {"more": bool((ratios["system"][more] < 1).all()), "fewer": bool((ratios["system"][~more] < 1).all())}
+    largest = GRID[quick][0][-1]
+    large = np.array([r.n == largest and r.m >= MANY * r.n for r in races])
+    parts = {"large": bool((ratios["system"][large] < 1).all()), "else": bool((ratios["system"][~large] < 1).all())}
     between = 0 < boundary < 1
     readings = (
         text.reading("operations-system", bool((operations["system"] < 1).all()),
                      {"more": True, "fewer": False} if between else None, boundary=boundary),
         text.reading("operations-fastest", bool((operations["fastest"] < 1).all())),
-        text.reading("time-system", all(parts.values()), parts if between else None, boundary=boundary),
+        text.reading("time-system", all(parts.values()), parts, largest=largest),
         text.reading("time-fastest", bool((ratios["fastest"] < 1).all())),
     )  # fmt: skip
     searches = tuple(_search(name, of, races) for name, of in ratios.items())
-    numbers = {"boundary": boundary, "operations": {name: Span.of(of) for name, of in operations.items()},
+    numbers = {"boundary": boundary, "grid": _grid(quick), "count": len(races),
+               "below": int((ratios["system"] < 1).sum()), "printed": _printed(races),
+               "operations": {name: Span.of(operation_ratio(rivals, True)) for name, rivals in RIVALS.items()},
                "times": {name: Span.of(of) for name, of in ratios.items()}}  # fmt: skip
     sentence = text("sentence", **numbers, by_size={name: _by_size(of, races) for name, of in ratios.items()})
     return Judgement.of(
@@ -92,6 +97,18 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
     if few < 1 or many > 1:
         return 0.0 if few < 1 else 1.0
     return float(brentq(lambda x: float(operation_ratio(rivals, True, np.array([x]))[0]) - 1.0, SHARES[0], SHARES[-1]))
+
+
+def _grid(quick: bool) -> str:
+    """The sizes that are timed, in words."""
+    (*sizes, largest), (*shares, most) = GRID[quick]
+    return text("grid", sizes=f"{', '.join(map(str, sizes))} and {largest}",
+                many=f"{', '.join(f'{x:.2g}' for x in shares)} and {most:.2g}")  # fmt: skip
+
+
+def _printed(races: list[Race]) -> Span:
+    """Times of eq. (16) over those of the fastest solution with multipliers."""
+    return Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in races]))
 
 
 def _by_size(ratios: Vector, races: list[Race]) -> str:
@@ -193,9 +210,8 @@ def _rows(races: list[Race]) -> tuple[tuple[object, ...], ...]:
 def _beside(quick: bool, races: list[Race]) -> OwnResult:
     """Dense M, and what eq. (16) costs, which is not the true acceleration."""
     dense = [_race(n, m, False, quick) for n, m in _sizes(quick)]
-    printed = [Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in of])) for of in (races, dense)]
     spans = {name: Span.of(np.array([r.ratio(rivals) for r in dense])) for name, rivals in RIVALS.items()}
-    return OwnResult(text("beside", **spans, printed=printed[0], printed_dense=printed[1]))
+    return OwnResult(text("beside", **spans, printed=_printed(races), printed_dense=_printed(dense)))
 
 
 claim = text.claim("C2", "000", check, 8.0)

@@ -13,15 +13,16 @@ from gaussopt.papers.p000_least_squares import section as supplement
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.report_parts import Chapter, Important, PaperResults
-from gaussopt.papers.texts import ChapterTexts, judged_as, number, numbers_of, supported
+from gaussopt.papers.texts import ChapterTexts, number, numbers_of, supported, verdict_on
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Section, Timed
+from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
 text = ChapterTexts(__file__)
 
 EXACT_16, PRINTED_16 = (f"eq. (16): {name}, tau = -0.5" for name in ("lagrange", "least-squares-as-printed"))
-RATE = supplement.FIGURES[5]
-"""Figure 7 of the source."""
+C1_HOLDS = (True, False, True)
+"""The readings of C1 that hold: eq. (14), eq. (16) with Moore-Penrose inverses, and with weighted ones."""
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool) -> Chapter:
@@ -29,25 +30,33 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
     results = PaperResults(outcomes)
     values = {**_of_claims(judged), **_of_motions(results)}
     c1, c2, c3, c4 = (judged[f"C{i}"] for i in range(1, 5))
-    holds = _told("holds", values, "worst"), _told("alike", values, "tree", "loop")
-    fails = text.told("equation-15") + _told("error-16", values, "median", "largest", "factors")
-    shown = _told("motion-16", values, "exact", "printed", "residual")
-    shown += text.figure("figure-16", supplement.equation_16_figure(results), parameters=_parameters())
-    verdicts = _told("verdicts-16", values, "trees_16", "loops_16", c1=judged_as(c1), c4=judged_as(c4))
-    counted = numbers_of(c2, "boundary", "operations", "times")
-    efficiency = text.told("efficiency", Timed, **counted, verdict=judged_as(c2))
-    efficiency += text.figure("figure-operations", supplement.operations_figure(), boundary=counted["boundary"])
-    rest = _told("rest", values, "spins", "torques", "choices", "static", work=_work(), verdict=judged_as(c3))
+    counted = numbers_of(c2, "boundary", "operations", "times", "grid", "below", "count", "printed")
     parts = (
-        ("proposal", "What the paper proposes", text.told("proposal")),
+        ("proposal", "What the paper proposes", text.told("proposal") + text.figure("figure-drawing", _drawing())),
         ("reproduction", "What we reproduced",
          _told("reproduction", values, "samples") + _told("motion", values, "end", "miss")),
-        ("holds", "What holds: eq. (14)",
-         supported(c1, (True, False), holds[0]) + supported(c4, (True, False), holds[1])),
-        ("fails", "What does not hold: eq. (16)", supported(c1, (True, False), fails) + shown + verdicts),
-        ("efficiency", "Fewer unknowns and efficiency", supported(c2, (False,) * 4, efficiency)),
-        ("rest", "Does it come to rest?",
-         supported(c3, (False, False), rest) + text.figure("figure-rate", _rate(results))),
+        ("holds", "Eq. (14), trees and loops", [
+            *supported(c1, C1_HOLDS, _told("holds", values, "worst")), verdict_on("C4", c4),
+            *supported(c4, (True,), _told("alike", values, "tree", "loop", "trees_16", "loops_16")),
+        ]),
+        ("fails", "Eq. (16)", [
+            verdict_on("C1", c1),
+            *supported(c1, C1_HOLDS,
+                       text.told("equation-15") + _told("error-16", values, "median", "largest", "factors")),
+            *_told("motion-16", values, "exact", "printed", "residual"),
+            *text.figure("figure-16", supplement.equation_16_figure(results), parameters=_parameters()),
+        ]),
+        ("efficiency", "Fewer unknowns and efficiency", [
+            verdict_on("C2", c2), *supported(c2, (False,) * 4, text.told("efficiency", Timed, **counted)),
+            *text.figure("figure-operations", supplement.operations_figure(), boundary=counted["boundary"]),
+        ]),
+        ("rest", "Does it come to rest?", [
+            verdict_on("C3", c3),
+            *supported(c3, (True, False, True, False), _told(
+                "rest", values, "spins", "torques", "choices", "resting", "tried", "static", work=_work(),
+            )),
+            *text.figure("figure-turning", supplement.turning_figure()),
+        ]),
         ("misprints", "Misprints", _misprints(results) + text.told("errata", **_errata(results))),
     )  # fmt: skip
     sections = tuple(Section(f"chapter-000-{name}", title, tuple(blocks)) for name, title, blocks in parts)
@@ -65,11 +74,12 @@ def _of_claims(judged: Mapping[str, Judgement | str]) -> dict[str, Any]:
     found = {
         **numbers_of(judged["C1"], "samples", "worst", "median", "largest", "factors"),
         **numbers_of(judged["C4"], "tree", "loop", "trees_16", "loops_16"),
-        **numbers_of(judged["C3"], "spins", "torques", "mean", "choices"),
+        **numbers_of(judged["C3"], "spins", "torques", "mean", "choices", "resting"),
     }
     found |= {k: None if found[k] is None else number(found[k]) for k in ("worst", "tree", "loop")}
-    if found["choices"] is not None:
-        found["choices"] = "Some choices" if found["choices"] else "No choices"
+    choices = found["choices"]
+    found["tried"] = None if choices is None else choices["count"] + choices["tried"]
+    found["resting"] = found["resting"] if found["resting"] is None else "Some" if found["resting"] else "None"
     # At this angle it rests without torque, if it does.
     rests = found["torques"] is not None and found["torques"][0] < 0 < found["torques"][1]
     return {**found, "static": _static() if rests else None}
@@ -108,9 +118,8 @@ def _parameters() -> str:
     return f"{', '.join(whose[True])} as printed; {', '.join(whose[False])} by our choice".replace("^2", "²")
 
 
-def _rate(results: PaperResults) -> Figure | None:
-    exact = results.trajectory("motion: exact")
-    return None if exact is None else supplement.history(RATE, exact, problem(PROBLEM).reference(REFERENCE))
+def _drawing() -> Figure | None:
+    return drawing_figure(problem(PROBLEM), "paper-000-drawing")
 
 
 def _misprints(results: PaperResults) -> list[Block]:
@@ -134,8 +143,8 @@ def _errata(results: PaperResults) -> dict[str, Any]:
 def _found(values: Mapping[str, Any]) -> tuple[Important, ...]:
     """The sentences of the first screen whose numbers are there."""
     wanted = (
-        ("found-16", "paper-000-equation-16", "fails", ("median", "largest", "printed", "exact", "residual")),
-        ("found-rest", "paper-000-figure-7", "rest", ("mean", "torques")),
+        ("found-16", "paper-000-equation-16", "fails", ("median", "printed", "exact", "residual")),
+        ("found-rest", "paper-000-turning", "rest", ("mean", "torques")),
     )
     return tuple(
         Important(text(name, **{key: values[key] for key in keys}), figure, f"chapter-000-{part}")

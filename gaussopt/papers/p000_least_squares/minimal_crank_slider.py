@@ -109,6 +109,10 @@ class Crank:
             crank + self.m2 * (x2 * x2 + y2 * y2) + self.I2 * k2 * k2 + self.m3 * (x2 - half * s2 * k2) ** 2
         )
 
+    def speed(self, theta: Values, kinetic: Values) -> Values:
+        """|dtheta1/dt| with a kinetic energy."""
+        return np.asarray(np.sqrt(2 * kinetic / self.inertia(theta)))
+
     def slope(self, theta: Values) -> Values:
         """dU/dtheta1."""
         stretch = self.l1 + self.l2 - self.slider(theta)
@@ -190,3 +194,18 @@ def backwards(
         found[i + 1] = T
         begin = end
     return CrankRun(np.asarray(step * np.arange(count + 1), dtype=np.float64), found, stops)
+
+
+def periodic(crank: Crank, per_turn: int) -> tuple[float, float, float]:
+    """Mean, least and largest speed of the motion that repeats itself turn by turn, rad/s; NaN if there is none."""
+    low, high = 0.0, 100.0
+    for _ in range(4):
+        energies = np.linspace(low, high, 33)
+        gains = backwards(crank, 0.0, 1, per_turn, energies).kinetic[-1] > energies
+        if not gains.any() or gains.all():
+            return float("nan"), float("nan"), float("nan")
+        last = int(np.flatnonzero(gains)[-1])
+        low, high = float(energies[last]), float(energies[last + 1])
+    run = backwards(crank, 0.0, 1, per_turn, 0.5 * (low + high))
+    speed = crank.speed(-run.covered, run.kinetic)
+    return 2 * np.pi / float(np.trapezoid(1.0 / speed, run.covered)), float(speed.min()), float(speed.max())

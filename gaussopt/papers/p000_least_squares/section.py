@@ -14,6 +14,7 @@ from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p000_least_squares import c02_fewer_unknowns as c02
+from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards, periodic
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
 from gaussopt.papers.report_parts import GAUSS, PaperResults
@@ -92,6 +93,7 @@ def _motions(results: PaperResults, reference: ReferenceData, findings: list[str
         values = {"end": exact.t[-1], "speed": abs(exact.v[-1, 2]), "angle": exact.q[-1, 2]}
         blocks.append(animation_block(exact, problem(PROBLEM), "paper-000-motion", text("printed torque", **values)))
         blocks.append(Gallery(tuple(history(f, exact, reference) for f in FIGURES)))
+        blocks.append(turning_figure())
         miss, certified = end_miss(exact, reference), exact.worst.relative_error
         findings.append(text("printed torque found", miss=miss, certified=certified, **values))
     if settles is not None:
@@ -124,6 +126,29 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
         f"{label} over time: {words}.", exact.t,
         {"this run": values}, ("t / s", f"{symbol} / {unit}"), data=pd.DataFrame({"t": exact.t, name: values}),
         size=(4.4, 2.8), markers=marks, above=True,
+    )  # fmt: skip
+
+
+TORQUES, TURNS = (-0.5, -0.30, -0.28), 10
+"""Torques, of which the first is printed and the others are on both sides of the least with which it rests, N m."""
+
+
+def turning_figure() -> Figure:
+    """The crank's rate over the turns that it makes from the printed start, with several torques."""
+    crank, per_turn = Crank.of(problem(PROBLEM).parameter_values), 200
+    run = backwards(crank.at(tau=np.array(TORQUES)), 0.0, TURNS, per_turn)
+    turns = run.covered / (2 * np.pi)
+    speeds = crank.speed(-run.covered[:, None], run.kinetic)
+    # A crank that has stopped has no rate over the angle any more.
+    stopped = np.maximum.accumulate((run.kinetic <= 0) & (turns[:, None] > 0), axis=0)
+    curves = {f"τ = {t:g} N m": -np.where(stopped[:, i], np.nan, speeds[:, i]) for i, t in enumerate(TORQUES)}
+    mean = periodic(crank, per_turn)[0]
+    ends = ", ".join(f"{k} {'stops' if run.stops[i] else f'{-speeds[-1, i]:.1f} rad/s'}" for i, k in enumerate(curves))
+    words = f"after {TURNS} turns {ends}; the printed motion tends to {-mean:.1f} rad/s on average"
+    return line_figure(
+        "paper-000-turning", f"{text('turning')} At last: {words}.", f"Crank rate over turns: {words}.", turns,
+        curves | {f"mean of the limit, τ = {TORQUES[0]:g} N m": np.full_like(turns, -mean)},
+        ("turns made backwards", "θ̇₁ / (rad/s)"), above=True, size=(4.4, 2.8), columns=("turns", "curve"),
     )  # fmt: skip
 
 
