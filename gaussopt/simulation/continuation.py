@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
@@ -109,7 +109,14 @@ class Continuation:
     def problem(self, name: str | None = None) -> Problem:
         """The problem of the motion at its parameters, found by its name or in a file."""
         meta = self.motion.meta
-        entry = find_problem(str(meta["problem"]) if name is None else name)
+        try:
+            entry = find_problem(str(meta["problem"]) if name is None else name)
+        except UnknownName:
+            if name is not None:
+                raise
+            raise BadInput(
+                f"The motion to continue is of {meta['problem']!r}, which is no problem of gaussopt's own; name its file, too."
+            ) from None
         known = {p.name for p in entry.parameters}
         if name is not None and not known.issuperset(meta["parameters"]):
             return entry  # another problem, which `check` refuses
