@@ -115,7 +115,7 @@ class Continuation:
             if name is not None:
                 raise
             raise BadInput(
-                f"The motion to continue is of {meta['problem']!r}, which is no problem of gaussopt's own; name its file, too."
+                f"The motion to continue is of {meta['problem']!r}, which is in a file; name that file, too."
             ) from None
         known = {p.name for p in entry.parameters}
         if name is not None and not known.issuperset(meta["parameters"]):

@@ -128,7 +128,7 @@ def test_failed_and_older_motions_are_refused(part: go.Trajectory) -> None:
         go.simulate(start=replace(part, status=go.Status.ACCUMULATION), t_end=1.0)
     with pytest.raises(go.BadInput, match="does not hold what its steps depended on"):
         go.simulate(start=replace(part, restart={}), t_end=1.0)
-    with pytest.raises(go.BadInput, match="is of 'my-own', which is no problem of gaussopt's own; name its file, too"):
+    with pytest.raises(go.BadInput, match="is of 'my-own', which is in a file; name that file, too"):
         go.simulate(start=replace(part, meta=part.meta | {"problem": "my-own"}), t_end=1.0)
 
 
