@@ -128,7 +128,7 @@ def certify_cone(
         "none" if bound is None else bound.source, modulus, velocity_unique, impulses_unique,
         existence_margin(problem) if existence else None, farkas_ray(problem) if existence else None,
         one is not None and one.complete and not one.solutions, solutions if len(solutions) > 1 else (),
-        *_violations(problem, x), problem.asymmetry,
+        *violations(problem, x), problem.asymmetry,
     )  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def _uniqueness(
     return None, None
 
 
-def _violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
+def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
     """How far r is outside K, u~ outside K*, and r . u~ from zero; all relative."""
     if r is None:
         return np.inf, np.inf, np.inf

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from gaussopt.comparison.changes import Changes
-    from gaussopt.comparison.sources import Spec
+    from gaussopt.comparison.spec import Spec
     from gaussopt.modelling.problem import Problem
 
 
@@ -41,8 +41,14 @@ Dials = Annotated[
 Sequences = Annotated[
     list[Path] | None, typer.Option("--sequence", metavar="DIR", help="Replay what `gaussopt export` wrote.")
 ]
-
-
+Contacts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--contact",
+        metavar="FILE|DIR",
+        help="Contacts with friction cones: an FCLIB, Siconos, ContactBench or JSON file, or a folder; repeatable.",
+    ),
+]
 Out = Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")]
 Convex = Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")]
 Formulations = Annotated[
@@ -101,11 +107,11 @@ Parquet = Annotated[
 
 def compare_command(
     context: typer.Context, out: Out, sources: Sources = None, family: Families = None, dial: Dials = None,
-    qp: Convex = False, sequence: Sequences = None, formulations: Formulations = None, solvers: Solvers = None,
-    precision: Precision = None, stepper: Steppers = "rk4", dt: common.TimeStep = None, t_end: common.End = None,
-    tolerance: common.Tolerance = 1e-7, stride: Stride = 10, motions: Motions = True, time_budget: Budget = 0.2,
-    case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None, parquet: Parquet = False, against: Against = None,
-    json_: common.Json = False,
+    qp: Convex = False, sequence: Sequences = None, contact: Contacts = None, formulations: Formulations = None,
+    solvers: Solvers = None, precision: Precision = None, stepper: Steppers = "rk4", dt: common.TimeStep = None,
+    t_end: common.End = None, tolerance: common.Tolerance = 1e-7, stride: Stride = 10, motions: Motions = True,
+    time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None, parquet: Parquet = False,
+    against: Against = None, json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
     from gaussopt.comparison.changes import changes
@@ -119,14 +125,14 @@ def compare_command(
         check_parquet()
     before = None if against is None else Results.load(against)  # which may be the folder that is written into
     count = common.processes(jobs)
-    chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
+    chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [], contact or [])
     with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True) as progress:
         results = compare(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
             stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
             precision=True if precision == "all" else common.names_of(precision) or (), motions=motions,
             time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, out=out,
-            progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
+            progress=progress, note=_note,
         )  # fmt: skip
     summary = write_comparison(results, out, parquet)
     found = None if before is None else changes(before, results)
@@ -196,8 +202,9 @@ def export_command(
 
 
 def _sources(
-    names: list[str], families: list[str], dials: list[str], qp: bool, sequences: list[Path]
+    names: list[str], families: list[str], dials: list[str], qp: bool, sequences: list[Path], contacts: list[Path]
 ) -> list[str | Problem | Spec]:
+    from gaussopt.comparison.contact_sources import ContactFiles
     from gaussopt.comparison.sources import ExportedSequence, ProgramFile, convex_programs, family_sweep
 
     found: list[str | Problem | Spec] = [ProgramFile.of(n) if n.endswith(".json") else n for n in names]
@@ -210,7 +217,12 @@ def _sources(
     if qp:
         found += convex_programs()
     found += [ExportedSequence.of(folder) for folder in sequences]
+    found += [ContactFiles.of(path, _note) for path in contacts]
     return found
+
+
+def _note(sentence: str) -> None:
+    print(f"gaussopt: {sentence}", file=sys.stderr)
 
 
 def _has(family: str, dial: str) -> bool:

@@ -18,17 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.items import Item
+from gaussopt.comparison.items import Data, Item
 from gaussopt.comparison.pairing import is_exact
 from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, MotionRecord, Times
 from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.solver_sequence_run import SequenceRun, starts_of
 from gaussopt.comparison.solver_spec import parse_word, stepper_settings
-from gaussopt.comparison.sources import Spec, spec_of
+from gaussopt.comparison.sources import spec_of
+from gaussopt.comparison.spec import Spec
 from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
 from gaussopt.core import registry
 from gaussopt.core.errors import MachineFailure, NotAccepted
-from gaussopt.core.programs import LCP, QP
+from gaussopt.core.programs import QP
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
@@ -70,7 +71,7 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     return found
 
 
-def _size(data: StepData | QP | LCP) -> list[int]:
+def _size(data: Data) -> list[int]:
     if isinstance(data, StepData):
         return [data.n, data.m, data.k]
     return [data.n, data.m] if isinstance(data, QP) else [data.n]

@@ -16,7 +16,7 @@ from time import perf_counter
 from gaussopt.comparison import plan as planning
 from gaussopt.comparison.records import Answers, MotionRecord, Times
 from gaussopt.comparison.results import Results, write_results
-from gaussopt.comparison.sources import Spec
+from gaussopt.comparison.spec import Spec
 from gaussopt.core.errors import BadInput
 from gaussopt.core.renamed import renamed
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE

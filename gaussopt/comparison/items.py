@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.activity import closed_contacts, tolerances
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData, Vector
@@ -25,12 +26,15 @@ SIMULATED = "own motion"
 ROWS = 101
 """States of such a motion."""
 
+Data = StepData | QP | LCP | ConeComplementarity
+"""What a solver can be asked: a step, by a formulation, or a program."""
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One step or program of a sequence, with the reference acceleration (n,) and the instant in s where known."""
 
-    data: StepData | QP | LCP
+    data: Data
     a: Vector | None = None
     t: float = math.nan
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gaussopt import relaxations
+from gaussopt.comparison.items import Data
 from gaussopt.comparison.solver_spec import registered_name
 from gaussopt.core import registry
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import IllPosed, NotAccepted
-from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.programs import Program
 from gaussopt.core.solver import missing_packages
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
+from gaussopt.relaxations import first_program, is_contact_formulation
 from gaussopt.solving.foreign_formulation import find
 
 
@@ -21,15 +25,35 @@ def installed_solvers() -> list[str]:
 
 def is_exact(formulation: str) -> bool:
     """Whether a formulation claims to be exact; programs, whose formulation is "", are what they are."""
+    if is_contact_formulation(formulation):
+        return relaxations.find(formulation).exact
     return not formulation or bool(registry.load("formulation", formulation).exact)
 
 
-def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData | QP | LCP) -> list[tuple[str, str]]:
+def depends_on(formulation: str) -> tuple[tuple[str, str], ...]:
+    """The registered entry of a formulation, (kind, name), if it is one; those of contacts in space are core."""
+    return () if not formulation or is_contact_formulation(formulation) else (("formulation", formulation),)
+
+
+def check_formulation(name: str) -> None:
+    """See that a formulation of steps or of contacts in space has this name; raises UnknownName, BadInput."""
+    if is_contact_formulation(name):
+        relaxations.find(name)
+    else:
+        registry.load("formulation", name)
+
+
+def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: Data) -> list[tuple[str, str]]:
     """The pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
+    if isinstance(typical, ConeComplementarity):
+        asked = {f: first_program(relaxations.find(f), typical) for f in formulations if is_contact_formulation(f)}
+        return [(f, s) for f, program in asked.items() for s in solvers if _takes(s, program)]
     if not isinstance(typical, StepData):
         return [("", s) for s in solvers if _takes(s, typical)]
     found = []
     for f in formulations:
+        if is_contact_formulation(f):
+            continue
         formulation = find(f)
         if misfit(formulation, typical):
             continue

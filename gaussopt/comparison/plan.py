@@ -12,11 +12,13 @@ from itertools import product
 from typing import Any
 
 from gaussopt.comparison.cases import answer_case, motion_case, time_case
-from gaussopt.comparison.pairing import installed_solvers, is_exact, misfit, pairs
+from gaussopt.comparison.contact_sources import ContactFiles
+from gaussopt.comparison.pairing import check_formulation, depends_on, installed_solvers, is_exact, misfit, pairs
 from gaussopt.comparison.records import Answers, SourceKey
 from gaussopt.comparison.solver_sequence_run import starts_of
 from gaussopt.comparison.solver_spec import canonical, precision_words, registered_name, solver_class, stepper_settings
-from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, problem_specs
+from gaussopt.comparison.sources import ProblemStates, plain_settings, problem_specs
+from gaussopt.comparison.spec import Spec
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
@@ -24,6 +26,7 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.processes.environment import environment, versions
 from gaussopt.processes.job import Job
+from gaussopt.relaxations import RELAXATIONS, is_contact_formulation
 from gaussopt.simulation.settings import check_settings, check_start
 
 
@@ -65,7 +68,9 @@ class Plan:
 
     def _code(self) -> dict[str, Any]:
         """Source code and packages of each solver and formulation, by which a later comparison knows them again."""
-        parts = {("solver", registered_name(s)) for s in self.solvers} | {("formulation", f) for f in self.formulations}
+        parts = {("solver", registered_name(s)) for s in self.solvers} | {
+            entry for f in self.formulations for entry in depends_on(f)
+        }
         return {f"{kind} {name}": environment(((kind, name),)) for kind, name in sorted(parts)}
 
     def _problems(self) -> dict[str, Any]:
@@ -116,19 +121,26 @@ def plan_of(
     sources = [find_problem(s) if isinstance(s, str) else s for s in asked]
     entries = tuple(s for s in sources if isinstance(s, Problem))
     _check_motions(entries, settings)
-    names = registry.names("formulation") if formulations is None else list(formulations)
+    specs = [spec for s in sources for spec in (problem_specs(s, stride) if isinstance(s, Problem) else [s])]
+    names = _all_formulations(specs) if formulations is None else list(formulations)
     for f in names:
-        registry.load("formulation", f)
+        check_formulation(f)
     words = installed_solvers() if solvers is None else [canonical(word) for word in solvers]
     for kind, listed in (("formulation", names), ("solver", words)):
         if not listed:
             raise BadInput(f"Give at least one {kind}, or none at all for every one.")
     carriers = frozenset(w for w in words if solvers is not None or not solver_class(w).stochastic)
-    specs = [spec for s in sources for spec in (problem_specs(s, stride) if isinstance(s, Problem) else [s])]
     return Plan(
         _distinct(specs), entries if motions else (), tuple(names), tuple(dict.fromkeys(words)), carriers,
         _finer(precision, names), **settings,
     )  # fmt: skip
+
+
+def _all_formulations(specs: Sequence[Spec]) -> list[str]:
+    """Those of steps, of contacts in space, or both, as the sources need."""
+    contacts = [spec for spec in specs if isinstance(spec, ContactFiles)]
+    of_steps = registry.names("formulation") if len(contacts) < len(specs) else []
+    return [*of_steps, *(RELAXATIONS if contacts else ())]
 
 
 def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> None:
@@ -152,7 +164,7 @@ def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tupl
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:
-        registry.load("formulation", f)
+        check_formulation(f)
     return tuple(precision)
 
 
@@ -178,8 +190,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
             asked += pairs((), finer, step)
         for formulation, solver in dict.fromkeys(asked):
             depends = (
-                *spec.depends, ("solver", registered_name(solver)),
-                *((("formulation", formulation),) if formulation else ()),
+                *spec.depends, ("solver", registered_name(solver)), *depends_on(formulation),
             )  # fmt: skip
             key = " | ".join(part for part in ("answers", _words(spec), formulation, solver) if part)
             arguments = {
@@ -244,7 +255,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         there = list(rivals.get(spec.source.key, ()))
         if not there:
             continue
-        entries = [("solver", registered_name(s)) for _, s in there] + [("formulation", f) for f, _ in there if f]
+        entries = [("solver", registered_name(s)) for _, s in there] + [d for f, _ in there for d in depends_on(f)]
         arguments = {
             "spec": spec.to_mapping(), "pairs": [list(pair) for pair in there], "tolerance": plan.tolerance,
             "budget": plan.time_budget,
@@ -300,6 +311,8 @@ def misfits(plan: Plan) -> list[Answers]:
         if not isinstance(step, StepData):
             continue
         for f in plan.formulations:
+            if is_contact_formulation(f):
+                continue
             reason = misfit(registry.load("formulation", f), step)
             if reason:
                 said = spec.worded(reason, step)

@@ -6,7 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.certificates.cone import violations
+from gaussopt.certificates.cone_program import natural_map
 from gaussopt.certificates.qp import certify_qp
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, as_qp
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import EPS
@@ -31,6 +35,10 @@ def residuals(program: Program, x: Vector | None, y: Vector | None) -> Residuals
         return Residuals()
     if isinstance(program, LCP):
         return _of_lcp(program, x)
+    if isinstance(program, ConeComplementarity):
+        return _of_cones(program, x)
+    if isinstance(program, ConeProgram):
+        return Residuals(0.0, natural_map(program, x), 0.0)
     if isinstance(program, LinearSystem):
         size = np.abs(program.K) @ np.abs(x) + np.abs(program.b)
         return Residuals(_relative(program.K @ x - program.b, size), 0.0, 0.0)
@@ -57,6 +65,11 @@ def _of_lcp(lcp: LCP, z: Vector) -> Residuals:
     size_z = 1.0 + _largest(z)
     below = max(_largest(np.minimum(z, 0.0)) / size_z, _largest(np.minimum(w, 0.0)) / size_w)
     return Residuals(below if below > EPS else 0.0, 0.0, _largest(np.minimum(z / size_z, w / size_w)))
+
+
+def _of_cones(problem: ConeComplementarity, r: Vector) -> Residuals:
+    """`primal` is r in the cones, `dual` the shifted velocities in theirs."""
+    return Residuals(*violations(problem, r))
 
 
 def _largest(values: Vector) -> float:

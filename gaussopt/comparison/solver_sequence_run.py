@@ -13,10 +13,13 @@ from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.solver_spec import parse_word, solver_class
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.relaxations import is_contact_formulation
+from gaussopt.solving.contact_sequence import ContactSequence
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.step_solver import StepSolver
 from gaussopt.solving.verification import verified
@@ -54,7 +57,7 @@ def starts_of(solver: str) -> tuple[str, ...]:
 
 
 class SequenceRun:
-    """A solver that follows a sequence, and a formulation where the items are steps.
+    """A solver that follows a sequence, and a formulation where the items are steps or contacts in space.
 
     The formulation of programs is ""; the solver has its options in parentheses; the start is one of STARTS. Raises
     UnknownName, BadInput and MissingBackend.
@@ -65,7 +68,10 @@ class SequenceRun:
         warm, reuse = start == "warm", start != "setup"
         self.tolerance = tolerance
         self._steps: StepSolver | None = None
-        if formulation:
+        self.sequence: SolverSequence | ContactSequence
+        if is_contact_formulation(formulation):
+            self.sequence = ContactSequence(formulation, name, options, tolerance, warm, reuse)
+        elif formulation:
             self._steps = StepSolver(formulation, name, options, tolerance, warm, reuse=reuse)
             self.sequence = self._steps.sequence
         else:
@@ -98,10 +104,16 @@ class SequenceRun:
                 answer.status, answer.claim, certified, error_of(item.data, answer.a, item.a),
                 answer.iterations, answer.timing, answer.certificate.constraint_residual, answer.message,
             )  # fmt: skip
-        raw, timing = self.sequence.solve(item.data)
-        solution = verified(item.data, raw, timing, self.tolerance)
+        if isinstance(item.data, ConeComplementarity):
+            assert isinstance(self.sequence, ContactSequence)
+            solution = self.sequence.solve(item.data)
+        else:
+            assert isinstance(self.sequence, SolverSequence)
+            raw, timing = self.sequence.solve(item.data)
+            solution = verified(item.data, raw, timing, self.tolerance)
         found = solution.certificate
-        bound = found.get("relative_residual") if found.get("relative_error") is None else found["relative_error"]
+        bounds = (found.get(name) for name in ("relative_error", "relative_residual", "residual"))
+        bound = next((x for x in bounds if x is not None), None)
         return Reply(
             solution.status, solution.claim, math.inf if bound is None else float(bound), math.nan,
             solution.iterations, solution.timing, message=solution.message,

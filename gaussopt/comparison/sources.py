@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gaussopt.comparison.contact_sources import ContactFiles
 from gaussopt.comparison.items import SIMULATED, Item, decided, states_of, typical_step
 from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.sequence_files import read_manifest, read_sequence
+from gaussopt.comparison.spec import Spec, check_digest
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
@@ -33,36 +34,6 @@ from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.storage.checksums import digest_of
 
 CONTACT = re.compile(r"\bcontact (\d+)\b")
-
-
-class Spec(ABC):
-    """Description of a source of steps or programs."""
-
-    @property
-    @abstractmethod
-    def source(self) -> StepSource:
-        """In words."""
-
-    def items(self) -> tuple[Item, ...]:
-        """The sequence; of a single program just this one. Raises BadInput where it cannot be made."""
-        return (Item(self.typical()),)
-
-    @abstractmethod
-    def typical(self) -> StepData | QP | LCP:
-        """An item that shows which formulations and solvers apply."""
-
-    def worded(self, reason: str, step: StepData) -> str:
-        """A sentence on one of its steps, with the names of its contacts instead of their numbers."""
-        return reason
-
-    @property
-    def depends(self) -> tuple[tuple[str, str], ...]:
-        """Registered entries that decide the items, (kind, name): the problem or the family, where there is one."""
-        return tuple((kind, getattr(self, kind)) for kind in ("problem", "family") if hasattr(self, kind))
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Plain data for `spec_of` and JSON."""
-        return {"spec": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +125,7 @@ class ProgramFile(Spec):
         return StepSource("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
 
     def typical(self) -> StepData | QP | LCP:
-        _check_digest(Path(self.path), self.digest)
+        check_digest(Path(self.path), self.digest)
         return _load(self.path)
 
 
@@ -194,17 +165,17 @@ class ExportedSequence(Spec):
         return StepSource("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
 
     def items(self) -> tuple[Item, ...]:
-        _check_digest(Path(self.folder) / "manifest.json", self.digest)
+        check_digest(Path(self.folder) / "manifest.json", self.digest)
         return tuple(map(Item, read_sequence(Path(self.folder))))
 
     def typical(self) -> QP | LCP:
         found = self.items()[0].data
-        assert not isinstance(found, StepData)
+        assert isinstance(found, QP | LCP)
         return found
 
 
 SPECS: dict[str, type[Spec]] = {
-    c.__name__: c for c in (ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, ExportedSequence)
+    c.__name__: c for c in (ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, ExportedSequence, ContactFiles)
 }
 
 
@@ -281,10 +252,5 @@ def convex_set() -> dict[str, Any]:
 def _load(path: str) -> StepData | QP | LCP:
     found = parse(read_json(path))
     if isinstance(found, ConeComplementarity | GlobalContacts):
-        raise BadInput(f"{path} holds contacts with friction cones; solve takes them, a comparison of steps does not.")
+        raise BadInput(f"{path} holds contacts with friction cones; name it with --contact.")
     return found
-
-
-def _check_digest(path: Path, digest: str) -> None:
-    if digest_of(read_bytes(path)) != digest:
-        raise BadInput(f"{path} has changed since the comparison began; start it again.")

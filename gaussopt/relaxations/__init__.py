@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.programs import Program
 from gaussopt.relaxations.aclm import ACLM
 from gaussopt.relaxations.base import ContactFormulation
 from gaussopt.relaxations.coulomb_ccp import CoulombCCP
@@ -29,3 +31,15 @@ def find(name: str) -> ContactFormulation:
     if base != CoulombPyramid.name or not variant.isdigit() or int(variant) < 3 or int(variant) > 256:
         raise BadInput(f"{name!r} is no variant of {base!r}; coulomb-pyramid takes 3 to 256 facets, coulomb-pyramid:8.")
     return CoulombPyramid(int(variant))
+
+
+def is_contact_formulation(name: str) -> bool:
+    """Whether a name is that of a formulation of contact problems, perhaps with a variant."""
+    return name.partition(":")[0] in RELAXATIONS
+
+
+def first_program(formulation: ContactFormulation, problem: ConeComplementarity) -> Program:
+    """The program that a formulation asks first, by which solvers that take it are told."""
+    asked: list[Program] = []
+    formulation.impulses(problem, asked.append)
+    return asked[0]

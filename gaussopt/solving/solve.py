@@ -14,7 +14,7 @@ from gaussopt.core import registry
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.core.programs import LCP, QP, Program
-from gaussopt.core.solution import RawSolution, Solution, Timing
+from gaussopt.core.solution import Solution
 from gaussopt.core.solver import PROGRAMS
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
@@ -22,9 +22,8 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.formulations.base import Formulation
 from gaussopt.lcp.verification import check_lcp
-from gaussopt.relaxations import find as find_relaxation
-from gaussopt.relaxations.coulomb_soccp import CoulombSOCCP
 from gaussopt.solving.answer import Answer
+from gaussopt.solving.contact_sequence import ContactSequence
 from gaussopt.solving.defaults import check_step, default_solver
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.step_solver import StepSolver
@@ -172,30 +171,14 @@ def solve_contacts(
     contact that pushes, m/s. Raises UnknownName, BadInput, MissingBackend, NotAccepted.
     """
     local = problem.local if isinstance(problem, GlobalContacts) else problem
-    entry, sequences = find_relaxation(formulation), dict[str, SolverSequence]()
-    answers: list[RawSolution] = []
-    spent = Timing()
-
-    def ask(program: Program) -> Vector | None:
-        nonlocal spent
-        name = solver or default_solver(program)
-        sequence = sequences.setdefault(name, SolverSequence(name, solver_options))
-        raw, timing = sequence.solve(program)
-        spent = Timing(*(a + b for a, b in zip(spent, timing, strict=True)))
-        answers.append(raw)
-        return raw.x
-
-    r = entry.impulses(local, ask)
-    last = answers[-1]
-    raw = replace(last, x=r, y=None, iterations=sum(a.iterations for a in answers), history=())
-    if len(answers) > 1 or not isinstance(entry, CoulombSOCCP):
-        raw = replace(raw, solutions=())
-    found = verified(local, raw, spent, tolerance)
+    sequence = ContactSequence(formulation, solver, solver_options, tolerance)
+    found = sequence.solve(local)
+    r = found.x
     result: dict[str, Any] = {
         "status": str(found.status), "message": found.message, "formulation": formulation,
-        "solver": ", ".join(sequences), "r": r, "u": None if r is None else local.u(r),
+        "solver": sequence.solvers, "r": r, "u": None if r is None else local.u(r),
         **{name: found.certificate[name] for name in ("velocity_unique", "impulses_unique")},
-        "certificate": found.certificate, "iterations": found.iterations, "programs": len(answers),
+        "certificate": found.certificate, "iterations": found.iterations, "programs": sequence.programs,
         "timing": found.timing.to_mapping(), **several(local, found.solutions),
     }  # fmt: skip
     if r is not None:

@@ -9,7 +9,8 @@ from gaussopt.comparison.compare import compare
 from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_spec import solver_class
-from gaussopt.comparison.sources import Spec, problem_specs
+from gaussopt.comparison.sources import problem_specs
+from gaussopt.comparison.spec import Spec
 from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Items, Section
 from gaussopt.reporting.sections.comparison import document

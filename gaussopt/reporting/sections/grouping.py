@@ -44,7 +44,8 @@ class Group:
     @property
     def title(self) -> str:
         """In words."""
-        titles = {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}", "qp": "Convex programs"}
+        titles = {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}", "qp": "Convex programs",
+                  "contact": f"Contact problems of {self.name}"}  # fmt: skip
         return titles.get(self.kind, self.name)
 
 

@@ -1,0 +1,74 @@
+"""Files of contacts with friction cones as a source: one file or a folder, of any format that gaussopt reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gaussopt.comparison.items import Item
+from gaussopt.comparison.records import StepSource
+from gaussopt.comparison.spec import Spec, check_digest
+from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import read_bytes
+from gaussopt.interchange.problem_reader import members, read_problem
+from gaussopt.storage.checksums import digest_of
+
+
+@dataclass(frozen=True, slots=True)
+class ContactFiles(Spec):
+    """Contact problems of some files in the order of their names, each in local form; `digests` pin their contents."""
+
+    name: str
+    paths: Sequence[str]
+    digests: Sequence[str]
+
+    @classmethod
+    def of(cls, path: str | Path, note: Callable[[str], None] | None = None) -> ContactFiles:
+        """Read and check a file, or all files of a folder; raises BadInput.
+
+        `note` is called with a sentence on each file of a folder that holds no contacts, which is then left out.
+        """
+        where = Path(path).resolve()
+        if not where.exists():
+            raise BadInput(f"There is no file or folder {path}.")
+        kept = {}
+        for file in map(str, members(where) if where.is_dir() else [where]):
+            digest = digest_of(read_bytes(file))
+            try:
+                _read(file, digest)
+                kept[file] = digest
+            except BadInput as error:
+                if note is None or not where.is_dir():
+                    raise
+                note(f"{Path(file).name} is left out: {error}")
+        if not kept:
+            raise BadInput(f"The folder {path} holds no contacts with friction cones.")
+        return cls(where.stem, tuple(kept), tuple(kept.values()))
+
+    @property
+    def source(self) -> StepSource:
+        """The folder, or the file."""
+        return StepSource("contact", self.name)
+
+    def items(self) -> tuple[Item, ...]:
+        """One problem for each file; raises BadInput if a file has changed."""
+        for path, digest in zip(self.paths, self.digests, strict=True):
+            check_digest(Path(path), digest)
+        return tuple(Item(_read(path, digest)) for path, digest in zip(self.paths, self.digests, strict=True))
+
+    def typical(self) -> ConeComplementarity:
+        """That of the first file."""
+        return _read(self.paths[0], self.digests[0])
+
+
+@cache
+def _read(path: str, digest: str) -> ConeComplementarity:
+    found = read_problem(path)
+    if isinstance(found, GlobalContacts):
+        return found.local
+    if not isinstance(found, ConeComplementarity):
+        raise BadInput(f"{path} holds no contacts with friction cones.")
+    return found

@@ -1,0 +1,83 @@
+"""A formulation of contacts with friction cones and a solver that follow a sequence of problems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution, Solution, Timing
+from gaussopt.core.step_data import Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.relaxations import find
+from gaussopt.relaxations.coulomb_soccp import CoulombSOCCP
+from gaussopt.solving.defaults import default_solver
+from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.verification import verified
+
+
+class ContactSequence:
+    """Solve contact problems by one or several programs each; whatever the formulation, Coulomb's law judges.
+
+    Parameters
+    ----------
+    formulation : name, such as "coulomb-soccp" or "coulomb-pyramid:16"
+    solver, solver_options : one that takes its programs; their default solvers if not given
+    warm_start, reuse : see `SolverSequence`
+
+    Attributes
+    ----------
+    programs : how many the latest problem took
+    latest : (Program, RawSolution) or None, the program solved last and the solver's word on it
+    """
+
+    def __init__(
+        self,
+        formulation: str,
+        solver: str | None = None,
+        solver_options: Mapping[str, Any] | None = None,
+        tolerance: float = DEFAULT_TOLERANCE,
+        warm_start: bool = False,
+        reuse: bool = False,
+    ) -> None:
+        self._entry = find(formulation)
+        self._solver, self._options, self._tolerance = solver, solver_options, tolerance
+        self._ways = warm_start, reuse
+        self._sequences: dict[str, SolverSequence] = {}
+        self.programs = 0
+        self.latest: tuple[Program, RawSolution] | None = None
+
+    @property
+    def solvers(self) -> str:
+        """The solvers that were asked."""
+        return ", ".join(self._sequences)
+
+    def solve(self, problem: ConeComplementarity) -> Solution:
+        """Solve and verify; x are the impulses r. Raises UnknownName, BadInput, MissingBackend, NotAccepted."""
+        self.programs, self.latest = 0, None
+        spent: list[Timing] = []
+        words: list[RawSolution] = []
+
+        def ask(program: Program) -> Vector | None:
+            name = self._solver or default_solver(program)
+            if name not in self._sequences:
+                self._sequences[name] = SolverSequence(name, self._options, *self._ways)
+            raw, timing = self._sequences[name].solve(program)
+            self.programs += 1
+            self.latest = program, raw
+            spent.append(timing)
+            words.append(raw)
+            return raw.x
+
+        begin = perf_counter()
+        r = self._entry.impulses(problem, ask)
+        whole = perf_counter() - begin
+        timing = Timing(*(sum(parts) for parts in zip(*spent, strict=True)))
+        last = words[-1]
+        raw = replace(last, x=r, y=None, iterations=sum(word.iterations for word in words), history=())
+        if self.programs > 1 or not isinstance(self._entry, CoulombSOCCP):
+            raw = replace(raw, solutions=())
+        return verified(problem, raw, timing._replace(build=max(0.0, whole - timing.total)), self._tolerance)
