@@ -9,9 +9,6 @@ from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.step_data import Vector
 from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
-LIMIT = 60
-"""Most programs."""
-
 
 class ACLM(ContactFormulation):
     """Convex programs whose shift follows the slip; convergence is linear, and not proved."""
@@ -19,10 +16,11 @@ class ACLM(ContactFormulation):
     name = "aclm"
     title = "Cone programs with frozen shift, iterated"
     source = "Acary, Cadoux, Lemarechal & Malick 2011"
+    most_programs = 60
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
         P, s, found = 0.5 * (problem.W + problem.W.T), np.zeros(problem.k), None
-        for _ in range(LIMIT):
+        for _ in range(self.most_programs):
             p = problem.q.copy()
             p[::ROWS] += s
             r = ask(ConeProgram(P, p, problem.mu))

@@ -25,6 +25,7 @@ class ContactFormulation(ABC):
     Class attributes
     ----------------
     name, title, source
+    most_programs : after which an iteration ends unsettled
     exact : whether its solutions satisfy Coulomb's law; a relaxation says False, and the certificate tells the gap
     """
 
@@ -32,6 +33,7 @@ class ContactFormulation(ABC):
     title: ClassVar[str]
     source: ClassVar[str]
     exact: ClassVar[bool] = True
+    most_programs: ClassVar[int] = 1
 
     @abstractmethod
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:

@@ -10,9 +10,6 @@ from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
-LIMIT = 100
-"""Most pairs of programs."""
-
 
 class Panagiotopoulos(ContactFormulation):
     """Two convex programs in turn: each a cone program whose other impulses are held by their own squares."""
@@ -20,11 +17,12 @@ class Panagiotopoulos(ContactFormulation):
     name = "panagiotopoulos"
     title = "Normal and friction impulses in turn"
     source = "Panagiotopoulos 1975"
+    most_programs = 200
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
         W, normal = 0.5 * (problem.W + problem.W.T), np.arange(problem.n) % ROWS == 0
         r, nothing = np.zeros(problem.n), np.zeros(problem.k)
-        for _ in range(LIMIT):
+        for _ in range(self.most_programs // 2):
             old, pushed = r, np.where(normal, 0.0, r)
             q = np.where(normal, problem.q + problem.W @ pushed, 0.0)
             x = ask(ConeProgram(_block(W, normal), q, problem.mu, nothing))

@@ -12,9 +12,6 @@ from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.step_data import Vector
 from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
-LIMIT = 100
-"""Most programs."""
-
 
 class Tresca(ContactFormulation):
     """Convex programs whose thresholds follow the normal impulses."""
@@ -22,10 +19,11 @@ class Tresca(ContactFormulation):
     name = "tresca"
     title = "Programs with given friction thresholds, iterated"
     source = "Haslinger 1983"
+    most_programs = 100
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
         P, radius, found = 0.5 * (problem.W + problem.W.T), np.zeros(problem.k), None
-        for _ in range(LIMIT):
+        for _ in range(self.most_programs):
             r = ask(ConeProgram(P, problem.q, problem.mu, radius))
             if r is None:
                 return found

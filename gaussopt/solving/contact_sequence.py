@@ -10,6 +10,7 @@ from typing import Any
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution, Solution, Timing
+from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.relaxations import find
@@ -80,4 +81,6 @@ class ContactSequence:
         raw = replace(last, x=r, y=None, iterations=sum(word.iterations for word in words), history=())
         if self.programs > 1 or not isinstance(self._entry, CoulombSOCCP):
             raw = replace(raw, solutions=())
+        if self.programs == self._entry.most_programs > 1:  # an iteration that has not settled claims nothing
+            raw = replace(raw, claim=Status.ITERATION_LIMIT)
         return verified(problem, raw, timing._replace(build=max(0.0, whole - timing.total)), self._tolerance)

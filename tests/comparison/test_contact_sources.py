@@ -1,0 +1,82 @@
+"""Comparisons of contact problems with friction cones: files and folders of them, exact solvers beside relaxations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.cli.main import run
+from gaussopt.comparison.contact_sources import ContactFiles
+from gaussopt.comparison.results import Results
+
+W = np.eye(3) + 0.1 * np.ones((3, 3))
+STICKS = go.ConeComplementarity(W, np.array([-1.0, 0.1, 0.05]), np.array([0.5]))
+SLIDES = go.ConeComplementarity(W, np.array([-1.0, 2.0, 0.5]), np.array([0.5]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two contacts in two formats, a table beside them, and a file that is something else."""
+    found = tmp_path_factory.mktemp("contacts")
+    (found / "a.json").write_text(json.dumps(STICKS.to_mapping()), encoding="utf-8")
+    go.write_fclib(found / "b.hdf5", SLIDES)
+    (found / "notes.csv").write_text("a,b\n", encoding="utf-8")
+    (found / "other.json").write_text('{"what": 1}', encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def compared(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Results]:
+    out = tmp_path_factory.mktemp("compared")
+    formulations = "coulomb-soccp,coulomb-ccp,coulomb-pyramid:16,aclm"
+    words = ["--formulations", formulations, "--solvers", "hybrid,clarabel,lemke,kkt"]
+    code = run(["compare", "--contact", str(folder), *words, "--time-budget", "0.01", "--out", str(out)])
+    return code, Results.load(out)
+
+
+def test_exact_solvers_are_confirmed_and_relaxations_are_told_apart(compared: tuple[int, Results]) -> None:
+    code, results = compared
+    assert code == 0
+    said = {(a.formulation, a.solver): a for a in results.answers}
+    assert set(said) == {
+        ("coulomb-soccp", "hybrid"), ("coulomb-ccp", "clarabel"), ("coulomb-pyramid:16", "lemke"), ("aclm", "clarabel"),
+    }  # fmt: skip
+    assert said["coulomb-soccp", "hybrid"].status == ["solved", "solved"]
+    assert said["aclm", "clarabel"].status == ["solved", "solved"]
+    # The block that sticks is right without the shift and with facets; the one that slides is lifted, and turned.
+    for wrong in ("coulomb-ccp", "coulomb-pyramid:16"):
+        answer = next(a for a in results.answers if a.formulation == wrong)
+        assert not answer.exact
+        assert answer.status == ["solved", "inaccurate"]
+        assert answer.claim == ["solved", "solved"]
+        assert answer.certified[1] > 1e-3
+        assert max(answer.primal + answer.dual + answer.gap) < 1e-6
+    assert all(t.work > 0 for t in results.times)
+
+
+def test_a_file_that_holds_something_else_is_named(folder: Path, capsys: Any, tmp_path: Path) -> None:
+    with pytest.raises(go.BadInput, match=r"other\.json: The file has no 'kind'"):
+        ContactFiles.of(folder)
+    found = []
+    assert len(ContactFiles.of(folder, found.append).items()) == 2
+    assert found[0].startswith("other.json is left out")
+    (tmp_path / "x.json").write_text('{"what": 1}', encoding="utf-8")
+    assert run(["compare", "--contact", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert "holds no contacts with friction cones" in capsys.readouterr().err
+    assert run(["compare", "--contact", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 2
+    assert "There is no file or folder" in capsys.readouterr().err
+
+
+def test_a_file_that_changes_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(STICKS.to_mapping()), encoding="utf-8")
+    spec = ContactFiles.of(file)
+    assert spec.source.name == "a"
+    file.write_text(json.dumps(SLIDES.to_mapping()), encoding="utf-8")
+    with pytest.raises(go.BadInput, match="has changed since the comparison began"):
+        spec.items()
