@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +24,9 @@ from browsers import FLAGS, chromium
 from hypothesis import settings
 
 import gaussopt as go
+from gaussopt.comparison.results import Results
 from gaussopt.core import registry
+from gaussopt.processes.workers import Workers
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
@@ -77,6 +80,19 @@ def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> 
         ended.write_text(str(code), encoding="utf-8")
     assert ended.read_text(encoding="utf-8") == "0"
     return out
+
+
+@pytest.fixture(scope="session")
+def workers(own_cache: None) -> Iterator[Workers]:
+    """One process for the cases of many tests, so that its imports are paid for once."""
+    with Workers(1) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def compare(workers: Workers) -> Callable[..., Results]:
+    """go.compare in the process of `workers`."""
+    return partial(go.compare, executor=workers)
 
 
 @pytest.fixture(scope="module")
