@@ -23,7 +23,13 @@ PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
 }  # fmt: skip
 """What each command calls; lists, descriptions and figures have no settings in Python."""
 
-REPEATED = {"solver_option": "solver_options", "axis": "axes", "family": "sources", "sequence": "sources"}
+REPEATED = {
+    "solver_option": "solver_options",
+    "axis": "axes",
+    "family": "sources",
+    "sequence": "sources",
+    "contact": "sources",
+}
 """Options that are given once for each entry of a list."""
 
 OTHERWISE = {
