@@ -39,9 +39,9 @@ def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
     return axes
 
 
-def legend_above(axes: Any, columns: int, middle: float = 0.4) -> None:
+def legend_above(axes: Any, columns: int, middle: float = 0.4, letters: float = 8) -> None:
     """Put the legend above the picture, `middle` from 0 to 1 of its width."""
-    axes.legend(fontsize=8, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(middle, 1.0))
+    axes.legend(fontsize=letters, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(middle, 1.0))
 
 
 def legend_beside(axes: Any, count: int) -> None:

@@ -99,7 +99,7 @@ def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool, onto
             axes.set_xlabel(xlabel)
             axes.set_ylabel(ylabel)
     else:
-        size = (3.5, 3.3) if small else (2.1 * columns + 0.4, 1.6 * rows + 0.6)
+        size = (3.5, 3.5) if small else (2.1 * columns + 0.4, 1.6 * rows + 0.6)
         figure = onto(size, dpi=160)
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes in grid.ravel()[len(panels) :]:

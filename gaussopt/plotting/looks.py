@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from zlib import crc32
 
-from gaussopt.plotting.colours import CURVES
+from gaussopt.plotting.colours import BLACK, CURVES
 
 STYLES = ("-", "--", "-.", ":")
 MARKERS = "osD^vP*Xph<>d8HP"
@@ -23,8 +23,8 @@ OTHERS = 14
 
 FORMS = {
     "quasi-velocit": 0, "tan row": 1, "printed row": 1, "regular row": 2,
-    "eq. (16)": 1, "printed sign": 1, "program (29)": 1, "QP (29)": 1, "full coordinates": 3, "null-space": 4,
-    "exact": 0, "Lagrange": 0, "LCP": 0, "contact laws": 0, "correct sign": 0,
+    "eq. (16)": 1, "printed sign": 1, "program (29)": 1, "QP (29)": 1, "full coordinates": 3, "penalty": 3,
+    "null-space": 4, "exact": 0, "Lagrange": 0, "LCP": 0, "contact laws": 0, "correct sign": 0,
 }  # fmt: skip
 """The colour of each method of the papers, by words in the labels of its curves; the first word that occurs decides."""
 
@@ -38,7 +38,7 @@ def forms(labels: Iterable[str]) -> list[dict[str, Any]]:
     Curves of no known method take the colours that are left, in order.
     """
     told = list(labels)
-    known = [next((c for word, c in FORMS.items() if word in label), None) for label in told]
+    known = [_known(label) for label in told]
     left = [c for c in range(len(CURVES) - 1) if c not in known] or list(range(len(CURVES)))
     found: list[dict[str, Any]] = []
     others = 0
@@ -49,6 +49,22 @@ def forms(labels: Iterable[str]) -> list[dict[str, Any]]:
         else:
             place, style = colour, (colour + known[:i].count(colour)) % 4
         found.append({"color": CURVES[place], "linestyle": STYLES[style]})
+    return found
+
+
+def _known(label: str) -> int | None:
+    return next((colour for word, colour in FORMS.items() if word in label), None)
+
+
+def points(labels: Iterable[str]) -> list[dict[str, Any]]:
+    """Colour and marker of points over curves: a method's colour, black for references and what belongs to no method.
+
+    Points of one method, or of no method, differ by their markers.
+    """
+    found = []
+    for i, label in enumerate(labels):
+        place = None if REFERENCE in label else _known(label)
+        found.append({"color": BLACK if place is None else CURVES[place], "marker": MARKERS[i]})
     return found
 
 

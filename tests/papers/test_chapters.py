@@ -38,7 +38,7 @@ FIGURES = {
     "000": {"paper-000-drawing", "paper-000-equation-16", "paper-000-operations", "paper-000-turning"},
     "001": {"paper-001-forces-over-angle", "atlas-two-bar-qp-sliding", "paper-001-energy", "paper-001-figure-5"},
     "002": {"paper-002-drawing", "paper-002-figure-4", "paper-002-figure-5", "paper-002-noise"},
-    "004": {"paper-004-figure-4", "paper-004-NH-A-violation", "paper-004-spread"},
+    "004": {"paper-004-drawing", "paper-004-two-steps", "paper-004-NH-A-violation", "paper-004-spread"},
 }
 
 
@@ -77,9 +77,9 @@ def test_a_chapter_is_whole(
     assert all(name in text for name in (f"[#figure-{f}]" for f in FIGURES[number]))
     for claim in (c for c in ledger.ledger() if c.paper == number):
         assert f"laim {claim.id}" in text
-    assert 1200 < len(text.split()) + sum(len(c.split()) for c in figures(found).values()) < 1600
+    assert 1200 < len(text.split()) + sum(len(c.split()) for c in figures(found).values()) < 1800
     assert len(found.found) == 2
-    assert {f.figure for f in found.found} <= FIGURES[number]
+    assert {f.figure for f in found.found if f.figure} <= FIGURES[number]
     assert text.count("$") % 2 == 0
     assert "nan" not in text.split()
 
@@ -142,6 +142,5 @@ def test_drift_and_heights_are_those_of_the_runs(
     drift = replace(spread.drift, position=0.0 * spread.drift.position + 0.5)
     own = outcomes["004"] | {key: JobOutcome(replace(spread, drift=drift), "", 0.0)}
     assert "0.5 m in the median (0.5 to 0.5 m)" in words(chapter_004.chapter(own, judged, True))
-    heights = {way: tuple(tuple(y + 0.5 for y in run) for run in runs) for way, runs in c11.numbers["heights"].items()}
-    changed = judged | {"C11": replace(c11, numbers={**c11.numbers, "heights": heights})}
-    assert "largest difference is 0.5 m in the median" in words(chapter_002.chapter(outcomes["002"], changed, True))
+    changed = judged | {"C11": replace(c11, numbers={**c11.numbers, "median": 77.0})}
+    assert "by 77 % in the median" in words(chapter_002.chapter(outcomes["002"], changed, True))

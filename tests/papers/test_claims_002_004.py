@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -29,8 +30,8 @@ FILES = {
 }  # fmt: skip
 
 EXPECTED = {
-    "C10": ClaimVerdict.CONDITIONAL, "C11": ClaimVerdict.TRUE, "C12": ClaimVerdict.FALSE,
-    "C13": ClaimVerdict.UNCLAIMED, "C14": ClaimVerdict.TRUE, "C15": ClaimVerdict.CONDITIONAL,
+    "C10": ClaimVerdict.CONDITIONAL, "C11": ClaimVerdict.IRREPRODUCIBLE, "C12": ClaimVerdict.FALSE,
+    "C13": ClaimVerdict.UNCLAIMED, "C14": ClaimVerdict.TRUE, "C15": ClaimVerdict.TRUE,
     "C16": ClaimVerdict.CONDITIONAL, "C17": ClaimVerdict.CONDITIONAL,
 }  # fmt: skip
 
@@ -63,7 +64,8 @@ def test_all_are_in_the_ledger() -> None:
 def test_verdicts(number: str) -> None:
     j = judged(number)
     assert j.verdict is EXPECTED[number]
-    assert bool(j.conditions) is (j.verdict is ClaimVerdict.CONDITIONAL)
+    assert bool(j.conditions) is (j.verdict in (ClaimVerdict.CONDITIONAL, ClaimVerdict.IRREPRODUCIBLE))
+    assert j.brief
     assert j.derivations
     assert j.searches
     assert all(d.holds for d in j.derivations)
@@ -195,26 +197,30 @@ def test_accuracy_of_the_genetic_algorithm() -> None:
 
 def test_errors_of_accelerations_are_carried_into_heights() -> None:
     null, full, _ = judged("C11").rows
-    assert null[2] < 1e-12 < full[2] < 1e-3
-    assert full[3] <= full[4]
+    assert null[2] < 1e-11 < full[2] < 1e-2
+    assert full[4] <= full[5]
+    # What counts as small decides nothing between these: 1e-7 and 1 %, for example.
+    assert null[3] < 1e-6 < 1.0 < full[3]
     # A constant error of 1 rad/s^2 without a slope: the sum of the instants.
     assert module("C11")._carry(np.ones(5), 0.0) == pytest.approx(10 * module("C11").STEP ** 2)
 
 
 def test_heights_decide_and_accelerations_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     c11, real = module("C11"), module("C11")._pairs
-    monkeypatch.setattr(c11, "_accelerations", lambda quick: None)
-    exact = c11._motion_by("lagrange", "kkt", 0.025)
-    pairs = {bool(options): real(exact, options, 0.025, 1) for options in genetic_runs.WAYS.values()}
+    monkeypatch.setattr(c11, "_accelerations", lambda *_: None)
+    monkeypatch.setattr(c11, "_penalised", lambda quick: [])
+    exact = c11._motion_by("lagrange", "kkt", 0.05)
+    pairs = {bool(options): real(exact, options, 0.05, 1) for options in genetic_runs.WAYS.values()}
 
     def changed(null: dict[str, Any], full: dict[str, Any]) -> ClaimVerdict:
         found = {False: [replace(p, **null) for p in pairs[False]], True: [replace(p, **full) for p in pairs[True]]}
         monkeypatch.setattr(c11, "_pairs", lambda _, options, *__: found[bool(options)])
         return again("C11").verdict
 
-    assert changed({}, {"errors": np.full(3, 10.0)}) is ClaimVerdict.TRUE
-    assert changed({}, {"apart": 0.1}) is ClaimVerdict.CONDITIONAL
-    assert changed({"apart": 0.1}, {"apart": 0.1}) is ClaimVerdict.FALSE
+    assert changed({}, {"apart": 1e-9, "errors": np.full(3, 10.0)}) is ClaimVerdict.TRUE
+    assert changed({}, {}) is ClaimVerdict.IRREPRODUCIBLE
+    # That our algorithm does not agree refutes none whose settings are not printed.
+    assert changed({"apart": 0.1}, {"apart": 0.1}) is ClaimVerdict.IRREPRODUCIBLE
 
 
 def test_cost_of_the_genetic_algorithm() -> None:
@@ -235,9 +241,9 @@ def test_cost_of_the_genetic_algorithm() -> None:
 def test_times_decide(
     monkeypatch: pytest.MonkeyPatch, ratio: float, cheapest_is_slower: bool, verdict: ClaimVerdict
 ) -> None:
-    (row,), (_, search) = judged("C12").rows, judged("C12").searches
+    rows, (_, search) = judged("C12").rows, judged("C12").searches
     measured = import_module("gaussopt.comparison.paper_claims").genetic_cost([])
-    changed = replace(measured, rows=((*row[:4], ratio, row[5]),))
+    changed = replace(measured, rows=tuple((*row[:4], ratio, row[5]) for row in rows))
     monkeypatch.setattr("gaussopt.comparison.paper_claims.genetic_cost", lambda cases: changed)
     monkeypatch.setattr(module("C12"), "_cheapest", lambda _: replace(search, refutes=cheapest_is_slower))
     assert again("C12").verdict is verdict
@@ -318,19 +324,32 @@ def test_differences_decide(monkeypatch: pytest.MonkeyPatch, difference: float, 
     assert again("C15").verdict is verdict
 
 
+def test_equality_is_that_of_the_equations_and_not_of_their_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    c15 = module("C15")
+    by_15 = c15._by_15
+    blade, pull = c15._direction(Fraction(1) - Fraction(1, 10**15)), c15._direction(Fraction(1, 3))
+    state = Fraction(2), Fraction(7), blade, pull, Fraction(-3), Fraction(5, 4)
+    assert c15._by_14(*state) == by_15(*state)
+    # With the sign of the force flipped in (15) it gives other accelerations everywhere.
+    monkeypatch.setattr(c15, "_by_15", lambda m, force, *of: by_15(m, -force, *of))
+    j = again("C15")
+    assert j.searches[0].values["different"] == j.searches[0].values["count"]
+    assert j.verdict is ClaimVerdict.CONDITIONAL
+
+
 def test_the_row_decides_and_the_seed_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     c15 = module("C15")
     plain = c15.on_trial
     monkeypatch.setattr(c15, "DISTANCES", (1e-3,))
     monkeypatch.setattr(c15, "numbers", lambda random, *count: knife_edge.numbers(np.random.default_rng(3), *count))
-    assert again("C15").verdict is ClaimVerdict.CONDITIONAL
+    assert again("C15").verdict is ClaimVerdict.TRUE
     monkeypatch.setattr(c15, "on_trial", lambda body, row="regular": plain(body))
     # With the regular row in its place the printed one gives right accelerations, but not its own multipliers.
     assert again("C15").verdict is ClaimVerdict.UNDECIDED
 
 
 def test_tan_row_loses_digits_towards_the_pole() -> None:
-    rows = np.array(judged("C15").rows)
+    rows = np.array(beside("C15").rows)
     assert (rows[:, 1] < 1e-14).all()
     assert (np.diff(rows[:, 2]) > 0).all()
     assert rows[-1, 2] > 1e-3

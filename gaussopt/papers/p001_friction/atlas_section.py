@@ -74,6 +74,9 @@ ANSWERS = {
 }  # fmt: skip
 """The behaviour of the printed program in words, by class."""
 
+LEGEND = {"equal": "(29) is right", "tensile": "(29) lets a contact pull", "unbounded": "(29) has no minimum"}
+"""The same in the legend of the small map."""
+
 
 BOUNDARIES: dict[str, Callable[[Vector], Vector]] = {
     "μ tan θ = 2 for the angle θ, above which C lifts off by the contact laws.": lambda t: 2.0 / np.tan(t),
@@ -99,7 +102,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     sentence = texts("sliding-together", states=part.size, key=key, apart=apart, others=others)
     axes = class_map(
         [Panel("both ends slide to the left", part.T.astype(float))], np.degrees(theta.values), mu.values,
-        "angle of AB / degrees", "friction coefficient μ", CLASSES["qp"], small=True,
+        "angle of AB / degrees", "friction coefficient μ", [LEGEND.get(c, c) for c in CLASSES["qp"]], small=True,
     )  # fmt: skip
     fine = np.linspace(theta.values[0], theta.values[-1], 400)
     # The second lies between the darkest classes.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.comparison.paper_claims import SMALL, genetic_accuracy
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
@@ -20,31 +20,29 @@ from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, di
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
-text = ClaimTexts(__file__)
-
 PENALISED = "full coordinates with penalty"
 
 ANGLES, RATES, TORQUES = (-math.pi, math.pi), (-10.0, 10.0), (-1000.0, 1000.0)
 """rad, rad/s and N m of the random states."""
 
-STEP = 1e-3
-"""s, of the motions that are compared, and between the steps of a warm start."""
+STEP = 5e-3
+"""s, of the motions that are compared."""
 
-SMALL_HEIGHT = 0.01
-"""Share of l/2 up to which two heights y1 are the same on a figure."""
+SMALL_SHARE = 0.01
+"""Share of the movement of y1 up to which two heights are the same on a figure of it."""
+
+text = ClaimTexts(__file__, step=STEP, percent=100 * SMALL_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
     """A way to search in full coordinates with a penalty, by options beside the coordinates, the penalty and the seed.
 
-    So many steps are solved `before`, each from the answer to the one before it. `other` says whether it is not the
-    solver `deap` with the operators of its defaults.
+    `other` says whether it is not the solver `deap` with the operators of its defaults.
     """
 
     label: str
     options: dict[str, Any] = field(default_factory=dict)
-    before: int = 0
     other: bool = False
     solver: str = "deap"
 
@@ -61,15 +59,13 @@ class _Tried:
 def _ways(quick: bool) -> tuple[_Way, ...]:
     from gaussopt.solvers.deap import DEAPOptions
 
-    own, steps = DEAPOptions(), 2 if quick else 4
+    own = DEAPOptions()
     large = {"population": 60, "generations": 80} if quick else {"population": 80, "generations": 120}
     line = {"population": 40, "generations": 160} if quick else {"population": 60, "generations": 240}
     operators = {"crossover": "line", "mutation": "difference"}
     return (
         _Way(f"our operators, {_effort(vars(own))}"),
         _Way(f"our operators, {_effort(large)}", large),
-        _Way(f"our operators, {_effort(vars(own))}, the last of {steps} steps of {STEP:g} s, warm start",
-             before=steps - 1),
         _Way(f"line crossover and difference mutation, {_effort(line)}", {**line, **operators}, other=True),
         _Way("CMA-ES", other=True, solver="deap-cma"),
     )  # fmt: skip
@@ -100,36 +96,40 @@ class _Pair:
 
 def check(quick: bool) -> Judgement:
     """Heights of rod 1 along motions, what carries errors of accelerations into them, and the accelerations beside."""
-    end, seeds = (0.025, 2) if quick else (0.15, 5)
+    end, seeds = (0.05, 2) if quick else (0.15, 5)
     exact = _motion_by("lagrange", "kkt", end)
+    moved = float(np.ptp(_heights(exact)))
     pairs = {way: _pairs(exact, options, end, seeds if options else 1) for way, options in WAYS.items()}
-    apart = {way: [p.apart for p in of] for way, of in pairs.items()}
-    small = SMALL_HEIGHT * _half()
-    told = {way: _range([p.apart for p in of]) for way, of in pairs.items()}
+    shares = {way: [p.apart / moved for p in of] for way, of in pairs.items()}
     readings = [
-        text.reading(way, max(apart[way]) <= small, small=small) for way in ("null-space coordinates", PENALISED)
-    ]
-    null, full = told.values()
+        text.reading(way, max(shares[way]) <= SMALL_SHARE) for way in ("null-space coordinates", PENALISED)
+    ]  # fmt: skip
     tried = [
         text.attempt(
-            "heights", max(apart[way]) > small, way=way, end=end, step=STEP, seeds=len(of), small=small, found=told[way]
+            "heights", max(of) > SMALL_SHARE, way=way, end=end, seeds=len(of), found=_told(of),
+            apart=max(p.apart for p in pairs[way]),
         )
-        for way, of in pairs.items()
-    ]
-    sentence = text("sentence", end=end, null=null, full=full, seeds=seeds, small=small)
-    columns = text.columns("motions")
+        for way, of in shares.items()
+    ]  # fmt: skip
+    null, full = shares.values()
+    told = {"end": end, "moved": moved, "null": 100 * max(null), "median": 100 * float(np.median(full)),
+            "low": 100 * min(full), "high": 100 * max(full), "seeds": seeds}  # fmt: skip
     rows = tuple(
-        (way, seed, p.apart, p.angle, p.bound, float(np.median(p.errors)), float(p.errors.max()))
+        (way, seed, p.apart, 100 * p.apart / moved, p.angle, p.bound, float(np.median(p.errors)), float(p.errors.max()))
         for way, of in pairs.items() for seed, p in enumerate(of)
     )  # fmt: skip
-    every = [p for of in pairs.values() for p in of]
     curves = {
         "t": tuple(map(float, exact.t)), "lagrange": _heights(exact),
         "heights": {way: tuple(p.heights for p in of) for way, of in pairs.items()},
     }  # fmt: skip
+    ways = _penalised(quick)
+    told |= {"ways": len(ways), "close": sum(t.largest <= SMALL for t in ways)}
+    # A better algorithm than ours can agree where ours does not: nothing here refutes the claim.
+    missing = "" if all(r.holds for r in readings) else text("missing")
     return Judgement.of(
-        readings, sentence, (_carried(every),), tried, columns=columns, rows=rows, own=_accelerations(quick),
-        numbers=curves, brief=text.brief(readings, end=end, null=null, full=full),
+        readings, text("sentence", **told), (_carried([p for of in pairs.values() for p in of]),), tried,
+        missing=missing, columns=text.columns("motions"), rows=rows, own=_accelerations(quick, ways),
+        numbers=curves | told, brief=text.brief(readings, **told),
     )  # fmt: skip
 
 
@@ -137,10 +137,12 @@ def _half() -> float:
     return problem("four-bar").parameter_values["l"] / 2
 
 
-def _range(values: Sequence[float]) -> str:
-    if len(values) == 1:
-        return f"{values[0]:.1e} m"
-    return f"{min(values):.1e} to {max(values):.1e} m (median {float(np.median(values)):.1e} m)"
+def _told(shares: Sequence[float]) -> str:
+    """The median and the range of shares, in percent."""
+    if len(shares) == 1:
+        return f"{100 * shares[0]:.1e} %"
+    low, middle, high = (100 * float(np.quantile(shares, q)) for q in (0.0, 0.5, 1.0))
+    return f"{middle:.2g} % in the median ({low:.2g} to {high:.2g} %)"
 
 
 def _motion_by(formulation: str, solver: str, end: float, **options: Any) -> Trajectory:
@@ -193,15 +195,14 @@ def _carried(pairs: Sequence[_Pair]) -> Derivation:
     )  # fmt: skip
 
 
-def _accelerations(quick: bool) -> OwnResult:
+def _accelerations(quick: bool, tried: Sequence[_Tried]) -> OwnResult:
     """What the accelerations do: certified errors on states, the bias of the penalty, and searches both ways."""
     measured = genetic_accuracy(runs.recorded((NULL, FULL), 200 if quick else 50, None))
     worst = {str(row[0]): float(row[-1]) for row in measured.rows}
-    tried = _penalised(quick)
     own, others = ([t for t in tried if t.way.other is other] for other in (False, True))
     searches = (
-        _null_space(2 if quick else 40),
-        _search("An effort, a penalty or a warm start", "with the operators of our defaults", own, quick),
+        _null_space(2 if quick else 20),
+        _search("An effort or a penalty", "with the operators of our defaults", own, quick),
         _search("Another algorithm and a penalty", "by other operators and by CMA-ES", others, quick),
     )
     sentence = text(
@@ -258,7 +259,7 @@ def _null_space(count: int) -> Attempt:
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
     """States, each with its own seed, and penalties of the searches in full coordinates."""
-    return (1, PENALTIES[-1:]) if quick else (4, PENALTIES)
+    return (1, PENALTIES[-1:]) if quick else (3, PENALTIES)
 
 
 def _where(quick: bool) -> str:
@@ -275,9 +276,9 @@ def _penalised(quick: bool) -> list[_Tried]:
         states.append(_random_state(random))
 
     def error(way: _Way, penalty: float, seed: int) -> float:
-        (*before, step), truth = _motion(*states[seed], way.before)
+        step, truth = state(*states[seed])
         options = {"coordinates": "full", **way.options, "penalty": penalty, "seed": seed}
-        return distance(search(step, solver=way.solver, before=before, **options)[0], truth)
+        return distance(search(step, solver=way.solver, **options)[0], truth)
 
     found = []
     for way in _ways(quick):
@@ -291,18 +292,6 @@ def _penalised(quick: bool) -> list[_Tried]:
     return found
 
 
-def _motion(theta: float, rate: float, torque: float, more: int) -> tuple[list[StepData], Vector]:
-    """The step at a state and those that follow it by semi-implicit Euler, with the acceleration of the last."""
-    step, truth = state(theta, rate, torque)
-    steps = [step]
-    for _ in range(more):
-        rate += STEP * float(truth[0])
-        theta += STEP * rate
-        step, truth = state(theta, rate, torque)
-        steps.append(step)
-    return steps, truth
-
-
 def _search(what: str, by: str, tried: Sequence[_Tried], quick: bool) -> Attempt:
     penalties = ", ".join(f"{w:.0e}" for w in _extent(quick)[1])
     return text.attempt(
@@ -311,4 +300,4 @@ def _search(what: str, by: str, tried: Sequence[_Tried], quick: bool) -> Attempt
     )  # fmt: skip
 
 
-claim = text.claim("C11", "002", check, 30.0)
+claim = text.claim("C11", "002", check, 15.0)

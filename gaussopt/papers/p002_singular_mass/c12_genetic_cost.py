@@ -29,8 +29,7 @@ EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
 
 def check(quick: bool) -> Judgement:
     """Times of a step, the arithmetic behind them, and the cheapest settings that an optimiser finds."""
-    solvers = (NULL,) if quick else (NULL, FULL)
-    cases = runs.recorded(solvers, 200 if quick else 100, 0.02 if quick else 0.05)
+    cases = runs.recorded((NULL, FULL), 200 if quick else 100, 0.02 if quick else 0.05)
     measured = paper_claims.genetic_cost(cases)
     ratios = {str(row[1]).removeprefix("gauss by "): float(row[4]) for row in measured.rows}
     cheapest = _cheapest(0 if quick else 8)
@@ -42,12 +41,12 @@ def check(quick: bool) -> Judgement:
     told = " and ".join(f"{ratio:.0f} in {places[solver]}" for solver, ratio in ratios.items())
     sentence = text("sentence", told=told, range=_between(cases), cheapest=cheapest.found)
     operations = _operations()
-    numbers = {"times": {places[s]: ratio for s, ratio in ratios.items()}, "operations": operations.values["ratios"],
+    numbers = {"times": [ratios.get(s) for s in places], "operations": operations.values["ratios"],
                "linear": operations.values["elimination"], "cheapest": cheapest.values["times"]}  # fmt: skip
     return Judgement.of(
         readings, sentence, (_counts(),), (operations, cheapest), columns=measured.columns, rows=measured.rows,
         timed=("microseconds", "microseconds with multipliers", "ratio"), times_decide=True, numbers=numbers,
-        brief=text.brief(readings, least=min(numbers["operations"]), most=max(numbers["operations"])),
+        brief=text.brief(readings, **numbers),
     )  # fmt: skip
 
 

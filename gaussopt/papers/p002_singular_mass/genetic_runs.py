@@ -27,16 +27,10 @@ WAYS: dict[str, dict[str, Any]] = {
 REFERENCE = "four-bar-A"
 
 
-def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> tuple[Vector, int]:
-    """Solve Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`.
-
-    Returns the acceleration, (n,), and how often the cost was evaluated.
-    """
-    sequence = SolverSequence(solver, options)
-    for earlier in before:
-        sequence.solve(formulation.apply(earlier)[0])
+def search(step: StepData, solver: str = "deap", **options: Any) -> tuple[Vector, int]:
+    """Solve Gauss's program of the step by an evolution; the acceleration, (n,), and the evaluations of the cost."""
     program, data = formulation.apply(step)
-    raw = sequence.solve(program)[0]
+    raw = SolverSequence(solver, options).solve(program)[0]
     a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
     # The note begins with the number of evaluations.
     return a, int(raw.note.split(" ", 1)[0])

@@ -35,7 +35,7 @@ text = Texts(__file__)
 PROBLEM, MECHANICS = "four-bar", ("lagrange", "kkt")
 REFERENCES = ("four-bar-A", "four-bar-B")
 
-SHORT = dict(zip(WAYS, ("null space", "penalty"), strict=True))
+SHORT = dict(zip(WAYS, ("null-space", "penalty"), strict=True))
 """How legends name the ways of the genetic algorithm."""
 
 
@@ -189,9 +189,9 @@ def heights_figures(
     reference = problem(PROBLEM).reference(REFERENCES[0])
     inside = reference.t <= at[-1] + 1e-9
     marks = {"reference": (reference.t[inside], half * np.sin(reference.q[inside, 0]))}
-    curves, apart = {"Lagrange": y1}, {}
+    curves, apart, moved = {"Lagrange": y1}, {}, np.ptp(y1)
     for way, runs in heights.items():
-        y, away = np.array(runs), np.abs(np.array(runs) - y1)
+        y, away = np.array(runs), 100 * np.abs(np.array(runs) - y1) / moved
         farthest = int(away.max(axis=1).argmax())
         short = SHORT[way]
         curves[f"genetic algorithm, {short}"] = y[farthest]
@@ -199,12 +199,11 @@ def heights_figures(
         if len(y) > 1:
             apart[f"{short}, least"], apart[f"{short}, largest"] = away.min(axis=0), away.max(axis=0)
     last = ", ".join(f"{k} {y[-1]:.4f} m" for k, y in curves.items())
-    largest = ", ".join(f"{k} at most {y.max():.1e} m" for k, y in apart.items())
+    largest = ", ".join(f"{k} at most {y.max():.1e} %" for k, y in apart.items())
     return line_figure(
         "paper-002-figure-4", f"Height y₁ of the centre of rod 1 over {at[-1]:g} s.",
-        f"Height at {at[-1]:g} s: {last}.", at, curves, ("t / s", "y₁ / m"), size=(4.4, 2.8), markers=marks, above=True,
+        f"Height at {at[-1]:g} s: {last}.", at, curves, ("t / s", "y₁ / m"), size=(4.0, 2.7), markers=marks,
     ), line_figure(
-        "paper-002-figure-5", "Difference of y₁ by both methods (logarithmic).",
-        f"Difference: {largest}.", at, apart, ("t / s", "|difference of y₁| / m"), size=(4.4, 2.8), log=True,
-        above=True,
+        "paper-002-figure-5", "Difference of y₁ by both methods, by the movement of y₁ (logarithmic).",
+        f"Difference: {largest}.", at, apart, ("t / s", "difference by movement / %"), size=(4.0, 2.7), log=True,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.quasi_velocity import formulation as quasi
 from gaussopt.formulations.routh import formulation as routh
-from gaussopt.papers.claim import Attempt, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.evidence.random_steps import answer
 from gaussopt.papers.p004_quasi_velocities import particle
@@ -22,7 +23,7 @@ SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
 
 CLEAR = 0.1
-"""Distance |cos(phi)| from the pole that counts as away from it."""
+"""Distance |cos(phi)| from the pole from which floating-point numbers tell equations apart."""
 
 NEAREST = 1e-15
 """|cos(phi)| as close to the pole as the optimiser may go."""
@@ -34,26 +35,28 @@ texts = ClaimTexts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """The projection, then states and bodies that would tell the equations apart."""
+    """The projection, then states and bodies that would tell the equations apart; beside them what rounding does."""
     on = _Trial()
     derivations = (
         _projection(500 if quick else 50_000), _general(20 if quick else 200), _multipliers(on, 20 if quick else 200),
-        _off_the_constraint(500 if quick else 50_000),
     )  # fmt: skip
     generations = 1 if quick else 8
+    exact = _exactly(200 if quick else 2000)
     regular, one = _apart(on, "regular", 0.0, 30 if quick else 300, generations)
     away, other = _apart(on, "tan", CLEAR, 30 if quick else 300, generations)
     pole, lost = _at_the_pole(on, generations)
-    rows = tuple(_near(on, distance) for distance in DISTANCES)
-    parts = {"away-from-the-pole": not away.refutes, "up-to-the-pole": not pole.refutes}
     readings = (
-        texts.reading("printed-row", all(parts.values()), parts, ours=False),
+        texts.reading("printed-row", not (exact.refutes or away.refutes), ours=False),
         texts.reading("regular-row", not regular.refutes),
     )
-    told = {"lost": lost, "worst": max(one, other)}
+    told = {"lost": 100 * lost, "worst": max(one, other), "count": exact.values["count"], "nearest": NEAREST}
+    own = OwnResult(
+        texts("rounding", **told), (_off_the_constraint(500 if quick else 50_000),), (pole,), texts.columns("near"),
+        tuple(_near(on, distance) for distance in DISTANCES),
+    )  # fmt: skip
     return Judgement.of(
-        readings, texts("sentence", **told), derivations, (regular, away, pole), columns=texts.columns("near"),
-        rows=rows, numbers=told, brief=texts.brief(readings, **told),
+        readings, texts("sentence", **told), derivations, (exact, away, regular), own=own, numbers=told,
+        brief=texts.brief(readings, **told),
     )  # fmt: skip
 
 
@@ -138,6 +141,47 @@ def _off_the_constraint(count: int) -> Derivation:
     stated = -off * body.turning * np.tan(body.phi)
     worst = float((np.abs(measured - stated) * c * c / (1.0 + np.abs(stated)))[np.abs(c) > 1e-3].max())
     return texts.derivation("off-the-constraint", worst < SAME, count=count, worst=worst)
+
+
+def _exactly(count: int) -> Attempt:
+    """The equations (15) with the printed row against (14), both in fractions, from anywhere down to NEAREST."""
+    random = np.random.default_rng(19)
+    different = sum(_differ(random) for _ in range(count))
+    return texts.attempt("exactly", different > 0, count=count, different=different)
+
+
+def _differ(random: np.random.Generator) -> bool:
+    """Whether the accelerations of a random body at a random state are different numbers."""
+    # With u = tan(angle / 2) cosine and sine are fractions; u = 1 is the pole.
+    u = 1 - Fraction(int(random.choice((-1, 1)))) * Fraction(10.0 ** random.uniform(math.log10(NEAREST), 0.0))
+    c, s = _direction(u)
+    ca, sa = _direction(Fraction(random.uniform(-5.0, 5.0)))
+    m, force = Fraction(random.uniform(*BOUNDS["M"])), Fraction(random.uniform(*BOUNDS["F0"]))
+    speed, turning = (Fraction(random.uniform(*BOUNDS[name])) for name in ("speed", "turning"))
+    return _by_14(m, force, (c, s), (ca, sa), speed, turning) != _by_15(m, force, (c, s), (ca, sa), speed, turning)
+
+
+Exact = tuple[Fraction, Fraction]
+
+
+def _direction(u: Fraction) -> Exact:
+    """Cosine and sine of 2 atan(u)."""
+    return (1 - u * u) / (1 + u * u), 2 * u / (1 + u * u)
+
+
+def _by_14(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
+    """(x'', y'') by m omega1' = F cos(phi - alpha) and a = D omega' + w; both methods have I_C phi'' = L_C."""
+    c, s = blade
+    along = force * (c * pull[0] + s * pull[1]) / m
+    return along * c - speed * turning * s, along * s + speed * turning * c
+
+
+def _by_15(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
+    """(x'', y'') by (15), with lambda from the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
+    c, s = blade
+    tan, x, y = s / c, force * pull[0], force * pull[1]
+    lam = (y - x * tan - m * speed * turning / c) / (tan * tan + 1)
+    return (x + lam * tan) / m, (y - lam) / m
 
 
 def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> tuple[Attempt, float]:

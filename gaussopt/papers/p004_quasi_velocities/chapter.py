@@ -13,17 +13,17 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p004_quasi_velocities import motions, section
 from gaussopt.papers.p004_quasi_velocities.c14_no_violation import STEP as LONG
-from gaussopt.papers.p004_quasi_velocities.c15_equivalence import CLEAR
-from gaussopt.papers.p004_quasi_velocities.c16_faster_than_routh import TOLERANCE
-from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
+from gaussopt.papers.p004_quasi_velocities.c16_faster_than_routh import SPAN, TOLERANCE
+from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, RANGES
 from gaussopt.papers.p004_quasi_velocities.motions import DRAWN_STEP, PROBLEM, REGULAR, TAN
 from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import FAR, STEP, WITHIN, Crests, Spread
 from gaussopt.papers.report_parts import Chapter, Important, PaperResults
 from gaussopt.papers.sources import SOURCES
-from gaussopt.papers.texts import ChapterTexts, beside, judged_as, number, numbers_of, supported
+from gaussopt.papers.texts import ChapterTexts, beside, number, numbers_of, supported, verdict_on
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Section, Timed
+from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
 ANCHOR = "chapter-004"
 
@@ -36,32 +36,57 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
     tan, regular = (results.value(f"spread: NH-A, {row}") for row in ("tan", "regular"))
     crests: Crests | None = results.value("spread: NH-B")
     free = None if crests is None else crests.spread
-    kept = {k: _said(v) for k, v in numbers_of(judged["C14"], "worst", "wrong", "control").items()}
     found = {"A": _distribution(tan), "B": _distribution(free), "R": _distribution(regular)}
     c14, c15, c16, c17 = (judged[f"C{n}"] for n in range(14, 18))
-    held = texts.told("C14", verdict=judged_as(c14), step=LONG, **kept)
+    held = texts.told("C14", step=LONG, control=_said(numbers_of(c14, "control")["control"]))
     parts = (
-        ("proposal", "What the paper proposes", texts.told("proposal")),
+        ("proposal", "What the paper proposes", _proposal()),
         ("holds", "What holds", [
-            *texts.told("holds"), *supported(c14, (True,), held), *supported(c15, (False, True), _equivalence(c15)),
+            *texts.told("holds"), verdict_on("C14", c14), *supported(c14, (True,), held),
+            verdict_on("C15", c15), *supported(c15, (True, True), _equivalence(c15)),
         ]),
         ("drift", "Singularity and drift", [
             *_figures(results, crests), *texts.told("cause", least=LEAST),
-            *texts.told("orders", **numbers_of(c17, "forced", "free", "regular")),
+            *texts.told("orders", ranges=RANGES, **numbers_of(c17, "forced", "free", "regular")),
             *_drift(results, tan, free, regular, found),
-            *supported(c17, (True, False, False, False), _routh(results, judged_as(c17))),
+            verdict_on("C17", c17), *supported(c17, (True, False, False, False), _routh(results)),
         ]),
-        ("speed", "Speed", supported(_of_evaluations(c16), (False, False, False), _speed(c16))),
+        ("speed", "Speed", [
+            verdict_on("C16", c16), *supported(_of_evaluations(c16), (False, False, False), _speed(c16)),
+        ]),
         ("misprints", "Misprints that matter", _misprints(results)),
     )  # fmt: skip
     sections = tuple(Section(f"{ANCHOR}-{name}", title, tuple(blocks)) for name, title, blocks in parts)
     first = []
-    if all(kept.values()):
+    if tan and free and regular:
+        told = texts("found-drift", **_ensemble(tan, free), **found)
+        first.append(Important(told, "paper-004-spread", f"{ANCHOR}-drift"))
+    if kept := _violations(results):
         first.append(Important(texts("found-constraint", **kept), "paper-004-NH-A-violation", f"{ANCHOR}-holds"))
-    if tan and regular:
-        told = texts("found-drift", count=len(tan.random), step=STEP, end=tan.end, **found)
-        first.insert(0, Important(told, "paper-004-spread", f"{ANCHOR}-drift"))
     return Chapter(Section(ANCHOR, SOURCES["004"].title, tuple(texts.told("lead")), sections), tuple(first))
+
+
+def _proposal() -> list[Block]:
+    """What the paper says, its body, and the two cases."""
+    (first, second, *_), (pole, *_) = (poles(*CASES[case]) for case in ("NH-A", "NH-B"))
+    told = texts.told("proposal", between=second.instant - first.instant, pole=pole.instant)
+    drawing = drawing_figure(problem(PROBLEM), "paper-004-drawing")
+    return [*told[:-1], *texts.figure("figure-drawing", drawing), told[-1]]
+
+
+def _ensemble(tan: Spread, free: Spread) -> dict[str, Any]:
+    """What the sentences on the drift say of its steps."""
+    return {"step": STEP, "count": len(tan.random), "end_A": tan.end, "end_B": free.end, "percent": 100 * WITHIN,
+            "near": 100 * free.near, "far": FAR}  # fmt: skip
+
+
+def _violations(results: PaperResults) -> dict[str, Any]:
+    """The largest velocity across the blade in case NH-A by each method, m/s; {} if a run is missing."""
+    methods = {"quasi": motions.QUASI, "regular": REGULAR, "tan": TAN}
+    runs = {name: results.trajectory(f"NH-A, {DRAWN_STEP}: {m}") for name, m in methods.items()}
+    told: dict[str, Any] = {k: number(float(motions.violation(v).max()), 2) for k, v in runs.items() if v is not None}
+    ends = [float(v.t[-1]) for v in runs.values() if v is not None]
+    return told | {"end": ends[0]} if len(told) == len(methods) else {}
 
 
 def _distribution(spread: Spread | None) -> str | None:
@@ -79,9 +104,8 @@ def _body(case: str) -> str:
 
 
 def _equivalence(judged: Judgement | str) -> list[Block]:
-    same, lost = numbers_of(judged, "worst", "lost").values()
-    lost = None if lost is None else f"{100 * lost:.0f}"
-    return texts.told("C15", verdict=judged_as(judged), clear=CLEAR, same=_said(same, 1), lost=lost)
+    lost, nearest = numbers_of(judged, "lost", "nearest").values()
+    return texts.told("C15", lost=lost, nearest=_said(nearest, 1))
 
 
 def _said(x: float | None, digits: int = 2) -> str | None:
@@ -93,18 +117,17 @@ def _figures(results: PaperResults, crests: Crests | None) -> list[Block]:
     tan = {k: v for k, v in section.whole_runs(section.drawn_runs(results, "NH-B")).items() if k.startswith(TAN)}
     runs = section.whole_runs(section.drawn_runs(results, "NH-A"))
     steps = _two_steps(list(tan.values()))
-    centroid = None if len(tan) != 2 else section.coordinates("figure-4", "", "NH-B", tan, section.PLANE)
+    x = {"x": section.PLANE["x"]}
+    centroid = None if len(tan) != 2 else section.coordinates("two-steps", "", "NH-B", tan, x, (4.0, 2.7))
     violation = section.violations("NH-A-violation", "", runs) if runs else None
     step = next((v.meta["dt"] for v in runs.values()), None)
     return [
         *texts.told("figures", **_coincide(crests), **steps),
-        *beside(
-            [
-                *texts.figure("figure-4", centroid, body=_body("NH-B"), step=steps["step"], other=steps["other"]),
-                *texts.figure("figure-violation", violation, body=_body("NH-A"), step=step),
-            ]
-        ),
-    ]
+        *beside([
+            *texts.figure("figure-two-steps", centroid, body=_body("NH-B")),
+            *texts.figure("figure-violation", violation, body=_body("NH-A"), step=step),
+        ]),
+    ]  # fmt: skip
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
@@ -132,18 +155,18 @@ def _drift(
     run = results.trajectory(f"NH-B: {TAN}")
     if tan is None or free is None or regular is None or run is None:
         return texts.told("drift", **found, run=run)
-    ends = {"step": STEP, "count": len(tan.random), "end_A": tan.end, "end_B": free.end}
+    told = _ensemble(tan, free)
     place = poles(CASES["NH-B"][0], free.end)[0].place(run.meta["dt"])
-    told = {"percent": 100 * WITHIN, "near": 100 * free.near, "far": FAR, "distance": abs(place - round(2 * place) / 2)}
     drawn = section.spread_figure([tan, free, regular])
-    return [*texts.told("drift", **told, **found, **ends), *texts.figure("figure-spread", drawn, **ends)]
+    return [
+        *texts.told("drift", distance=abs(place - round(2 * place) / 2), **told, **found),
+        *texts.figure("figure-spread", drawn, **told),
+    ]
 
 
-def _routh(results: PaperResults, verdict: str) -> list[Block]:
+def _routh(results: PaperResults) -> list[Block]:
     run = results.trajectory(f"NH-A, {DRAWN_STEP}: {REGULAR}")
-    return texts.told(
-        "C17", verdict=verdict, violation=_said(None if run is None else float(motions.violation(run).max()), 1)
-    )
+    return texts.told("C17", violation=_said(None if run is None else float(motions.violation(run).max()), 1))
 
 
 def _of_evaluations(judged: Judgement | str) -> Judgement | str:
@@ -154,11 +177,11 @@ def _of_evaluations(judged: Judgement | str) -> Judgement | str:
 def _speed(judged: Judgement | str) -> list[Block]:
     ratios = numbers_of(judged, "regular", "equal", "tan")
     told = {k: None if v is None else _ratio(v) for k, v in ratios.items()}
-    others = numbers_of(judged, "few", "many", "hand", "package")
-    bodies = ratios["regular"] and len(ratios["regular"])
+    others = numbers_of(judged, "few", "many", "cases")
+    bodies, over = (ratios[k] and len(ratios[k]) for k in ("regular", "tan"))
     return texts.told(
-        "C16", Timed, verdict=judged_as(judged), tolerance=number(TOLERANCE), bodies=bodies, **told, **others
-    )
+        "C16", Timed, tolerance=number(TOLERANCE), span=SPAN, bodies=bodies, poles=over, **told, **others
+    )  # fmt: skip
 
 
 def _ratio(values: Sequence[float]) -> str:

@@ -25,7 +25,7 @@ BOUNDS = {
 """Ranges of the bodies and starts that searches cover, in SI units and radians."""
 
 RANGES = (
-    "M 0.5 to 5 kg, I_C 0.1 to 2 kg m², F₀ up to 10 N, ν up to 3 rad/s, L_C ±0.5 N m, any α and φ, "
+    "mass 0.5 to 5 kg, I_C 0.1 to 2 kg m², F₀ up to 10 N, ν up to 3 rad/s, L_C ±0.5 N m, any α and φ, "
     "turning rate ±2 rad/s, speed ±3 m/s"
 )
 

@@ -164,7 +164,10 @@ def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
     ]
 
 
-def coordinates(name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int]) -> Figure:
+def coordinates(
+    name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int],
+    size: tuple[float, float] = (4.4, 3.2),
+) -> Figure:  # fmt: skip
     """Coordinates of the centroid by their index, by all runs, in a frame that fits the true motion."""
     reference = problem(PROBLEM).reference(case)
     end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
@@ -185,7 +188,7 @@ def coordinates(name: str, title: str, case: str, runs: dict[str, Trajectory], s
     return line_figure(
         f"paper-004-{name}", f"{title}.{left}",
         f"{' and '.join(shown)} over {end:.4g} s, true values between {low:.3g} and {high:.3g} m; at the end: {last}.",
-        times, data, ("t / s", f"{', '.join(f'{s}_C' for s in shown)} / m"), size=(4.4, 3.2), markers=marks,
+        times, data, ("t / s", f"{', '.join(shown)} / m"), size=size, markers=marks,
         ylim=(low - margin, high + margin), above=True,
     )  # fmt: skip
 
@@ -198,7 +201,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
     return line_figure(
         f"paper-004-{name}", f"{title} (logarithmic): {largest}.{remarks(data, log=True)}",
         f"Velocity across the blade: {largest}.", {k: v.t[thin(len(v.t))] for k, v in runs.items()}, data,
-        ("t / s", "|v_n| / (m/s)"), size=(4.4, 3.2), log=True, above=True,
+        ("t / s", "|vₙ| / (m/s)"), size=(4.0, 2.7), log=True, above=True,
     )  # fmt: skip
 
 
@@ -229,7 +232,7 @@ def spread_figure(spreads: Sequence[Spread]) -> Figure:
     drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
     shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
     law = {
-        f"{s.case}, by the law": (np.sort(s.lawful)[::6], shares[f"{s.case}, Routh, {s.row} row"][::6])
+        f"{s.case}, tan row, by the law": (np.sort(s.lawful)[::6], shares[f"{s.case}, Routh, {s.row} row"][::6])
         for s in spreads if len(s.law)
     }  # fmt: skip
     words = "; ".join(f"{k} {np.median(x):.2g} m ({x[0]:.2g} to {x[-1]:.2g} m)" for k, x in drifts.items())
@@ -272,7 +275,7 @@ def _crests(results: PaperResults, findings: list[str]) -> Table | None:
 def _frozen(traj: Trajectory) -> Figure:
     cut = thin(len(traj.t))
     t = traj.t[cut]
-    data = {"own residual |ω₃| = |ẋ tan φ − ẏ|": traj.velocity_drift[cut], "violation |v_n|": violation(traj)[cut]}
+    data = {"own residual |ω₃| = |ẋ tan φ − ẏ|": traj.velocity_drift[cut], "violation |vₙ|": violation(traj)[cut]}
     return line_figure(
         "paper-004-frozen",
         "NH-A, tan row: its own residual |ω₃| and the velocity across the blade, |ω₃ cos φ|.",

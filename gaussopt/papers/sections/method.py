@@ -14,7 +14,8 @@ PARTS = (("program", "Gauss's principle as a program"), ("contact", "Contact and
 
 
 def section() -> Section:
-    """The program of a step, contact, and the certificate."""
+    """The program of a step, contact, the certificate, and the symbols of all chapters."""
     values = {"tolerance": number(DEFAULT_TOLERANCE)}
-    parts = (Section(f"method-{name}", title, tuple(texts.blocks(name, **values))) for name, title in PARTS)
-    return Section("method", "Method and certificate", (), tuple(parts))
+    parts = [Section(f"method-{name}", title, tuple(texts.blocks(name, **values))) for name, title in PARTS]
+    symbols = Section("method-symbols", "Symbols", (texts.table("symbols"),))
+    return Section("method", "Method and certificate", (), (*parts, symbols))

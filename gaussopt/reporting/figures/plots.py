@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Vector
-from gaussopt.plotting.colours import BLACK, CURVES, WHITE
+from gaussopt.plotting.colours import CURVES, WHITE
 from gaussopt.plotting.figures import figure_of, legend_above, legend_beside, styled, svg_of
-from gaussopt.plotting.looks import MARKERS, REFERENCE, forms, look
+from gaussopt.plotting.looks import MARKERS, forms, look, points
 from gaussopt.reporting.document import typeset
 
 ZERO_IS = 1e-17
@@ -35,7 +35,7 @@ class Frame:
     logx: bool = False
     ylim: tuple[float, float] | None = None
     above: bool = False
-    size: tuple[float, float] = (6.4, 3.4)
+    size: tuple[float, float] = (5.8, 3.0)
 
 
 def lines(
@@ -43,24 +43,23 @@ def lines(
     markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
 ) -> str:  # fmt: skip
     """Curves over a common (or their own) abscissa, with points on top (`markers`); `frame` are fields of `Frame`."""
-    how, points = Frame(**frame), markers or {}
+    how, marked = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
     for (label, y), style in zip(curves.items(), forms(curves), strict=True):
         own = x[label] if isinstance(x, Mapping) else x
         y = np.maximum(np.abs(y), ZERO_IS) if how.log else y
         axes.plot(own, y, label=typeset(label), linewidth=1.4, **style)
-    for i, (label, (px, py)) in enumerate(points.items(), len(curves)):
-        colour = BLACK if REFERENCE in label else CURVES[i % 8]
-        axes.plot(px, py, "o", color=colour, label=label, markersize=3, fillstyle="none")
+    for (label, (px, py)), style in zip(marked.items(), points(marked), strict=True):
+        axes.plot(px, py, linestyle="none", label=label, markersize=3.5, fillstyle="none", **style)
     if how.log:
         axes.set_yscale("log")
     if how.logx:
         _logarithmic(axes)
     if how.ylim is not None:
         axes.set_ylim(*how.ylim)
-    if len(curves) + len(points) > 1:
+    if len(curves) + len(marked) > 1:
         columns = 2 if how.above or len(curves) > 4 else 1
-        legend_above(axes, columns, 0.5) if how.above else axes.legend(fontsize=8, frameon=False, ncols=columns)
+        legend_above(axes, columns, 0.5, 9) if how.above else axes.legend(fontsize=9, frameon=False, ncols=columns)
     return svg_of(figure)
 
 
