@@ -34,7 +34,7 @@ RANKED = ("000", "001", "004", "002")
 """The papers in the order in which the first screen tells what was found."""
 
 MOST = 7
-"""Sentences on the first screen."""
+"""Findings of single papers on the first screen."""
 
 texts = Texts(__file__)
 
@@ -55,7 +55,7 @@ def document(
     ran = texts("run", done=len(outcomes) - failed, cases=len(outcomes), quick=texts("quick") if quick else "")
     limits = Section("limitations", "Known limitations", (Items(tuple(texts.paragraphs("limitations"))),))
     main = Document(
-        texts("title"), Tex(f"{texts('lead')} {ran}".strip()), (),
+        texts("title"), Tex(f"{texts('lead')} {ran} {texts('errors')}".strip()), (),
         (ledger.verdicts(judged), *(told[n].section for n in PAPERS if n in told), method.section(), limits,
          bibliography.section(), colophon.section(quick)),
         pages=(
@@ -70,12 +70,16 @@ def document(
 
 
 def _first_screen(told: Mapping[str, Chapter], shown: Mapping[str, str]) -> tuple[Finding, ...]:
-    """The most important finding of every chapter, then the second ones; `shown` are the anchors of the page."""
+    """What the chapters teach together, the most important finding of each, then the second ones.
+
+    `shown` are the anchors of the page.
+    """
     ranked = zip_longest(*([(n, f) for f in told[n].found] for n in RANKED if n in told))
-    return tuple(
+    each = [
         Finding(told[number].section.title, _with_figure(found, shown), told[number].section.anchor)
         for row in ranked for number, found in filter(None, row)
-    )[:MOST]  # fmt: skip
+    ]  # fmt: skip
+    return (Finding(texts("lesson title"), Tex(texts("lesson")), "claims"), *each[:MOST])
 
 
 def _with_figure(found: Important, shown: Mapping[str, str]) -> Tex:

@@ -78,10 +78,15 @@ LEGEND = {"equal": "(29) is right", "tensile": "(29) lets a contact pull", "unbo
 """The same in the legend of the small map."""
 
 
+def indefinite_from(theta: Vector) -> Vector:
+    """The friction coefficient above which A is not positive definite, both ends sliding to the left."""
+    return np.asarray(4.0 * np.sqrt((1.0 + 3.0 * np.sin(theta) ** 2) * (1.0 + 3.0 * np.cos(theta) ** 2) / 75.0)
+                      / np.sin(theta))  # fmt: skip
+
+
 BOUNDARIES: dict[str, Callable[[Vector], Vector]] = {
     "μ tan θ = 2 for the angle θ, above which C lifts off by the contact laws.": lambda t: 2.0 / np.tan(t),
-    "75 μ² sin² θ = 16 (1 + 3 sin² θ) (1 + 3 cos² θ), above which A is not positive definite.":
-        lambda t: 4.0 * np.sqrt((1.0 + 3.0 * np.sin(t) ** 2) * (1.0 + 3.0 * np.cos(t) ** 2) / 75.0) / np.sin(t),
+    "75 μ² sin² θ = 16 (1 + 3 sin² θ) (1 + 3 cos² θ), above which A is not positive definite.": indefinite_from,
 }  # fmt: skip
 """Closed forms of the friction coefficient over the angle, rad, on the map of both ends sliding to the left."""
 
@@ -95,11 +100,12 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     codes = bars.codes("qp")
     index = next(i for i, s in enumerate(bars.slips) if (s < 0).all())
     part = codes[:, :, index]
+    definite = int((mu.values[None, :] < indefinite_from(theta.values)[:, None]).sum())
     counts = {i: int((part == i).sum()) for i in range(len(CLASSES["qp"])) if (part == i).any()}
     key = "; ".join(f"it {ANSWERS[CLASSES['qp'][i]]} at {n} ({CLASS_NAMES[i]})" for i, n in counts.items())
     apart = int((np.delete(codes, index, axis=2) == 0).sum())
     others = codes.size - part.size
-    sentence = texts("sliding-together", states=part.size, key=key, apart=apart, others=others)
+    sentence = texts("sliding-together", states=part.size, definite=definite, key=key, apart=apart, others=others)
     axes = class_map(
         [Panel("both ends slide to the left", part.T.astype(float))], np.degrees(theta.values), mu.values,
         "angle of AB / degrees", "friction coefficient μ", [LEGEND.get(c, c) for c in CLASSES["qp"]], small=True,

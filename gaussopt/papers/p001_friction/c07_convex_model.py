@@ -47,7 +47,7 @@ def check(quick: bool) -> Judgement:
     derived = (weighted, cycles, necessary, product, bars)
     return Judgement.of(
         readings, sentence, derived, (plain, printed, adversary, other, solved), numbers=printed.values,
-        brief=texts.brief(readings),
+        brief=texts.brief(readings, **printed.values),
     )  # fmt: skip
 
 

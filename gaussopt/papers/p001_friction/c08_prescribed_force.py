@@ -39,9 +39,9 @@ def check(quick: bool) -> Judgement:
     gauss, known = _known(quick)
     varied, once = _varied(quick), _once(quick)
     readings = (
-        texts.reading("if-known", not known.refutes, ours=False),
-        texts.reading("if-varied", varied.refutes),
-        texts.reading("if-once", once.refutes),
+        texts.reading("if-known", not known.refutes, ours=False, statement="holds"),
+        texts.reading("if-varied", varied.refutes, statement="fails"),
+        texts.reading("if-once", once.refutes, statement="fails"),
     )
     sentence = texts("sentence", known=known, varied=varied, once=once)
     return Judgement.of(
@@ -114,12 +114,14 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
         friction = sets.times(steps.friction.swapaxes(1, 2), truth.y)
         given = steps.solve(friction)
         a, minimum = (found.x[:, : steps.M.shape[1]] for found in (truth, given))
-        worst = max(worst, float((_norm(steps.M, minimum - a) / _norm(steps.M, a)).max()))
+        free = np.asarray(np.linalg.solve(steps.M, (steps.force + friction)[..., None])[..., 0])
+        size = _norm(steps.M, a) + _norm(steps.M, free)
+        worst = max(worst, float((_norm(steps.M, minimum - a) / size).max()))
         number += len(steps)
         # Any other acceleration that the joints allow.
-        free = rng.standard_normal(a.shape)
+        drawn = rng.standard_normal(a.shape)
         inverse = np.asarray(np.linalg.pinv(steps.J), dtype=np.float64)
-        delta = free - sets.times(inverse, sets.times(steps.J, free))
+        delta = drawn - sets.times(inverse, sets.times(steps.J, drawn))
         push = steps.force + friction
         more, less = (_gauss(steps.M, x, push) for x in (a + delta, a))
         said = 0.5 * np.einsum("bi,bij,bj->b", delta, steps.M, delta)
@@ -163,6 +165,7 @@ def _once(quick: bool) -> Attempt:
         bool(miss.max() > 1e-6) or wrong > 0,
         number=number,
         miss=np.quantile(miss, (0.0, 0.5, 1.0)),
+        states=len(miss),
         wrong=wrong,
     )
 

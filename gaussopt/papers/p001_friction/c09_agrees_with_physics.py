@@ -118,7 +118,15 @@ def _starts() -> tuple[Attempt, float]:
     )
     # F, g, the sign of friction and the contact rows have no part in gaps and gap rates.
     search = texts.attempt(
-        "starts", bool(good), readings=len(every), good=len(good), least=least, points=", ".join(POINTS), found=found
+        "starts",
+        bool(good),
+        readings=len(every),
+        good=len(good),
+        grounded=len(grounded),
+        staying=len(good) or "none",
+        least=least,
+        points=", ".join(POINTS),
+        found=found,
     )
     return search, least
 

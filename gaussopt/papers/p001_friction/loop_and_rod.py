@@ -11,6 +11,8 @@ import numpy as np
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction import motions
+from gaussopt.papers.p001_friction.c09_agrees_with_physics import PRINTED_SIGN
+from gaussopt.papers.p001_friction.sliding_motion import energies
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.reporting.document import Block, Figure, Gallery, Section, Tex
 from gaussopt.reporting.figures.motion_animation import animation_block
@@ -145,9 +147,12 @@ def energy_figure(results: PaperResults) -> Figure | None:
     curves = {k: v.energy for k, v in drawn.items()}
     words = "; ".join(motions.span(k, y, "J") for k, y in curves.items())
     changes = ", ".join(f"{y[-1] - y[0]:+.3g} J ({k})" for k, y in curves.items())
+    derived = [energies(motions.FED, sign)[1] for sign in (1, PRINTED_SIGN)]
+    marks = {f"reference at {motions.FED:g} s": (np.full(2, motions.FED), np.array(derived))}
     return motions.curves_figure(
         "paper-001-energy", texts("energy", changes=changes), f"Energy: {words}.",
         {k: v.t for k, v in drawn.items()}, curves, "energy / J", size=(6.4, 3.4),
+        markers=marks,
     )  # fmt: skip
 
 
