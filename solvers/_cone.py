@@ -29,16 +29,21 @@ class ConeOptions(Options):
 C = TypeVar("C", bound=ConeOptions)
 
 
-class ConeIteration(Solver[C]):
-    """An iteration from r = 0, or from the start, that ends where the natural map is small."""
+class ConeSolver(Solver[C]):
+    """A solver with a tolerance on the natural map; W may be of any form."""
 
     accepts = (ConeComplementarity,)
+    sparse = True
     warm_starts = True
 
     def __init__(self, variant: str | None, options: C) -> None:
         super().__init__(variant, options)
         if not options.tolerance > 0.0:
             raise BadInput(f"The option 'tolerance' of {self.name!r} is {options.tolerance:g}; it must be positive.")
+
+
+class ConeIteration(ConeSolver[C]):
+    """An iteration from r = 0, or from the start, that ends where the natural map is small."""
 
     @abstractmethod
     def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:

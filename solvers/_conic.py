@@ -11,6 +11,7 @@ from scipy import sparse
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.delassus import DelassusProduct, block_inverse, scaled_operator
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
@@ -35,18 +36,48 @@ def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 
     Reference: V. Acary, F. Cadoux, C. Lemarechal, J. Malick, ZAMM 91, 2011.
     """
     own, scale = scaled(problem)
-    found, s, P = None, np.zeros(own.k), 0.5 * (own.W + own.W.T)
+    found, s, factors = None, np.zeros(own.k), isinstance(own.W, DelassusProduct)
+    P = own.W if factors else own.symmetric_part
     settings = {"tol_gap_abs": tolerance, "tol_gap_rel": tolerance, "tol_feas": tolerance}
     for _ in range(programs):
         p = own.q.copy()
         p[::ROWS] += s
-        x = cone_program(ConeProgram(P, p, own.mu), settings).x
+        program = ConeProgram(P, p, own.mu)
+        x = program_in_velocities(program, settings) if factors else cone_program(program, settings).x
         if x is None:
             return found
         found = scale * x
         u = rows_of(own.u(x))
         s = own.mu * np.hypot(u[:, 1], u[:, 2])
     return found
+
+
+def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> Vector | None:
+    """Clarabel's answer to a program whose P is given by its factors: min 1/2 v^T M v, H^T v + q in K*, sparse in v.
+
+    The impulses are its multipliers; None if it has no answer.
+    """
+    W: Any = program.P
+    d = np.sqrt(W.A.diagonal())
+    size = float(np.abs(program.q).max()) or 1.0
+    P = sparse.triu(d[:, None] * block_inverse(W.A.tocsr()) * d[None, :], format="csc")
+    factor = np.column_stack((np.ones(program.k), program.mu, program.mu)).ravel()  # mu u_T makes K* the standard cone
+    A = sparse.csc_matrix(-(factor[:, None] * (W.H.T * d[None, :]).tocsr()))
+    cones = [clarabel.SecondOrderConeT(ROWS)] * program.k
+    found = clarabel.DefaultSolver(
+        P, np.zeros(len(d)), A, factor * program.q / size, cones, _settings(settings)
+    ).solve()
+    r = size * factor * np.array(found.z)
+    return r if CLAIMS.get(str(found.status)) in (Status.SOLVED, Status.INACCURATE) and np.isfinite(r).all() else None
+
+
+def _settings(given: Mapping[str, Any]) -> Any:
+    """Clarabel's settings: silent, on one thread, and what is given by name."""
+    chosen = clarabel.DefaultSettings()
+    chosen.verbose, chosen.max_threads = False, 1
+    for name, value in given.items():
+        setattr(chosen, name, value)
+    return chosen
 
 
 def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSolution:
@@ -56,7 +87,7 @@ def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSoluti
         return RawSolution(np.zeros(0), None, Status.SOLVED)
     s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)
     size = float(np.abs(s * program.q).max()) or 1.0  # both units are taken from the program
-    P = sparse.csc_matrix(np.triu(s[:, None] * program.P * s))
+    P = sparse.triu(scaled_operator(program.P, s), format="csc")
     normal = np.zeros(n)
     normal[::ROWS] = 1.0
     rows: list[Any]
@@ -71,11 +102,8 @@ def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSoluti
         rows.append(-sparse.eye(n, format="csr")[::ROWS])
         cones.append(clarabel.NonnegativeConeT(k))
         b = np.append(b, np.zeros(k))
-    chosen = clarabel.DefaultSettings()
-    chosen.verbose, chosen.max_threads = False, 1
-    for name, value in settings.items():
-        setattr(chosen, name, value)
-    found = clarabel.DefaultSolver(P, s * program.q / size, sparse.vstack(rows, format="csc"), b, cones, chosen).solve()
+    A = sparse.vstack(rows, format="csc")
+    found = clarabel.DefaultSolver(P, s * program.q / size, A, b, cones, _settings(settings)).solve()
     status, x = str(found.status), size * s * np.array(found.x)
     claim = CLAIMS.get(status, Status.SOLVER_ERROR)
     if claim in (Status.INFEASIBLE, Status.UNBOUNDED) or not np.isfinite(x).all():

@@ -9,12 +9,16 @@ to rigid contact simulation: a unified and efficient approach", RSS 2024.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
+from scipy.sparse.linalg import splu
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.delassus import is_blocks, shifted_operator
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import project, residual, rows_of, scaled
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
@@ -46,15 +50,15 @@ class ADMM(ConeIteration[ADMMOptions]):
         own, scale = scaled(problem)
         if not problem.k:
             return r, 0
-        z, rho, eye = r / scale, self.options.rho, np.eye(own.n)
+        z, rho = r / scale, self.options.rho
         y, s = -own.u(z), np.zeros(own.n)
-        factors = lu_factor(own.W + rho * eye)
+        solve = _factorised(own.W, rho)
         best, least = r, residual(problem, r)
         for count in range(self.options.max_iter):
             if least <= self.options.tolerance:
                 return best, count
             s[::ROWS] = own.mu * np.hypot(rows_of(y)[:, 1], rows_of(y)[:, 2])
-            x = lu_solve(factors, rho * z - y - own.q - s, check_finite=False)
+            x = solve(rho * z - y - own.q - s)
             old, z = z, project(x + y / rho, own.mu)
             y = y + rho * (x - z)
             if count % LOOK == LOOK - 1:
@@ -66,8 +70,18 @@ class ADMM(ConeIteration[ADMMOptions]):
                     return best, count + 1
                 if count < self.options.max_iter // 2 and not 0.1 * dual <= primal <= 10.0 * dual:
                     rho = float(np.clip(rho * (3.0 if primal > dual else 1.0 / 3.0), 1e-8, 1e8))
-                    factors = lu_factor(own.W + rho * eye)
+                    solve = _factorised(own.W, rho)
         return best, self.options.max_iter
+
+
+def _factorised(W: Any, rho: float) -> Callable[[Vector], Vector]:
+    """What solves with W + rho I."""
+    A = shifted_operator(W, rho)
+    if is_blocks(A):
+        solve: Callable[[Vector], Vector] = splu(A.tocsc()).solve
+        return solve
+    factors = lu_factor(A)
+    return lambda x: np.asarray(lu_solve(factors, x, check_finite=False))
 
 
 solver = ADMM

@@ -1,8 +1,9 @@
 """The default for contacts with friction cones: something robust brings Newton's method near, and that ends it.
 
 In this order, each part followed by the damped Newton method of `nsn-ac`, until the natural map is at rounding level:
-sweeps of nonlinear Gauss-Seidel, cone programs with frozen slip (ACLM), many sweeps, the proximal method. Of a problem
-with few contacts that is not known to have one solution, a search from other starts looks for a second velocity.
+sweeps of nonlinear Gauss-Seidel as long as they come nearer, cone programs with frozen slip (ACLM), many sweeps, the
+proximal method. Of a problem with few contacts that is not known to have one solution, a search from other starts looks
+for a second velocity.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.cone.monotonicity import monotonicity
+from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import Program
@@ -22,9 +24,17 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import project, residual, steps_of, velocity_size
 from gaussopt.solvers._conic import fixed_point
-from gaussopt.solvers.nsgs import Sweeps
 from gaussopt.solvers.nsn_ac import newton
 from gaussopt.solvers.prox import proximal
+
+ROUNDS, WITHIN = 50, 4
+"""Rounds of sweeps before anything else is tried, and rounds within which the natural map must fall by half."""
+
+NEAR = 1e-4
+"""Natural map after the sweeps of a large problem above which a cone program is tried before Newton's method."""
+
+MOST_ROWS = 6_000
+"""Rows of a problem beyond which no Jacobian is factorised."""
 
 APART = 1e-4
 """Distance of velocities, relative to |q|, from which they are two."""
@@ -54,6 +64,7 @@ class Hybrid(Solver[HybridOptions]):
     title = "Sweeps or cone programs, then damped Newton, then proximal steps"
     source = "own combination of Jean 1999, Acary et al. 2011, Alart & Curnier 1991"
     accepts = (ConeComplementarity,)
+    sparse = True
     warm_starts = True
     options_type = HybridOptions
 
@@ -77,15 +88,18 @@ class Hybrid(Solver[HybridOptions]):
         problem, options = self._problem, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
         for r in self._starts(None if start is None else start[0]):
-            r, count = newton(problem, r, 60, options.tolerance)
+            count = 0
+            if problem.n <= MOST_ROWS:
+                r, count = newton(problem, r, 60, options.tolerance)
             error, steps = residual(problem, r), steps + count
             if error < least:
                 best, least = r, error
             if least <= options.tolerance:
                 break
         else:
-            r, count = proximal(problem, best, 40, options.tolerance)
-            best, least, steps = r, residual(problem, r), steps + count
+            if problem.n <= MOST_ROWS:
+                r, count = proximal(problem, best, 40, options.tolerance)
+                best, least, steps = r, residual(problem, r), steps + count
         claim = Status.SOLVED if least <= 1e3 * options.tolerance else Status.ITERATION_LIMIT
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
         note = "" if claim is Status.SOLVED else "neither sweeps nor cone programs led Newton's method to a solution"
@@ -93,19 +107,35 @@ class Hybrid(Solver[HybridOptions]):
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
         """Points from which Newton's method is tried, each computed when it is asked for."""
-        sweeps = Sweeps(self._problem)
+        problem, options = self._problem, self.options
+        sweeps = Sweeps(problem)
         if given is not None:
             sweeps.r[:] = given
-        small = 0.1 * self.options.tolerance * velocity_size(self._problem)
-        sweeps.run(self.options.sweeps, small)
+        swept = self._sweep(sweeps)
+        if problem.sparse and swept > NEAR:
+            # A pile at rest is solved by one cone program, which costs less than a few of Newton's steps.
+            found = fixed_point(problem, 1)
+            if found is not None and residual(problem, found) < swept:
+                yield found
         yield sweeps.r.copy()
-        for count in (self.options.programs, 1):
-            found = fixed_point(self._problem, count)
+        for count in (options.programs,) if problem.sparse else (options.programs, 1):
+            found = fixed_point(problem, count)
             if found is not None:
                 yield found
-        sweeps.run(10 * self.options.sweeps, small)
+        sweeps.run(10 * options.sweeps, 0.1 * options.tolerance * velocity_size(problem))
         yield sweeps.r.copy()
-        yield np.zeros(self._problem.n)
+        yield np.zeros(problem.n)
+
+    def _sweep(self, sweeps: Sweeps) -> float:
+        """Sweep as long as the natural map falls by half within a few rounds; returns it."""
+        tolerance, size = self.options.tolerance, velocity_size(self._problem)
+        seen = [np.inf] * WITHIN
+        for _ in range(ROUNDS):
+            sweeps.run(self.options.sweeps, 0.1 * tolerance * size)
+            seen.append(residual(self._problem, sweeps.r))
+            if seen[-1] <= tolerance or not seen[-1] < 0.5 * seen[-1 - WITHIN]:
+                break
+        return seen[-1]
 
     def _search(self, first: Vector) -> tuple[Vector, ...]:
         """Impulses of solutions with different velocities, the first among them; none where there is only one."""

@@ -23,6 +23,7 @@ from scipy.linalg import lstsq
 from scipy.sparse.linalg import splu
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.delassus import formed, is_blocks
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import residual, rows_of, scaled
 from gaussopt.linalg.dense import EPS
@@ -36,6 +37,9 @@ SMALL = 400
 
 FILLED = 0.1
 """Share of entries of W that are not zero up to which a large problem is treated as sparse."""
+
+PATIENCE = 12
+"""Steps of a large problem in which the natural map must fall by half; there a step is worth many sweeps."""
 
 SHORTEST = 2.0**-12
 """Shortest part of a step that is tried."""
@@ -70,16 +74,22 @@ def newton(
 
     The equations are Alart and Curnier's if none are given.
     """
+    if residual(problem, r) <= tolerance:
+        return r, 0
     equations = equations or AlartCurnier()
     own, s = scaled(problem)
     W = sparse_operator(own.W)
     x = r / s
     best, least = r, residual(problem, r)
     recent: list[float] = []
-    damping, steps = 1e-2, 0
+    damping, steps, before = 1e-2, 0, np.inf
     for steps in range(1, limit + 1):
         if least <= tolerance:
             return best, steps - 1
+        if W is not None and steps % PATIENCE == 0:
+            if least > 0.5 * before:
+                break
+            before = least
         phi, J = equations.jacobian(own, x, W)
         size = float(np.linalg.norm(phi))
         recent = [*recent[1 - SEEN :], size]
@@ -102,8 +112,10 @@ def newton(
     return best, steps
 
 
-def sparse_operator(W: Matrix) -> Any:
+def sparse_operator(W: Any) -> Any:
     """W as a sparse matrix where it is large and has few entries, None elsewhere."""
+    if is_blocks(W):
+        return formed(W).tocsr()
     if len(W) <= SMALL or np.count_nonzero(W) > FILLED * W.size:
         return None
     return sparse.csr_array(W)

@@ -8,9 +8,8 @@ V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018 (PPA-NSN-AC).
 
 from __future__ import annotations
 
-import numpy as np
-
 from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.delassus import shifted_operator
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import residual, scaled
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
@@ -40,7 +39,7 @@ def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: flo
     for count in range(limit):
         if least <= tolerance or failed > 8:
             return best, count
-        inner = ConeComplementarity(own.W + alpha * np.eye(own.n), own.q - alpha * x, own.mu)
+        inner = ConeComplementarity(shifted_operator(own.W, alpha), own.q - alpha * x, own.mu)
         y, _ = newton(inner, x, INNER, tolerance)
         now = residual(problem, s * y)
         solved = residual(inner, y) <= 1e-6

@@ -8,8 +8,8 @@ whether there is a solution: `cone_existence`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,20 @@ APART = 1e-4
 """Distance of two certified velocities, relative to |q|, that are different solutions."""
 
 
+ENTRIES = (
+    "residual", "floor", "error_bound", "impulse_error_bound", "bound_from", "modulus", "velocity_unique",
+    "impulses_unique", "existence_margin", "farkas_ray", "no_solution", "cone_violation", "dual_violation",
+    "complementarity", "asymmetry",
+)  # fmt: skip
+"""What a certificate says, for JSON; its solutions stand beside it."""
+
+
 @shown
-@dataclass(frozen=True, slots=True)
 class ConeCertificate:
     """What is proved of impulses r.
+
+    What decides a status is computed at once: the residual, its floor, several solutions, and where r does not pass,
+    what is known of existence. The rest, which takes longer, is computed when it is asked for.
 
     Attributes
     ----------
@@ -55,40 +65,125 @@ class ConeCertificate:
     asymmetry : of W, relative
     """
 
-    residual: float
-    floor: float
-    error_bound: float | None
-    impulse_error_bound: float | None
-    bound_from: str
-    modulus: float
-    velocity_unique: bool | None
-    impulses_unique: bool | None
-    existence_margin: float | None
-    farkas_ray: Vector | None
-    no_solution: bool
-    solutions: tuple[Vector, ...]
-    cone_violation: float
-    dual_violation: float
-    complementarity: float
-    asymmetry: float
+    def __init__(
+        self, problem: ConeComplementarity, r: Vector | None, others: Sequence[Vector] = (),
+        existence: bool | None = None,
+    ) -> None:  # fmt: skip
+        self._problem = problem
+        self._r = x = None if r is None or not np.isfinite(r).all() else r
+        self.residual = np.inf if x is None else residual(problem, x)
+        self.floor = np.inf if x is None else float(np.linalg.norm(rounding(problem, x))) / velocity_size(problem)
+        self._one = one = solve_contact(problem) if problem.k == 1 else None
+        candidates = [*(one.solutions if one else ()), *([] if x is None else [x]), *others]
+        solutions = _distinct(problem, candidates) if len(candidates) > 1 else ()
+        self.solutions = solutions if len(solutions) > 1 else ()
+        asked = not self.passed() if existence is None else existence
+        self.existence_margin = existence_margin(problem) if asked else None
+        self.farkas_ray = farkas_ray(problem) if asked else None
+        self.no_solution = one is not None and one.complete and not one.solutions
 
     def _about(self) -> About:
         bound = "distance not proved"
         if self.error_bound is not None:
             bound = f"u is within {self.error_bound:.2g} m/s of a solution"
-        return About(
-            f"residual {self.residual:.2g}", (bound,), [(name, getattr(self, name)) for name in self.__slots__]
-        )
+        rows = [(name, getattr(self, name)) for name in (*ENTRIES, "solutions")]
+        return About(f"residual {self.residual:.2g}", (bound,), rows)
+
+    @cached_property
+    def modulus(self) -> float:
+        """Of monotonicity."""
+        return monotonicity(self._problem)
+
+    @cached_property
+    def _bound(self) -> Bound | None:
+        """The smaller of the proved bounds: where the solution is unique both are to the same."""
+        if self._r is None:
+            return None
+        bounds = global_bound(self._problem, self._r, self.modulus), local_bound(self._problem, self._r)
+        found = [b for b in bounds if b is not None and np.isfinite(b.velocity) and np.isfinite(b.impulse)]
+        return min(found, key=lambda b: b.velocity, default=None)
+
+    @property
+    def error_bound(self) -> float | None:
+        """|u - u*|, m/s."""
+        return None if self._bound is None else self._bound.velocity
+
+    @property
+    def impulse_error_bound(self) -> float | None:
+        """|r - r*|, N s."""
+        return None if self._bound is None else self._bound.impulse
+
+    @property
+    def bound_from(self) -> str:
+        """How the bounds are known."""
+        return "none" if self._bound is None else self._bound.source
+
+    @cached_property
+    def _unique(self) -> tuple[bool | None, bool | None]:
+        if self.solutions:
+            return False, False
+        return _uniqueness(self._problem, self.modulus, self._one)
+
+    @property
+    def velocity_unique(self) -> bool | None:
+        """Whether no other velocity satisfies the law."""
+        return self._unique[0]
+
+    @property
+    def impulses_unique(self) -> bool | None:
+        """Whether no other impulses satisfy it."""
+        return self._unique[1]
+
+    @cached_property
+    def _violations(self) -> tuple[float, float, float]:
+        return violations(self._problem, self._r)
+
+    @property
+    def cone_violation(self) -> float:
+        """How far r is outside K."""
+        return self._violations[0]
+
+    @property
+    def dual_violation(self) -> float:
+        """How far u~ is outside K*."""
+        return self._violations[1]
+
+    @property
+    def complementarity(self) -> float:
+        """How far r . u~ is from zero."""
+        return self._violations[2]
+
+    @property
+    def asymmetry(self) -> float:
+        """Of W."""
+        return self._problem.asymmetry
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether r solves the problem within the tolerance on the natural map, and rounding lets that be told."""
         return bool(self.residual <= tolerance and self.floor <= tolerance)
 
-    def to_mapping(self) -> dict[str, Any]:
-        """For JSON; `solutions` stand beside the certificate."""
-        numbers = {name: getattr(self, name) for name in self.__slots__ if name not in ("farkas_ray", "solutions")}
-        mapping = {name: finite_or_none(x) if isinstance(x, float) else x for name, x in numbers.items()}
-        return mapping | {"farkas_ray": None if self.farkas_ray is None else self.farkas_ray.tolist()}
+    def to_mapping(self) -> Mapping[str, Any]:
+        """For JSON, every entry computed when it is read; `solutions` stand beside the certificate."""
+        return _Entries(self)
+
+
+class _Entries(Mapping[str, Any]):
+    """The entries of a certificate as JSON takes them."""
+
+    def __init__(self, certificate: ConeCertificate) -> None:
+        self._certificate = certificate
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in ENTRIES:
+            raise KeyError(name)
+        x = getattr(self._certificate, name)
+        return finite_or_none(x) if isinstance(x, float) else x.tolist() if isinstance(x, np.ndarray) else x
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(ENTRIES)
+
+    def __len__(self) -> int:
+        return len(ENTRIES)
 
 
 def certify_cone(
@@ -113,30 +208,7 @@ def certify_cone(
     >>> found.residual, found.velocity_unique
     (0.0, True)
     """
-    x = None if r is None or not np.isfinite(r).all() else r
-    error = np.inf if x is None else residual(problem, x)
-    floor = np.inf if x is None else float(np.linalg.norm(rounding(problem, x))) / velocity_size(problem)
-    modulus = monotonicity(problem)
-    bound = None if x is None else _bound(problem, x, modulus)
-    one = solve_contact(problem) if problem.k == 1 else None
-    solutions = _distinct(problem, [*(one.solutions if one else ()), *([] if x is None else [x]), *others])
-    if existence is None:
-        existence = not (error <= DEFAULT_TOLERANCE and floor <= DEFAULT_TOLERANCE)
-    velocity_unique, impulses_unique = _uniqueness(problem, modulus, one, solutions)
-    return ConeCertificate(
-        error, floor, None if bound is None else bound.velocity, None if bound is None else bound.impulse,
-        "none" if bound is None else bound.source, modulus, velocity_unique, impulses_unique,
-        existence_margin(problem) if existence else None, farkas_ray(problem) if existence else None,
-        one is not None and one.complete and not one.solutions, solutions if len(solutions) > 1 else (),
-        *violations(problem, x), problem.asymmetry,
-    )  # fmt: skip
-
-
-def _bound(problem: ConeComplementarity, r: Vector, modulus: float) -> Bound | None:
-    """The smaller of the proved bounds: where the solution is unique both are to the same."""
-    found = [b for b in (global_bound(problem, r, modulus), local_bound(problem, r)) if b is not None]
-    finite = [b for b in found if np.isfinite(b.velocity) and np.isfinite(b.impulse)]
-    return min(finite, key=lambda b: b.velocity, default=None)
+    return ConeCertificate(problem, r, others, existence)
 
 
 def _distinct(problem: ConeComplementarity, candidates: Sequence[Vector]) -> tuple[Vector, ...]:
@@ -154,15 +226,13 @@ def _distinct(problem: ConeComplementarity, candidates: Sequence[Vector]) -> tup
 
 
 def _uniqueness(
-    problem: ConeComplementarity, modulus: float, one: OneContact | None, solutions: Sequence[Vector]
+    problem: ConeComplementarity, modulus: float, one: OneContact | None
 ) -> tuple[bool | None, bool | None]:
-    if len(solutions) > 1:
-        return False, False
     if modulus > 0:
         return True, True
     if one is not None and one.complete:
         return (True, one.impulses_unique) if one.solutions else (None, None)
-    if problem.k and not problem.mu.any() and problem.symmetric:
+    if problem.k and not problem.mu.any() and not problem.sparse and problem.symmetric:
         N = problem.W[::ROWS, ::ROWS]
         d = np.sqrt(N.diagonal()) if (N.diagonal() > 0).all() else np.zeros(problem.k)
         if d.all() and np.linalg.eigvalsh(N / np.outer(d, d))[0] > 1e-10 * problem.k:

@@ -22,7 +22,7 @@ import numpy as np
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.linalg.cones import natural_map, rows_of, scaled
+from gaussopt.linalg.cones import DENSE_ROWS, dense, natural_map, rows_of, scaled
 from gaussopt.linalg.dense import EPS
 
 EXACT_NORM = 300
@@ -57,7 +57,7 @@ def global_bound(problem: ConeComplementarity, r: Vector, modulus: float) -> Bou
         return None
     if not problem.k:
         return Bound(0.0, 0.0, "monotone")
-    own, s = scaled(problem)
+    own, s = scaled(dense(problem))
     x, W = r / s, matrix_norm(own.W)
     T = own.W.reshape(own.k, ROWS, own.n)[:, 1:].reshape(-1, own.n)
     L = W + float(own.mu.max()) * matrix_norm(T)
@@ -123,9 +123,9 @@ class ModeSystem:
 
 def local_bound(problem: ConeComplementarity, r: Vector) -> Bound | None:
     """The bound by Kantorovich's theorem in the modes of r; None where it proves nothing."""
-    if not problem.k:
+    if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):
         return None
-    own, s = scaled(problem)
+    own, s = scaled(dense(problem))
     x = r / s
     modes = modes_of(own, x)
     system = ModeSystem(own, x, modes)

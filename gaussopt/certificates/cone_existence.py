@@ -17,20 +17,25 @@ import numpy as np
 from gaussopt.core.arrays import DEFINITE_TOLERANCE
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.step_data import Vector
-from gaussopt.linalg.cones import scaled
+from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 
 RAY = 1e-9
 """Largest entry of W^T y, relative to those of |W|^T y, of a ray; its root is the least fall of q . y over |q|."""
 
 
 def existence_margin(problem: ConeComplementarity) -> float | None:
-    """t*, dimensionless; None where sym W is indefinite, of which it says nothing, or the program was not solved."""
+    """t*, dimensionless; None where sym W is indefinite, of which it says nothing, or the program was not solved.
+
+    Nor is it looked for, or a ray, in more rows of blocks than DENSE_ROWS.
+    """
     import clarabel
     from scipy import sparse
 
     if not problem.k:
         return 1.0
-    own, s = scaled(problem)
+    if problem.sparse and problem.n > DENSE_ROWS:
+        return None
+    own, s = scaled(dense(problem))
     if np.linalg.eigvalsh(0.5 * (own.W + own.W.T))[0] < -DEFINITE_TOLERANCE * problem.n:
         return None
     n, k = problem.n, problem.k
@@ -58,9 +63,9 @@ def farkas_ray(problem: ConeComplementarity) -> Vector | None:
     """Normal impulses y >= 0, (k,), of greatest sum 1 that no velocity can meet; None if there are none."""
     from scipy.optimize import linprog
 
-    if not problem.k:
+    if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):
         return None
-    own, s = scaled(problem)
+    own, s = scaled(dense(problem))
     size = float(np.linalg.norm(own.q)) or 1.0
     N = own.W[::ROWS].T
     found = linprog(

@@ -39,7 +39,7 @@ def _verdict(certificate: ConeCertificate, raw: RawSolution, tolerance: float) -
     if certificate.passed(tolerance):
         if math.isinf(tolerance) and not certificate.passed():
             return Status.SOLVED, RECORDED
-        return Status.SOLVED, _solved(certificate)
+        return Status.SOLVED, f"Solved: natural map {certificate.residual:.2g} of |q|."
     if certificate.no_solution:
         return (
             Status.NO_SOLUTION,
@@ -74,13 +74,14 @@ def _margin(certificate: ConeCertificate) -> str:
     return " The margin of existence is zero: impulses may grow without bound (wedging)."
 
 
-def _solved(certificate: ConeCertificate) -> str:
-    unique = certificate.velocity_unique
-    if certificate.error_bound is None:
-        known = "the only velocity, its distance not proved" if unique else "the distance to a solution is not proved"
-        return f"Solved: natural map {certificate.residual:.2g} of |q|; {known}."
+def distance(certificate: Mapping[str, Any]) -> str:
+    """What is proved of the distance of a solved problem to a solution, as a sentence behind its message."""
+    unique, bound = certificate["velocity_unique"], certificate["error_bound"]
+    if bound is None:
+        only = "It is near the only velocity; " if unique else ""
+        return f" {only}{'how near' if unique else 'The distance to a solution'} is not proved."
     of = "the only solution" if unique else "a solution; that there is no other one is not proved"
-    return f"Solved: the velocities are within {certificate.error_bound:.2g} m/s of {of}."
+    return f" The velocities are within {bound:.2g} m/s of {of}."
 
 
 def verify_cone(
@@ -92,6 +93,8 @@ def verify_cone(
     if certificate.solutions:
         right = certificate.residual <= tolerance
         message = f"{message} The given r is {'one of them' if right else 'none of them'}."
+    elif status is Status.SOLVED:
+        message += distance(certificate.to_mapping())
     entries: dict[str, Any] = {}
     if isinstance(problem, GlobalContacts) and answer.get("v") is not None:
         entries = motion_residuals(problem, answer["v"], r)
@@ -101,7 +104,7 @@ def verify_cone(
                 f"v is not the velocity that r causes: relative distance {entries['motion_residual']:.3g}, bilateral "
                 f"rows {entries['bilateral_residual']:.3g}; the tolerance is {tolerance:.3g}."
             )
-    mapping = certificate.to_mapping() | entries
+    mapping = {**certificate.to_mapping(), **entries}
     return {
         "status": str(status), "message": message, "u": local.u(r), **uniqueness(certificate), "certificate": mapping,
         **several(local, certificate.solutions),
@@ -111,17 +114,19 @@ def verify_cone(
 def motion_residuals(problem: GlobalContacts, v: Vector, r: Vector) -> dict[str, float]:
     """|v - v(r)| in the norm of the masses, relative to |v(r)|, and |G^T v + b| relative to its terms."""
     wanted, _ = problem.velocities(r)
-    values, V = np.linalg.eigh(0.5 * (problem.M + problem.M.T))
-    root = np.sqrt(np.maximum(values, 0.0))[:, None] * V.T
-    size = max(
-        float(np.linalg.norm(root @ wanted)), float(np.linalg.norm(problem.local.q)) * float(root.max(initial=0.0))
-    )
+    heaviest = float(np.sqrt(np.abs(problem.M.diagonal()).max(initial=0.0)))
+    size = max(_momentum(problem, wanted), float(np.linalg.norm(problem.local.q)) * heaviest)
     held = np.abs(problem.G).T @ np.abs(v) + np.abs(problem.b)
     off = float(np.linalg.norm(problem.G.T @ v + problem.b))
     return {
-        "motion_residual": float(np.linalg.norm(root @ (v - wanted))) / (size or 1.0),
+        "motion_residual": _momentum(problem, v - wanted) / (size or 1.0),
         "bilateral_residual": off / (float(np.linalg.norm(held)) or 1.0),
     }
+
+
+def _momentum(problem: GlobalContacts, v: Vector) -> float:
+    """|v| in the norm of the masses."""
+    return float(np.sqrt(max(float(v @ (problem.M @ v)), 0.0)))
 
 
 def uniqueness(certificate: ConeCertificate) -> dict[str, Any]:

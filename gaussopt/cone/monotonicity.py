@@ -13,7 +13,7 @@ import numpy as np
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.linalg.cones import scaled
+from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 from gaussopt.linalg.dense import EPS
 
 SEARCH = 60
@@ -21,12 +21,17 @@ SEARCH = 60
 
 
 def monotonicity(problem: ConeComplementarity) -> float:
-    """The largest modulus c found, less its rounding; positive only where it is proved."""
-    own, _ = scaled(problem)
+    """The largest modulus c found, less its rounding; positive only where it is proved.
+
+    -inf of more than DENSE_ROWS rows that are kept as blocks, of which none is looked for.
+    """
+    if problem.sparse and problem.n > DENSE_ROWS:
+        return -np.inf
+    own, _ = scaled(dense(problem))
     n, k = own.n, own.k
     if not k:
         return np.inf
-    symmetric = 0.5 * (own.W + own.W.T)
+    symmetric = own.symmetric_part
     lowest, x = _lowest(symmetric)
     if lowest <= 1e-13 * n:
         return min(lowest, 0.0)

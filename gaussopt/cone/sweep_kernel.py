@@ -148,11 +148,43 @@ def projected_sweep(
 
 
 @kernel
-def sweep(
-    begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector, rho: Vector, count: int,
-    tolerance: float, r: Vector, alpha: Vector,
+def renew(
+    i: int, c: Vector, own: Vector, mu: Vector, rho: Vector, r: Vector, alpha: Vector, changes: Vector, space: Vector
+) -> None:
+    """Solve contact i with u = W_ii r_i + c; its impulse and the square of the change, in m/s, are written."""
+    p = 3 * i
+    x0, x1, x2 = r[p], r[p + 1], r[p + 2]
+    alpha[i] = solve_one(own[9 * i : 9 * i + 9], c, mu[i], r[p : p + 3], space, alpha[i])
+    x0, x1, x2 = r[p] - x0, r[p + 1] - x1, r[p + 2] - x2
+    changes[i] = (x0 * x0 + x1 * x1 + x2 * x2) / (rho[i] * rho[i])
+
+
+@kernel
+def block_part(
+    order: Index, first: int, last: int, begin: Index, column: Index, block: Vector, own: Vector, q: Vector,
+    mu: Vector, rho: Vector, r: Vector, alpha: Vector, changes: Vector,
+) -> None:  # fmt: skip
+    """Solve the contacts order[first], ..., order[last - 1] in turn; the arguments are those of `block_sweeps`."""
+    c, space = np.zeros(3), np.zeros(4)
+    for at in range(first, last):
+        i = order[at]
+        s0, s1, s2 = q[3 * i], q[3 * i + 1], q[3 * i + 2]
+        for p in range(begin[i], begin[i + 1]):
+            j, o = 3 * column[p], 9 * p
+            r0, r1, r2 = r[j], r[j + 1], r[j + 2]
+            s0 += block[o] * r0 + block[o + 1] * r1 + block[o + 2] * r2
+            s1 += block[o + 3] * r0 + block[o + 4] * r1 + block[o + 5] * r2
+            s2 += block[o + 6] * r0 + block[o + 7] * r1 + block[o + 8] * r2
+        c[0], c[1], c[2] = s0, s1, s2
+        renew(i, c, own, mu, rho, r, alpha, changes, space)
+
+
+@kernel
+def block_sweeps(
+    order: Index, begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector, rho: Vector,
+    r: Vector, alpha: Vector, changes: Vector, count: int, tolerance: float,
 ) -> float:  # fmt: skip
-    """Sweep `count` times over the contacts in their order, or until nothing changes by more than the tolerance.
+    """Sweep `count` times over the contacts in an order, or until nothing changes by more than the tolerance.
 
     Parameters
     ----------
@@ -160,34 +192,90 @@ def sweep(
     own : (9 k,), the blocks of the diagonal
     rho : (k,), kg, which makes velocities of changes of impulses
     r, alpha : (3 k,), (k,), in and out
+    changes : (k,), squares of the changes of the last sweep
 
     Returns
     -------
     Root of the sum of squares of the changes of the last sweep, in m/s.
     """
-    w, c, x, space = np.zeros(9), np.zeros(3), np.zeros(3), np.zeros(4)
     change = 0.0
     for _ in range(count):
+        block_part(order, 0, len(order), begin, column, block, own, q, mu, rho, r, alpha, changes)
         change = 0.0
-        for i in range(len(mu)):
-            s0, s1, s2 = q[3 * i], q[3 * i + 1], q[3 * i + 2]
-            for p in range(begin[i], begin[i + 1]):
-                j, o = 3 * column[p], 9 * p
-                r0, r1, r2 = r[j], r[j + 1], r[j + 2]
-                s0 += block[o] * r0 + block[o + 1] * r1 + block[o + 2] * r2
-                s1 += block[o + 3] * r0 + block[o + 4] * r1 + block[o + 5] * r2
-                s2 += block[o + 6] * r0 + block[o + 7] * r1 + block[o + 8] * r2
-            for e in range(9):
-                w[e] = own[9 * i + e]
-            c[0], c[1], c[2] = s0, s1, s2
-            for e in range(3):
-                x[e] = r[3 * i + e]
-            alpha[i] = solve_one(w, c, mu[i], x, space, alpha[i])
-            for e in range(3):
-                step = x[e] - r[3 * i + e]
-                r[3 * i + e] = x[e]
-                change += (step / rho[i]) * (step / rho[i])
+        for i in range(len(changes)):
+            change += changes[i]
         change = math.sqrt(change)
         if change <= tolerance:
             return change
     return change
+
+
+@kernel
+def factor_part(
+    order: Index, first: int, last: int, begin: Index, place: Index, h: Vector, g: Vector, own: Vector, q: Vector,
+    mu: Vector, rho: Vector, r: Vector, alpha: Vector, changes: Vector, v: Vector,
+) -> None:  # fmt: skip
+    """Solve the contacts order[first], ..., order[last - 1] in turn; the arguments are those of `factor_sweeps`."""
+    c, space = np.zeros(3), np.zeros(4)
+    for at in range(first, last):
+        i = order[at]
+        p, o = 3 * i, 9 * i
+        r0, r1, r2 = r[p], r[p + 1], r[p + 2]
+        s0 = q[p] - own[o] * r0 - own[o + 1] * r1 - own[o + 2] * r2
+        s1 = q[p + 1] - own[o + 3] * r0 - own[o + 4] * r1 - own[o + 5] * r2
+        s2 = q[p + 2] - own[o + 6] * r0 - own[o + 7] * r1 - own[o + 8] * r2
+        for e in range(begin[i], begin[i + 1]):
+            x = v[place[e]]
+            s0 += h[3 * e] * x
+            s1 += h[3 * e + 1] * x
+            s2 += h[3 * e + 2] * x
+        c[0], c[1], c[2] = s0, s1, s2
+        renew(i, c, own, mu, rho, r, alpha, changes, space)
+        if changes[i] > 0.0:
+            r0, r1, r2 = r[p] - r0, r[p + 1] - r1, r[p + 2] - r2
+            for e in range(begin[i], begin[i + 1]):
+                v[place[e]] += g[3 * e] * r0 + g[3 * e + 1] * r1 + g[3 * e + 2] * r2
+
+
+@kernel
+def factor_sweeps(
+    order: Index, begin: Index, place: Index, h: Vector, g: Vector, own: Vector, q: Vector, mu: Vector, rho: Vector,
+    r: Vector, alpha: Vector, changes: Vector, v: Vector, count: int, tolerance: float,
+) -> float:  # fmt: skip
+    """As `block_sweeps`, with W by its factors H and G = M^-1 H and the velocities v = G r of the bodies.
+
+    Parameters
+    ----------
+    begin, place : the velocities that each contact touches
+    h, g : for each of them three entries of H, and of G
+    v : (n,), in and out
+    """
+    change = 0.0
+    for _ in range(count):
+        factor_part(order, 0, len(order), begin, place, h, g, own, q, mu, rho, r, alpha, changes, v)
+        change = 0.0
+        for i in range(len(changes)):
+            change += changes[i]
+        change = math.sqrt(change)
+        if change <= tolerance:
+            return change
+    return change
+
+
+@kernel
+def colours_of(begin: Index, column: Index, colour: Index, used: Index) -> int:
+    """The first colour that no neighbour has, contact after contact, written into `colour`, (k,); how many there are.
+
+    `used`, (k + 1,), is working memory, -1 in every place.
+    """
+    most = 0
+    for i in range(len(colour)):
+        for p in range(begin[i], begin[i + 1]):
+            if column[p] < i:
+                used[colour[column[p]]] = i
+        free = 0
+        while used[free] == i:
+            free += 1
+        colour[i] = free
+        most = max(most, free + 1)
+    return most

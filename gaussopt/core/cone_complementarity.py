@@ -19,12 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import SYMMETRY_TOLERANCE, Matrix, Vector, as_array, check_mass_matrix, is_absent, require
+from gaussopt.core.arrays import (
+    SYMMETRY_TOLERANCE,
+    Matrix,
+    Vector,
+    as_array,
+    check_mass_matrix,
+    given_sparse,
+    is_absent,
+    require,
+)
+from gaussopt.core.delassus import ROWS as ROWS
+from gaussopt.core.delassus import DelassusProduct, as_dense, block_inverse, block_mass, formed, is_blocks, operator
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
-
-ROWS = 3
-"""Rows of a contact: N, T1, T2."""
+from gaussopt.core.sparse_arrays import read_sparse, to_triplets
 
 LARGEST = 1e60
 """Largest entry, and inverse of the smallest that may be the largest, of W and q."""
@@ -37,7 +46,8 @@ class ConeComplementarity:
 
     Attributes
     ----------
-    W : (3 k, 3 k), Delassus operator, 1/kg; it need be neither symmetric nor regular
+    W : (3 k, 3 k), Delassus operator, 1/kg; it need be neither symmetric nor regular. A matrix, or of many contacts the
+        blocks of a sparse one or a `DelassusProduct` (`gaussopt.core.delassus`)
     q : (3 k,), relative velocities without impulses, m/s
     mu : (k,), friction coefficients
     """
@@ -62,13 +72,26 @@ class ConeComplementarity:
     @property
     def pattern(self) -> tuple[Any, ...]:
         """Shapes that an update needs unchanged."""
-        return (self.W.shape,)
+        return (self.W.shape, type(self.W))
+
+    @property
+    def sparse(self) -> bool:
+        """Whether W is kept as blocks or by its factors."""
+        return is_blocks(self.W)
 
     @cached_property
     def asymmetry(self) -> float:
-        """Largest difference of W and its transpose, relative to the largest entry of W."""
-        size = float(np.abs(self.W).max(initial=0.0))
-        return float(np.abs(self.W - self.W.T).max(initial=0.0)) / size if size else 0.0
+        """Largest difference of W and its transpose, relative to the largest entry of W; by factors that of M^-1."""
+        W: Any = self.W.A if isinstance(self.W, DelassusProduct) else self.W
+        size = _largest(W)
+        return _largest(W - W.T) / size if size else 0.0
+
+    @property
+    def symmetric_part(self) -> Matrix:
+        """(W + W^T) / 2, dense or as blocks."""
+        W = formed(self.W)
+        half: Any = W * 0.5 + W.T * 0.5 if is_blocks(W) else 0.5 * (W + W.T)
+        return half  # type: ignore[no-any-return]
 
     @property
     def symmetric(self) -> bool:
@@ -81,8 +104,10 @@ class ConeComplementarity:
         require("A contact problem", data, "W", "q", "mu")
         mu = friction_coefficients(data["mu"])
         rows = ROWS * len(mu)
-        q, W = _array("q", data["q"], (rows,)), _array("W", data["W"], (rows, rows))
-        for name, size in (("W", float(np.abs(W).max(initial=0.0))), ("q", float(np.abs(q).max(initial=0.0)))):
+        q, given = _array("q", data["q"], (rows,)), data["W"]
+        dense = not given_sparse(given) and not isinstance(given, DelassusProduct)
+        W = operator(_array("W", given, (rows, rows)) if dense else given, rows)
+        for name, size in (("W", _largest(W)), ("q", _largest(q))):
             if size and not 1.0 / LARGEST <= size <= LARGEST:
                 raise BadInput(f"The largest entry of {name} is {size:g}, beyond what can be squared; use other units.")
         return cls(W, q, mu)
@@ -93,7 +118,7 @@ class ConeComplementarity:
 
     def to_mapping(self) -> dict[str, Any]:
         """The contents of a `contact` file."""
-        return {"kind": "contact", "W": self.W.tolist(), "q": self.q.tolist(), "mu": self.mu.tolist()}
+        return {"kind": "contact", "W": _listed(formed(self.W)), "q": self.q.tolist(), "mu": self.mu.tolist()}
 
 
 @shown
@@ -111,6 +136,8 @@ class GlobalContacts:
     w : (3 k,), m/s
     mu : (k,)
     G : (n, p), b : (p,), bilateral rows
+
+    M and H of many contacts without bilateral rows may be sparse, M with a block for each body.
     """
 
     M: Matrix
@@ -137,9 +164,15 @@ class GlobalContacts:
         mu = friction_coefficients(data["mu"])
         rows, f = ROWS * len(mu), as_array("f", data["f"], (None,))
         n = len(f)
-        M = as_array("M", data["M"], (n, n))
-        check_mass_matrix(0.5 * (M + M.T))
-        H = np.zeros((n, 0)) if not rows else as_array("H", data["H"], (n, rows))
+        M: Any
+        H: Any
+        M = block_mass(data["M"], n) if rows and is_absent(data.get("G")) else None
+        if M is None:
+            M = as_dense("M", data["M"], (n, n))
+            check_mass_matrix(0.5 * (M + M.T))
+            H = np.zeros((n, 0)) if not rows else as_dense("H", data["H"], (n, rows))
+        else:
+            H = read_sparse("H", data["H"], (n, rows)).tocsc()
         b = np.zeros(0) if is_absent(data.get("b")) else as_array("b", data["b"], (None,))
         if is_absent(data.get("G")):
             if len(b):
@@ -160,6 +193,8 @@ class GlobalContacts:
 
         Raises BadInput where it is singular: a direction without mass that no bilateral row holds, or dependent rows.
         """
+        if is_blocks(self.M):
+            return block_inverse(self.M)  # type: ignore[no-any-return]
         p = self.G.shape[1]
         K = np.block([[self.M, -self.G], [self.G.T, np.zeros((p, p))]])
         size = np.abs(K).max(axis=1, initial=0.0)
@@ -178,9 +213,13 @@ class GlobalContacts:
     def local(self) -> ConeComplementarity:
         """The same problem in the impulses: W = H^T A H with A the upper block of `inverse`."""
         n = len(self.f)
-        W = self.H.T @ self.inverse[:n, :n] @ self.H
-        if np.array_equal(self.M, self.M.T):
-            W = 0.5 * (W + W.T)
+        W: Any
+        if is_blocks(self.M):
+            W = operator(DelassusProduct(self.H, self.inverse), ROWS * self.k)
+        else:
+            W = self.H.T @ self.inverse[:n, :n] @ self.H
+            if np.array_equal(self.M, self.M.T):
+                W = 0.5 * (W + W.T)
         return ConeComplementarity(W, self.H.T @ self._free[0] + self.w, self.mu)
 
     @cached_property
@@ -198,7 +237,7 @@ class GlobalContacts:
     def to_mapping(self) -> dict[str, Any]:
         """The contents of a `contact-global` file."""
         names = ("M", "H", "f", "w", "mu", *(("G", "b") if len(self.b) else ()))
-        return {"kind": "contact-global", **{name: getattr(self, name).tolist() for name in names}}
+        return {"kind": "contact-global", **{name: _listed(getattr(self, name)) for name in names}}
 
 
 def friction_coefficients(value: Any) -> Vector:
@@ -208,6 +247,18 @@ def friction_coefficients(value: Any) -> Vector:
         i = int(np.argmax(mu < 0))
         raise BadInput(f"mu[{i}] is {mu[i]:g}; a friction coefficient is not negative.")
     return mu
+
+
+def _largest(A: Any) -> float:
+    """Largest entry by absolute value, of a sparse matrix or of the factors of an operator too."""
+    if isinstance(A, DelassusProduct):
+        return float(np.abs(A.diagonal()).max(initial=0.0))
+    return float(np.abs(A if isinstance(A, np.ndarray) else A.data).max(initial=0.0))
+
+
+def _listed(A: Any) -> Any:
+    """Entries of a matrix for JSON, with their places where it is sparse."""
+    return A.tolist() if isinstance(A, np.ndarray) else to_triplets(A)
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Any:

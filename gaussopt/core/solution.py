@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -80,7 +81,7 @@ class Solution:
     status, message
         Verified status and its sentence; `claim` is what the solver said.
     iterations, timing
-    certificate : dict, what was verified of the returned point: residuals, error bound, verdict
+    certificate : mapping, what was verified of the returned point: residuals, error bound, verdict
     solutions : tuple of (n,), all solutions of an LCP where they were enumerated; of a continuum its vertices
     history : tuple of float, the solver's record of its convergence, see RawSolution
     """
@@ -92,7 +93,7 @@ class Solution:
     message: str
     iterations: int = 0
     timing: Timing = field(default_factory=Timing)
-    certificate: dict[str, Any] = field(default_factory=dict)
+    certificate: Mapping[str, Any] = field(default_factory=dict)
     solutions: tuple[Vector, ...] = ()
     history: tuple[float, ...] = ()
 

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from gaussopt._version import __version__
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
+from gaussopt.core.delassus import as_dense, formed
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import write_bytes
 from gaussopt.core.step_data import Matrix, Vector
@@ -30,6 +31,9 @@ MAGIC = b"\x89HDF\r\n\x1a\n"
 
 CSC, CSR = -1, -2
 """Values of `nz` for compressed columns and rows; a number of triplets otherwise."""
+
+LARGEST = 2**22
+"""Most rows or columns of a matrix."""
 
 Places = Vector | Index
 """Places of entries, as a file has them or counted here."""
@@ -73,10 +77,10 @@ class Reader:
             raise BadInput(f"{name!r} has {len(values)} entries, expected one")
         return int(values[0])
 
-    def matrix(self, name: str) -> Matrix:
-        """A matrix in any of the three layouts, dense; raises BadInput."""
+    def matrix(self, name: str) -> Any:
+        """A matrix in any of the three layouts, sparse; raises BadInput."""
         m, n, nz = (self.integer(f"{name}/{part}") for part in ("m", "n", "nz"))
-        if min(m, n) < 0 or m * n > 2**27:
+        if min(m, n) < 0 or max(m, n) > LARGEST:
             raise BadInput(f"{name!r} has shape ({m}, {n}), which is too large to be solved here")
         i, p, x = (self.array(f"{name}/{part}") for part in ("i", "p", "x"))
         if nz >= 0:
@@ -99,14 +103,19 @@ def check_places(name: str, found: Places, size: int) -> None:
         raise BadInput(f"{name} holds the place {found.max():g}, outside of {size} rows or columns")
 
 
-def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple[int, int]) -> Matrix:
-    """A dense matrix of its entries, those at one place added; raises BadInput."""
+def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple[int, int]) -> Any:
+    """A sparse matrix of its entries, those at one place added; raises BadInput."""
     if not len(row) == len(column) == len(value):
         raise BadInput(f"{name} has {len(row)} rows, {len(column)} columns and {len(value)} values of entries")
     check_places(f"{name} (rows)", row, shape[0])
     check_places(f"{name} (columns)", column, shape[1])
     places = row.astype(np.int64), column.astype(np.int64)
-    return np.asarray(sparse.coo_array((value, places), shape=shape).toarray())
+    return sparse.csr_array(sparse.coo_array((value, places), shape=shape))
+
+
+def dense(name: str, A: Any) -> Matrix:
+    """A matrix of a file as a dense one; raises BadInput where that would be too large."""
+    return as_dense(name, A, A.shape)
 
 
 def read(content: bytes) -> ConeComplementarity | GlobalContacts:
@@ -153,12 +162,13 @@ def _local(reader: Reader) -> ConeComplementarity:
     if W.shape != (len(q), len(q)) or len(q) != dimension * len(mu):
         raise BadInput(f"W has shape {W.shape}, q {len(q)} and mu {len(mu)} entries, with {dimension} rows a contact")
     if reader.has(f"{LOCAL}/V"):
-        V, R, s = reader.matrix(f"{LOCAL}/V"), reader.matrix(f"{LOCAL}/R"), reader.array(f"{LOCAL}/vectors/s")
+        V, R = (dense(name, reader.matrix(f"{LOCAL}/{name}")) for name in ("V", "R"))
+        s = reader.array(f"{LOCAL}/vectors/s")
         if V.shape != (len(q), len(s)) or R.shape != (len(s), len(s)):
             raise BadInput(f"V has shape {V.shape}, R {R.shape} and s {len(s)} entries, which do not fit {len(q)} rows")
-        W, q = _condensed(W, q, V, R, s)
+        W, q = _condensed(dense("W", W), q, V, R, s)
     if dimension == PLANAR:
-        return local_in_space(W, q, mu)
+        return local_in_space(dense("W", W), q, mu)
     return ConeComplementarity.from_mapping({"W": W, "q": q, "mu": mu})
 
 
@@ -175,7 +185,7 @@ def _global(reader: Reader) -> GlobalContacts:
     data = {name: reader.array(f"{GLOBAL}/vectors/{name}") for name in ("f", "w", "mu")}
     data |= {name: reader.matrix(f"{GLOBAL}/{name}") for name in ("M", "H")}
     if reader.has(f"{GLOBAL}/G"):
-        data |= {"G": reader.matrix(f"{GLOBAL}/G"), "b": reader.array(f"{GLOBAL}/vectors/b")}
+        data |= {"G": dense("G", reader.matrix(f"{GLOBAL}/G")), "b": reader.array(f"{GLOBAL}/vectors/b")}
     return given_global(data, dimension)
 
 
@@ -183,6 +193,7 @@ def given_global(data: dict[str, Any], dimension: int) -> GlobalContacts:
     """A checked global problem of contacts with two or three rows; raises BadInput."""
     if dimension != PLANAR:
         return GlobalContacts.from_mapping(data)
+    data |= {name: dense(name, data[name]) for name in ("M", "H")}
     n, k = len(data["f"]), len(data["mu"])
     G = data.get("G", np.zeros((n, 0)))
     if data["M"].shape != (n, n) or data["H"].shape != (n, PLANAR * k) or len(data["w"]) != PLANAR * k:
@@ -231,9 +242,11 @@ def _scalar(group: Any, name: str, value: int) -> None:
     group[name] = np.array([value], dtype=np.int32)
 
 
-def _write_matrix(group: Any, A: Matrix) -> None:
+def _write_matrix(group: Any, A: Any) -> None:
     """Triplets, rows in `i` and columns in `p`."""
-    row, column = np.nonzero(A)
+    entries = sparse.coo_array(formed(A))
+    entries.eliminate_zeros()
+    row, column = entries.coords
     for name, value in (("m", A.shape[0]), ("n", A.shape[1]), ("nz", len(row)), ("nzmax", len(row))):
         _scalar(group, name, value)
-    group["i"], group["p"], group["x"] = row.astype(np.int32), column.astype(np.int32), A[row, column]
+    group["i"], group["p"], group["x"] = row.astype(np.int32), column.astype(np.int32), entries.data

@@ -10,13 +10,14 @@ lines; entries of dense matrices and blocks stand column by column.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.interchange.fclib import given_global, triplets
+from gaussopt.core.step_data import Vector
+from gaussopt.interchange.fclib import LARGEST, dense, given_global, triplets
 from gaussopt.interchange.planar import PLANAR, check_dimension, local_in_space
 
 DENSE, BLOCKS, SPARSE = 0, 1, 2
@@ -24,9 +25,6 @@ DENSE, BLOCKS, SPARSE = 0, 1, 2
 
 SHAPE = re.compile(r"\d+-by-\d+,?")
 """The word with which CSparse begins to print a matrix."""
-
-MOST = 2**27
-"""Most entries of a matrix."""
 
 
 class Words:
@@ -102,25 +100,25 @@ def read(text: str) -> ConeComplementarity | GlobalContacts:
     first = _matrix(words, "the first matrix")
     if first.shape[0] != first.shape[1]:
         raise BadInput(f"its first matrix has shape {first.shape}; expected a square one")
-    if not words.begin_matrix(len(first), rows):
-        if len(first) != rows:
-            raise BadInput(f"W has {len(first)} rows; {k} contacts of {dimension} rows each have {rows}")
+    if not words.begin_matrix(first.shape[0], rows):
+        if first.shape[0] != rows:
+            raise BadInput(f"W has {first.shape[0]} rows; {k} contacts of {dimension} rows each have {rows}")
         q, mu = words.numbers("q", rows), words.numbers("mu", k)
         words.end()
         if dimension == PLANAR:
-            return local_in_space(first, q, mu)
+            return local_in_space(dense("W", first), q, mu)
         return ConeComplementarity.from_mapping({"W": first, "q": q, "mu": mu})
     H = _matrix(words, "H")
-    data = {"M": first, "H": H, "f": words.numbers("q", len(first)), "w": words.numbers("b", rows)}
+    data = {"M": first, "H": H, "f": words.numbers("q", first.shape[0]), "w": words.numbers("b", rows)}
     data["mu"] = words.numbers("mu", k)
     words.end()
     return given_global(data, dimension)
 
 
-def _matrix(words: Words, what: str) -> Matrix:
+def _matrix(words: Words, what: str) -> Any:
     storage = words.number(f"the storage of {what}")
     shape = words.integer(f"the rows of {what}"), words.integer(f"the columns of {what}")
-    if shape[0] * shape[1] > MOST:
+    if max(shape) > LARGEST:
         raise BadInput(f"{what} has shape {shape}, which is too large to be solved here")
     if storage == DENSE:
         m, n = words.integer(what), words.integer(what)
@@ -134,7 +132,7 @@ def _matrix(words: Words, what: str) -> Matrix:
     raise BadInput(f"{what} has the storage {storage:g}; known: 0 (dense), 1 (blocks), 2 (sparse)")
 
 
-def _blocks(words: Words, what: str, shape: tuple[int, int]) -> Matrix:
+def _blocks(words: Words, what: str, shape: tuple[int, int]) -> Any:
     count, m, n = (words.integer(f"the blocks of {what}") for _ in range(3))
     row_ends = np.append(0, words.numbers(what, m)).astype(np.int64)
     column_ends = np.append(0, words.numbers(what, n)).astype(np.int64)
@@ -149,16 +147,18 @@ def _blocks(words: Words, what: str, shape: tuple[int, int]) -> Matrix:
         raise BadInput(f"the blocks of {what} do not fill a matrix of shape {shape}")
     if count and not (column.min() >= 0 and column.max() < n):
         raise BadInput(f"{what} has a block in column {column.max()} of {n}")
-    A = np.zeros(shape)
+    rows, columns, values = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
     for i, p in ((row, place) for row in range(m) for place in range(begin[row], begin[row + 1])):
         words.number(f"the number of a block of {what}")
-        rows, columns = slice(row_ends[i], row_ends[i + 1]), slice(column_ends[column[p]], column_ends[column[p] + 1])
-        height, width = rows.stop - rows.start, columns.stop - columns.start
-        A[rows, columns] += words.numbers(what, height * width).reshape(width, height).T
-    return A
+        down = np.arange(row_ends[i], row_ends[i + 1])
+        along = np.arange(column_ends[column[p]], column_ends[column[p] + 1])
+        values.append(words.numbers(what, len(down) * len(along)))
+        rows.append(np.tile(down, len(along)))
+        columns.append(np.repeat(along, len(down)))
+    return triplets(what, np.concatenate(rows), np.concatenate(columns), np.concatenate(values), shape)
 
 
-def _sparse(words: Words, what: str, shape: tuple[int, int]) -> Matrix:
+def _sparse(words: Words, what: str, shape: tuple[int, int]) -> Any:
     """What CSparse prints: triplets, or compressed columns."""
     while words.left and not SHAPE.fullmatch(words.peek()):
         listed = words.peek() == "triplet:"

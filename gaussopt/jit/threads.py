@@ -17,7 +17,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def share(work: Callable[[int, int], object], pieces: range, threads: int | None) -> None:
+def share(work: Callable[[int, int], object], pieces: range, threads: int | None, each: int = PARTS) -> None:
     """Do work(first, last) for parts of a range.
 
     Parameters
@@ -25,12 +25,13 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
     work : machine code for the pieces first, ..., last - 1, which do not touch each other's memory
     pieces : their numbers
     threads : how many, None for as many as there are cores
+    each : parts for each thread
     """
     threads = threads or cores()
     if threads == 1 or len(pieces) == 1:
         work(pieces.start, pieces.stop)
         return
-    parts = min(len(pieces), PARTS * threads)
+    parts = min(len(pieces), each * threads)
     edges = [pieces.start + len(pieces) * i // parts for i in range(parts + 1)]
     tasks = [_pool(threads).submit(work, *edge) for edge in pairwise(edges)]
     try:

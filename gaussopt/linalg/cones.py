@@ -9,8 +9,17 @@ import numpy as np
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.delassus import scaled_operator
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import EPS
+
+DENSE_ROWS = 1_500
+"""Most rows of an operator of blocks that is made dense to prove something of it."""
+
+
+def dense(problem: ConeComplementarity) -> ConeComplementarity:
+    """The same problem with a dense operator."""
+    return ConeComplementarity(problem.W.toarray(), problem.q, problem.mu) if problem.sparse else problem  # type: ignore[attr-defined]
 
 
 def rows_of(x: Vector) -> Matrix:
@@ -77,10 +86,10 @@ def residual(problem: ConeComplementarity, r: Vector) -> float:
 
 def rounding(problem: ConeComplementarity, r: Vector) -> Vector:
     """What rounding may hide of each entry of u = W r + q, (3 k,)."""
-    return np.asarray(EPS * (np.abs(problem.W) @ np.abs(r) + np.abs(problem.q)))
+    return np.asarray(EPS * (abs(problem.W) @ np.abs(r) + np.abs(problem.q)))
 
 
 def scaled(problem: ConeComplementarity) -> tuple[ConeComplementarity, Vector]:
     """The problem in r^ = r / s and u^ = s u, s_i = sqrt(rho_i), which keeps every cone; and s, (3 k,)."""
     s = np.repeat(np.sqrt(steps_of(problem.W)), ROWS)
-    return ConeComplementarity(s[:, None] * problem.W * s, s * problem.q, problem.mu), s
+    return ConeComplementarity(scaled_operator(problem.W, s), s * problem.q, problem.mu), s

@@ -19,7 +19,7 @@ class ACLM(ContactFormulation):
     most_programs = 60
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
-        P, s, found = 0.5 * (problem.W + problem.W.T), np.zeros(problem.k), None
+        P, s, found = problem.symmetric_part, np.zeros(problem.k), None
         for _ in range(self.most_programs):
             p = problem.q.copy()
             p[::ROWS] += s

@@ -21,4 +21,4 @@ class CoulombCCP(ContactFormulation):
     exact = False
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
-        return ask(ConeProgram(0.5 * (problem.W + problem.W.T), problem.q, problem.mu))
+        return ask(ConeProgram(problem.symmetric_part, problem.q, problem.mu))

@@ -20,7 +20,7 @@ class Panagiotopoulos(ContactFormulation):
     most_programs = 200
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
-        W, normal = 0.5 * (problem.W + problem.W.T), np.arange(problem.n) % ROWS == 0
+        W, normal = problem.symmetric_part, np.arange(problem.n) % ROWS == 0
         r, nothing = np.zeros(problem.n), np.zeros(problem.k)
         for _ in range(self.most_programs // 2):
             old, pushed = r, np.where(normal, 0.0, r)

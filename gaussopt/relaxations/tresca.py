@@ -22,7 +22,7 @@ class Tresca(ContactFormulation):
     most_programs = 100
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
-        P, radius, found = 0.5 * (problem.W + problem.W.T), np.zeros(problem.k), None
+        P, radius, found = problem.symmetric_part, np.zeros(problem.k), None
         for _ in range(self.most_programs):
             r = ask(ConeProgram(P, problem.q, problem.mu, radius))
             if r is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.cone_verdict import motion_residuals, several
+from gaussopt.certificates.cone_verdict import distance, motion_residuals, several
 from gaussopt.core import registry
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
@@ -174,16 +174,18 @@ def solve_contacts(
     sequence = ContactSequence(formulation, solver, solver_options, tolerance)
     found = sequence.solve(local)
     r = found.x
+    certificate = dict(found.certificate)
+    proved = distance(certificate) if found.status is Status.SOLVED else ""
     result: dict[str, Any] = {
-        "status": str(found.status), "message": found.message, "formulation": formulation,
+        "status": str(found.status), "message": found.message + proved, "formulation": formulation,
         "solver": sequence.solvers, "r": r, "u": None if r is None else local.u(r),
-        **{name: found.certificate[name] for name in ("velocity_unique", "impulses_unique")},
-        "certificate": found.certificate, "iterations": found.iterations, "programs": sequence.programs,
+        **{name: certificate[name] for name in ("velocity_unique", "impulses_unique")},
+        "certificate": certificate, "iterations": found.iterations, "programs": sequence.programs,
         "timing": found.timing.to_mapping(), **several(local, found.solutions),
     }  # fmt: skip
     if r is not None:
         result["dilation"] = float(local.u(r)[::ROWS][r[::ROWS] > 0].max(initial=0.0))
     if isinstance(problem, GlobalContacts) and r is not None:
         result["v"], result["l"] = problem.velocities(r)
-        result["certificate"] = found.certificate | motion_residuals(problem, result["v"], r)
+        result["certificate"] = certificate | motion_residuals(problem, result["v"], r)
     return result

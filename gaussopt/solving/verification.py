@@ -32,6 +32,7 @@ def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: floa
     """The verified solution of a program from the answer of a solver."""
     begin = perf_counter()
     solutions: tuple[Vector, ...] = ()
+    residuals: Mapping[str, Any]
     if isinstance(program, LCP):
         status, message, lcp_certificate = judge_lcp(program, raw, tolerance)
         residuals, y = lcp_certificate.to_mapping(), raw.y

@@ -1,0 +1,149 @@
+"""Sweeps of nonlinear Gauss-Seidel over the contacts of a problem, by its blocks or by the factors of its operator.
+
+By factors the work and the memory of a contact are those of the bodies that it touches, however many contacts they
+have. In colours, contacts that do not touch each other's bodies are solved at once, on threads; which contact knows
+which impulses does not depend on their number, and so neither does the answer.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gaussopt.cone.sweep_kernel import (
+    block_part,
+    block_sweeps,
+    colours_of,
+    factor_part,
+    factor_sweeps,
+    projected_sweep,
+)
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.delassus import DelassusProduct, formed
+from gaussopt.core.step_data import Vector
+from gaussopt.jit.threads import share
+from gaussopt.lcp.pivoting import Index
+from gaussopt.linalg.cones import steps_of
+
+
+class BlockRows(NamedTuple):
+    """An operator by rows of blocks: those beside the diagonal, (9 b,), and those of the diagonal, (9 k,)."""
+
+    begin: Index
+    column: Index
+    beside: Vector
+    own: Vector
+
+
+def block_rows(W: Any, k: int) -> BlockRows:
+    """The blocks of a dense operator that are not zero, or of a sparse one."""
+    if isinstance(W, np.ndarray):
+        blocks = W.reshape(k, ROWS, k, ROWS).transpose(0, 2, 1, 3)
+        beside = blocks.any(axis=(2, 3)) & ~np.eye(k, dtype=bool)
+        row, column = np.nonzero(beside)
+        own, others = blocks[np.arange(k), np.arange(k)], blocks[row, column]
+    else:
+        every = np.repeat(np.arange(k), np.diff(W.indptr))
+        beside = W.indices != every
+        row, column, own, others = every[beside], W.indices[beside], W.data[~beside], W.data[beside]
+    begin = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=k)))).astype(np.int64)
+    return BlockRows(begin, column.astype(np.int64), others.ravel(), np.ascontiguousarray(own).ravel())
+
+
+class ContactFactors(NamedTuple):
+    """An operator by its factors: places in v, and entries of H and G = A H, contact after contact; its own blocks."""
+
+    begin: Index
+    place: Index
+    h: Vector
+    g: Vector
+    own: Vector
+
+    @classmethod
+    def of(cls, W: DelassusProduct, k: int) -> ContactFactors:
+        """The factors of an operator; its places are those of H and of A H together."""
+        H, G = W.H.tocsc(), W.V
+        n = H.shape[0]
+        keys = [
+            (np.repeat(np.arange(3 * k), np.diff(A.indptr)) // ROWS).astype(np.int64) * n + A.indices for A in (H, G)
+        ]
+        every, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+        h, g = np.zeros((len(every), ROWS)), np.zeros((len(every), ROWS))
+        for target, A, at in ((h, H, inverse[: len(keys[0])]), (g, G, inverse[len(keys[0]) :])):
+            target[at, np.repeat(np.arange(3 * k), np.diff(A.indptr)) % ROWS] = A.data
+        begin = np.searchsorted(every, np.arange(k + 1) * n)
+        contact = np.repeat(np.arange(k), np.diff(begin))
+        own = np.zeros((k, ROWS, ROWS))
+        np.add.at(own, contact, h[:, :, None] * g[:, None, :])
+        return cls(begin.astype(np.int64), every % n, h.ravel(), g.ravel(), own.ravel())
+
+
+class Sweeps:
+    """The data of a problem in the order of the kernels; `r` is the impulse that it works on, (3 k,).
+
+    `threads` is 0 for contacts in their own order, otherwise the number of threads that solve them in colours.
+    """
+
+    def __init__(self, problem: ConeComplementarity, threads: int = 0) -> None:
+        k = problem.k
+        self.problem, self.r = problem, np.zeros(problem.n)
+        self._threads = threads
+        self._order: Index
+        self._ends: Index
+        self._order, self._ends = coloured(problem) if threads else (np.arange(k), np.array([0, k]))
+        self._rho = steps_of(problem.W)
+        self._alpha, self._changes = np.zeros(k), np.zeros(k)
+        self._product = isinstance(problem.W, DelassusProduct)
+        self._data: BlockRows | ContactFactors = (
+            ContactFactors.of(problem.W, k) if isinstance(problem.W, DelassusProduct) else block_rows(problem.W, k)
+        )
+
+    def run(self, count: int, tolerance: float = 0.0) -> float:
+        """At most `count` sweeps, until one changes r by at most the tolerance in m/s; returns the last change."""
+        data: tuple[Any, ...] = (
+            *self._data, np.ascontiguousarray(self.problem.q), self.problem.mu, self._rho, self.r, self._alpha,
+            self._changes,
+        )  # fmt: skip
+        if self._product:
+            data = (*data, self.problem.W.V @ self.r)  # type: ignore[attr-defined]
+        whole: Any = factor_sweeps if self._product else block_sweeps
+        part: Any = factor_part if self._product else block_part
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not self._threads:
+                return float(whole(self._order, *data, count, tolerance))
+            change = 0.0
+            for _ in range(count):
+                for first, last in pairwise(self._ends.tolist()):
+                    share(lambda a, b: part(self._order, a, b, *data), range(first, last), self._threads, 1)
+                change = float(np.sqrt(self._changes.sum()))
+                if change <= tolerance:
+                    break
+            return change
+
+    @cached_property
+    def _largest(self) -> Vector:
+        """The largest singular value of each block of the diagonal, (k,)."""
+        return np.asarray(np.linalg.norm(self._data.own.reshape(-1, ROWS, ROWS), 2, axis=(1, 2)))
+
+    def run_projected(self, count: int, omega: float) -> None:
+        """Sweeps of one projected step a contact, of omega over the largest eigenvalue of its block."""
+        step = omega / np.where(self._largest > 0, self._largest, 1.0 / self._rho)
+        q = np.ascontiguousarray(self.problem.q)
+        with np.errstate(over="ignore", invalid="ignore"):
+            projected_sweep(*self._blocks, q, self.problem.mu, step, count, self.r)
+
+    @cached_property
+    def _blocks(self) -> BlockRows:
+        return self._data if isinstance(self._data, BlockRows) else block_rows(formed(self.problem.W), self.problem.k)
+
+
+def coloured(problem: ConeComplementarity) -> tuple[Index, Index]:
+    """Contacts by colours, none beside another of its colour, in their own order in each; and where colours begin."""
+    begin, column, _, _ = block_rows(formed(problem.W), problem.k)
+    colour = np.zeros(problem.k, dtype=np.int64)
+    count = int(colours_of(begin, column, colour, np.full(problem.k + 1, -1)))
+    ends = np.concatenate(([0], np.cumsum(np.bincount(colour, minlength=count))))
+    return np.argsort(colour, kind="stable"), ends
