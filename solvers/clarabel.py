@@ -48,6 +48,10 @@ class Clarabel(Stateless[ClarabelOptions]):
     options_type = ClarabelOptions
     accepts = (QP, LeastSquares, ConeProgram)
 
+    def check(self, program: Program) -> None:
+        if not isinstance(program, ConeProgram):  # whose P may be sparse
+            super().check(program)
+
     def setup(self, program: Program) -> None:
         self._cones = program if isinstance(program, ConeProgram) else None
         if self._cones is None:

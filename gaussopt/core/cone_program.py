@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.delassus import is_blocks
 from gaussopt.core.display import About, counted, shown
 
 
@@ -16,7 +17,7 @@ class ConeProgram:
 
     Attributes
     ----------
-    P : (3 k, 3 k), symmetric positive semidefinite; rows as of `ConeComplementarity`
+    P : (3 k, 3 k), symmetric positive semidefinite, dense or sparse; rows as of `ConeComplementarity`
     q : (3 k,)
     mu : (k,)
     radius : (k,) or None, bounds of |r_T| in place of mu r_N
@@ -43,6 +44,11 @@ class ConeProgram:
         return len(self.mu)
 
     @property
+    def sparse(self) -> bool:
+        """Whether P is kept as blocks."""
+        return is_blocks(self.P)
+
+    @property
     def pattern(self) -> tuple[Any, ...]:
         """Shapes that an update needs unchanged."""
-        return (self.P.shape, self.radius is None)
+        return (self.P.shape, type(self.P), self.radius is None)

@@ -25,6 +25,9 @@ from gaussopt.core.step_data import Vector
 
 PROGRAMS = (QP, LinearSystem, LeastSquares, LCP, ConeComplementarity, ConeProgram)
 
+SPARSE_SOLVERS: dict[type, str] = {ConeComplementarity: "hybrid or nsgs", ConeProgram: "clarabel"}
+"""Solvers to name where a program of a type is sparse."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -112,7 +115,8 @@ class Solver(ABC, Generic[O]):
     def check(self, program: Program) -> None:
         """Raise NotAccepted, with the reason, if the program is not taken."""
         if not self.sparse and getattr(program, "sparse", False):
-            reason: str | None = "it needs dense matrices, and this program is sparse; use sparse-kkt or osqp"
+            takes = SPARSE_SOLVERS.get(type(program), "sparse-kkt or osqp")
+            reason: str | None = f"it needs dense matrices, and this program is sparse; use {takes}"
         else:
             reason = self.refuses(program)
         if reason:

@@ -5,21 +5,35 @@ K_i = {|r_T| <= mu_i r_N} and its dual K_i* = {u_N >= mu_i |u_T|}. Rows are thos
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import scaled_operator
+from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import EPS
+
+MOST_ROWS = 6_000
+"""Most rows of an operator of blocks that is made dense at all."""
 
 DENSE_ROWS = 1_500
 """Most rows of an operator of blocks that is made dense to prove something of it."""
 
 
 def dense(problem: ConeComplementarity) -> ConeComplementarity:
-    """The same problem with a dense operator."""
-    return ConeComplementarity(problem.W.toarray(), problem.q, problem.mu) if problem.sparse else problem  # type: ignore[attr-defined]
+    """The same problem with a dense operator; raises BadInput where that would be too large."""
+    if not problem.sparse:
+        return problem
+    if problem.n > MOST_ROWS:
+        raise BadInput(
+            f"This needs a dense operator, and that of {problem.k} contacts is too large; coulomb-soccp by hybrid or "
+            "nsgs takes it as it is."
+        )
+    W: Any = problem.W
+    return ConeComplementarity(W.toarray(), problem.q, problem.mu)
 
 
 def rows_of(x: Vector) -> Matrix:

@@ -13,6 +13,7 @@ import numpy as np
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Vector
+from gaussopt.linalg.cones import dense
 from gaussopt.relaxations.base import Ask, ContactFormulation
 
 
@@ -28,6 +29,7 @@ class CoulombPyramid(ContactFormulation):
         self.facets = facets
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
+        problem = dense(problem)
         k, e = problem.k, self.facets
         angle = 2.0 * np.pi * np.arange(e) / e
         D = np.zeros((ROWS * k, k * (e + 1)))

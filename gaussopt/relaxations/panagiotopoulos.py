@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.cones import dense
 from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
@@ -20,6 +21,7 @@ class Panagiotopoulos(ContactFormulation):
     most_programs = 200
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
+        problem = dense(problem)
         W, normal = problem.symmetric_part, np.arange(problem.n) % ROWS == 0
         r, nothing = np.zeros(problem.n), np.zeros(problem.k)
         for _ in range(self.most_programs // 2):
