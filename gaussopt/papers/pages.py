@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import zip_longest
 from typing import Any
 
@@ -49,17 +48,17 @@ def document(
     where that is drawn already.
     """
     judged = ledger.judgements(outcomes)
-    drawn = _drawn(outcomes, compared, quick, executor, solvers)
-    told = chapters(outcomes, judged, quick)
+    drawn = _drawn(outcomes, judged, compared, quick, executor, solvers)
+    told = {number: drawn[number][1] for number in PAPERS}
     failed = sum(bool(o.failure) for o in outcomes.values())
     ran = texts("run", done=len(outcomes) - failed, cases=len(outcomes), quick=texts("quick") if quick else "")
     limits = Section("limitations", "Known limitations", (Items(tuple(texts.paragraphs("limitations"))),))
     main = Document(
         texts("title"), Tex(f"{texts('lead')} {ran} {texts('errors')}".strip()), (),
-        (ledger.verdicts(judged), *(told[n].section for n in PAPERS if n in told), method.section(), limits,
+        (ledger.verdicts(judged), *(told[n].section for n in PAPERS), method.section(), limits,
          bibliography.section(), colophon.section(quick)),
         pages=(
-            *(_supplement(number, k, drawn[number], judged, outcomes) for k, number in enumerate(PAPERS, start=1)),
+            *(_supplement(number, k, drawn[number][0], judged, outcomes) for k, number in enumerate(PAPERS, start=1)),
             Document("How claims are judged", texts("rule lead"), (), (ledger.rule(judged),), "supplement-rule", "S5."),
             _solvers_page(drawn["solvers"]),
             Document("Environment of the run", texts("environment lead"), (), (environment.section(outcomes),),
@@ -74,7 +73,7 @@ def _first_screen(told: Mapping[str, Chapter], shown: Mapping[str, str]) -> tupl
 
     `shown` are the anchors of the page.
     """
-    ranked = zip_longest(*([(n, f) for f in told[n].found] for n in RANKED if n in told))
+    ranked = zip_longest(*([(n, f) for f in told[n].found] for n in RANKED))
     each = [
         Finding(told[number].section.title, _with_figure(found, shown), told[number].section.anchor)
         for row in ranked for number, found in filter(None, row)
@@ -116,29 +115,28 @@ def _solvers_page(section: Section) -> Document:
 
 
 def _drawn(
-    outcomes: Mapping[str, JobOutcome], compared: Results, quick: bool, executor: Executor | None,
-    solvers: JobOutcome | None,
+    outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], compared: Results, quick: bool,
+    executor: Executor | None, solvers: JobOutcome | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The sections with many figures, by paper and "solvers", drawn side by side."""
+    """What has many figures, drawn side by side: by paper its section and its chapter, and "solvers"."""
     cases = [solvers_case(compared)]
     known = {} if solvers is None else {cases[0].key: solvers}
-    for number, paper in PAPERS.items():
+    for number in PAPERS:
         own = _own(outcomes, number)
-        cases.append(Job(number, paper.section, {"outcomes": own, "quick": quick}, 1.0 + 1e-3 * len(own)))
+        arguments = {"number": number, "outcomes": own, "judged": dict(judged), "quick": quick}
+        cases.append(Job(number, section_and_chapter, arguments, 1.0 + 1e-3 * len(own)))
     drawn = known | run_jobs([c for c in cases if c.key not in known], executor=executor)
     # What could not be drawn there fails here, with the place where it does.
     return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
 
 
-def chapters(
-    outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool
-) -> dict[str, Chapter]:
-    """The chapters of the papers, by number; `chapter.py` beside the section of a paper writes its own."""
-    named = {number: f"{paper.__package__}.chapter" for number, paper in PAPERS.items()}
-    return {
-        number: importlib.import_module(name).chapter(_own(outcomes, number), judged, quick)
-        for number, name in named.items() if find_spec(name)
-    }  # fmt: skip
+def section_and_chapter(
+    number: str, outcomes: dict[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool
+) -> tuple[tuple[Section, Sequence[str]], Chapter]:
+    """What the supplement says of a paper, with findings, and the chapter of the main document."""
+    paper = PAPERS[number]
+    chapter = importlib.import_module(f"{paper.__package__}.chapter").chapter(outcomes, judged, quick)
+    return paper.section(outcomes, quick), chapter
 
 
 def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:

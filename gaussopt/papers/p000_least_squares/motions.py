@@ -35,7 +35,7 @@ CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
-    shown, t_end, control, grid = (0.5, 0.05, 0.005, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
+    shown, t_end, compared, control, grid = (0.5, 0.05, 0.02, 0.005, 0.01) if quick else (2.0, 2.0, 0.5, 0.05, 1e-3)
     exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
     near: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-10, "atol": 1e-10}
     lagrange, gauss = ("lagrange", "kkt"), ("gauss", "kkt")
@@ -51,8 +51,8 @@ def cases(quick: bool) -> list[Job]:
         for tau in (-0.5, 0.0) for formulation in ("lagrange", "least-squares-as-printed")
     ]  # fmt: skip
     for pair in MOTIONS:
-        weight = {"cvxpy": 10.0, "osqp": 1.5, "newton": 1.5}.get(pair[1], 1.0) * t_end
-        found.append(case(f"rk4: {' by '.join(pair)}", weight, pair=pair, dt=1e-3, t_end=t_end))
+        weight = {"cvxpy": 10.0, "osqp": 1.5, "newton": 1.5}.get(pair[1], 1.0) * compared
+        found.append(case(f"rk4: {' by '.join(pair)}", weight, pair=pair, dt=1e-3, t_end=compared))
     found += [
         case(f"control: {label}", 40.0 * control if solver == "deap" else 0.2, pair=("gauss", solver),
              stepper="semi-implicit", dt=1e-3, t_end=control, tolerance=math.inf, solver_options=options)

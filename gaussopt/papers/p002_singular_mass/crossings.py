@@ -27,7 +27,7 @@ PROBLEM, REFERENCE, MECHANICS = "four-bar", "four-bar-A", ("lagrange", "kkt")
 ROWS = {REGULAR: {}, PRINTED: {"variant": "printed-constraint"}}
 """theta1 - theta2 = 0, and l sin(theta1) - l sin(theta2) = 0 as printed."""
 
-CROSSING_STEPS = (0.01, 0.005, 0.002, 0.001)
+CROSSING_STEPS = (0.01, 0.005, 0.002)
 APPROACH_STEPS = (1e-5, 4e-6, 1e-6)
 """Steps of the runs that begin just before the singular position, s."""
 

@@ -43,14 +43,15 @@ def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
     found = [
-        motion_case("motion: constant torque", 1.0, PROBLEM, MECHANICS, dt=0.02 if quick else 0.01, t_end=2.0, **exact),
-        motion_case("motion: no torque", 1.0, PROBLEM, MECHANICS, {"psi": 0.0}, dt=0.05 if quick else 0.025, t_end=5.0,
-                    **exact),
+        motion_case("motion: constant torque", 1.0, PROBLEM, MECHANICS, dt=0.02 if quick else 0.01,
+                    t_end=0.8 if quick else 2.0, **exact),
+        motion_case("motion: no torque", 1.0, PROBLEM, MECHANICS, {"psi": 0.0}, dt=0.05 if quick else 0.025,
+                    t_end=1.5 if quick else 5.0, **exact),
         Job("flow chart", flow_chart, {}, 0.5),
         Job("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
         *crossings.cases(quick),
     ]  # fmt: skip
-    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
+    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 4)))
     return found + common.errata_cases(PROBLEM, {})
 
 

@@ -82,7 +82,7 @@ def cases(quick: bool) -> list[Job]:
     for row in spread.ROWS:
         found.append(Job(f"spread: NH-A, {row}", spread.measured, {"case": "NH-A", "row": row, "quick": quick}, 2.0))
     found.append(Job("spread: NH-B", spread.at_crests, {"case": "NH-B", "quick": quick}, 4.0))
-    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
+    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 4)))
     return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
 
 
