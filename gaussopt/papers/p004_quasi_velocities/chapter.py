@@ -118,7 +118,7 @@ def _figures(results: PaperResults, crests: Crests | None) -> list[Block]:
     runs = section.whole_runs(section.drawn_runs(results, "NH-A"))
     steps = _two_steps(list(tan.values()))
     x = {"x": section.PLANE["x"]}
-    centroid = None if len(tan) != 2 else section.coordinates("two-steps", "", "NH-B", tan, x, (4.0, 2.7))
+    centroid = None if len(tan) != 2 else section.coordinates("two-steps", "", "NH-B", tan, x, (4.4, 2.9))
     violation = section.violations("NH-A-violation", "", runs) if runs else None
     step = next((v.meta["dt"] for v in runs.values()), None)
     return [

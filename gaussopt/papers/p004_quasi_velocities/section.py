@@ -201,7 +201,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
     return line_figure(
         f"paper-004-{name}", f"{title} (logarithmic): {largest}.{remarks(data, log=True)}",
         f"Velocity across the blade: {largest}.", {k: v.t[thin(len(v.t))] for k, v in runs.items()}, data,
-        ("t / s", "|vₙ| / (m/s)"), size=(4.0, 2.7), log=True, above=True,
+        ("t / s", "|vₙ| / (m/s)"), size=(4.4, 2.9), log=True, above=True,
     )  # fmt: skip
 
 
