@@ -133,10 +133,16 @@ class Sweeps:
         step = omega / np.where(self._largest > 0, self._largest, 1.0 / self._rho)
         q = np.ascontiguousarray(self.problem.q)
         with np.errstate(over="ignore", invalid="ignore"):
-            projected_sweep(*self._blocks, q, self.problem.mu, step, count, self.r)
+            projected_sweep(*self.blocks, q, self.problem.mu, step, count, self.r)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the data of a sweep."""
+        return sum(part.nbytes for part in (*self._data, self.r, self._rho, self._alpha, self._changes, self._order))
 
     @cached_property
-    def _blocks(self) -> BlockRows:
+    def blocks(self) -> BlockRows:
+        """The operator by blocks."""
         return self._data if isinstance(self._data, BlockRows) else block_rows(formed(self.problem.W), self.problem.k)
 
 

@@ -1,0 +1,246 @@
+"""Contacts with friction cones against what was aimed at: correctness, proofs, speed and size, row by row.
+
+    python benchmarks/friction.py [--cases FILE] [--files FOLDER] [--quick] [--out docs/performance.md]
+
+`--cases` are certified cases as JSON (tests/data/contact_cases.json.gz if not given), `--files` a folder of files of
+other codes. `--out` replaces the section of a page, or appends it. Times are the least of several; read them on a quiet
+machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np  # noqa: E402
+from measuring import machine, versions  # noqa: E402
+
+import gaussopt as go  # noqa: E402
+from gaussopt.certificates.cone_bounds import global_bound, local_bound  # noqa: E402
+from gaussopt.cone.monotonicity import monotonicity  # noqa: E402
+from gaussopt.cone.sweeps import Sweeps  # noqa: E402
+from gaussopt.core import registry  # noqa: E402
+from gaussopt.core.solver import make_solver, missing_packages  # noqa: E402
+from gaussopt.modelling.contact_piles import sphere_pile  # noqa: E402
+from gaussopt.solving.solve import solve_contacts  # noqa: E402
+
+CASES = Path(__file__).parents[1] / "tests" / "data" / "contact_cases.json.gz"
+HEADING = "## Contacts with friction cones"
+MOVING, REST = {"mu": 0.4, "speed": 0.5}, {"mu": 0.8}
+KERNEL = {16: 72.0, 108: 92.0, 968: 201.0}
+"""Nanoseconds per contact and sweep of a hand-written C kernel on piles of another making, by contacts."""
+
+
+class Row(NamedTuple):
+    """What was aimed at and what was found; `met` None where it was not measured."""
+
+    what: str
+    goal: str
+    found: str
+    met: bool | None
+    remark: str = ""
+
+
+def least(run: Callable[[], object], repeats: int) -> float:
+    """Seconds of the quickest of several calls, after one that is not counted."""
+    if repeats > 1:
+        run()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def known(path: Path) -> list[tuple[dict[str, Any], go.ConeComplementarity]]:
+    """The certified cases."""
+    with gzip.open(path) as file:
+        return [(case, go.ConeComplementarity.from_mapping(case)) for case in json.load(file)["cases"]]
+
+
+def correctness(cases: Sequence[Any], files: Path | None) -> Iterator[Row]:
+    """Residuals of hybrid, claims on unsolvable cases, several solutions."""
+    errors, several, both = [], 0, 0
+    for case, problem in cases:
+        if case["expected_status"] not in ("solved", "multiple_solutions"):
+            continue
+        found = go.solve(problem, "hybrid")
+        errors.append(found.certificate["residual"])
+        if case["expected_status"] == "multiple_solutions":
+            several, both = several + 1, both + (len(found.solutions) > 1)
+    remark = ""
+    for file in sorted(files.iterdir()) if files else ():
+        if file.suffix in (".hdf5", ".dat", ".npz"):
+            given = go.read_problem(file)
+            local = given.local if isinstance(given, go.GlobalContacts) else given
+            errors.append(go.solve(local, "hybrid").certificate["residual"])
+    if files is None:
+        remark = "certified cases only, no files of other codes"
+    most, share = max(errors), float(np.mean(np.array(errors) <= 1e-12))
+    goal = "each at most 1e-8, 90 % at most 1e-12"
+    found = f"at most {most:.1e}; {100 * share:.0f} % of {len(errors)} at most 1e-12"
+    yield Row("`hybrid`: natural map over the norm of q", goal, found, most <= 1e-8 and share >= 0.9, remark)
+    wrong, asked = 0, 0
+    for name in registry.names("solver"):
+        entry = registry.load("solver", name)
+        if go.ConeComplementarity not in entry.accepts or missing_packages(entry):
+            continue
+        for case, problem in cases:
+            if case["expected_status"] in ("no_solution", "infeasible"):
+                try:
+                    wrong += go.solve(problem, name).status is go.Status.SOLVED
+                    asked += 1
+                except go.NotAccepted:
+                    continue
+    yield Row("unsolvable cases called solved, any solver", "0", f"{wrong} of {asked} answers", wrong == 0)
+    yield Row("cases with several solutions of which at least two are found", "half", f"{both} of {several}",
+              2 * both >= several)  # fmt: skip
+
+
+def bounds(cases: Sequence[Any], count: int) -> Row:
+    """Proved bounds against true errors of perturbed answers."""
+    random, numbers, wrong, done = np.random.default_rng(18), 0, 0, 0
+    chosen = [(c, p) for c, p in cases if c["expected_status"] in ("solved", "multiple_solutions")]
+    for case, problem in chosen:
+        truths = [np.array(r) for r in [case["r"], *case.get("solutions", [])]]
+        modulus, reference = monotonicity(problem), local_bound(problem, truths[0])
+        slack = reference.velocity if reference else 0.0
+        for _ in range(-(-count // len(chosen))):
+            size = 10.0 ** random.uniform(-15, 0) * (np.abs(truths[0]).max() or 1.0)
+            r = truths[0] + size * random.normal(size=problem.n)
+            error = min(float(np.linalg.norm(problem.W @ (r - x))) for x in truths)
+            done += 1
+            for bound in (global_bound(problem, r, modulus), local_bound(problem, r)):
+                if bound is not None:
+                    numbers, wrong = numbers + 1, wrong + (error > bound.velocity + slack)
+    return Row("bound against true error of perturbed answers", "never violated",
+               f"{wrong} violations of {numbers} bounds, {done} answers", wrong == 0)  # fmt: skip
+
+
+def kernel() -> Iterator[Row]:
+    """Nanoseconds per contact and sweep."""
+    for contacts, wanted in KERNEL.items():
+        problem, sweeps = (given := sphere_pile(contacts, **MOVING).local), 200_000 // contacts
+        own = Sweeps(problem)
+
+        def run(own: Sweeps = own, sweeps: int = sweeps) -> None:
+            own.r[:] = 0.0
+            own.run(sweeps)
+
+        found = 1e9 * least(run, 7) / sweeps / contacts
+        rows = len(own.blocks.column) / contacts + 1
+        yield Row(f"sweep kernel, {contacts} contacts, ns per contact and sweep", f"at most {1.3 * wanted:.0f}",
+                  f"{found:.0f}", found <= 1.3 * wanted,
+                  f"{rows:.0f} blocks a row; {'by factors' if given.sparse else 'by blocks'}")  # fmt: skip
+
+
+def solved(contacts: int, tolerance: float, goal: float, state: dict[str, float], repeats: int) -> Row:
+    """Seconds of `go.solve` with hybrid to a tolerance."""
+    problem, found = sphere_pile(contacts, **state).local, []
+    options = {"tolerance": tolerance}
+    seconds = least(
+        lambda: found.append(go.solve(problem, "hybrid", tolerance=max(tolerance, 1e-7), solver_options=options)),
+        repeats,
+    )
+    error = found[-1].certificate["residual"]
+    how = "in motion" if state.get("speed") else "at rest, standing" if state["mu"] > 0.7 else "at rest, slides apart"
+    return Row(f"{contacts} contacts {how}, to {tolerance:.0e}", f"at most {goal:g} s", f"{error:.1e} in {seconds:.3g} s",
+               error <= tolerance and seconds <= goal)  # fmt: skip
+
+
+def overhead() -> Row:
+    """What a call takes beyond the solver."""
+    problem = sphere_pile(16, **MOVING).local
+
+    def alone() -> None:
+        solver = make_solver("hybrid")
+        solver.setup(problem)
+        solver.solve(None)
+
+    extra = 1e3 * (least(lambda: go.solve(problem, "hybrid"), 30) - least(alone, 30))
+    return Row("`go.solve` at 16 contacts beyond the solver itself", "at most 1 ms", f"{extra:.2f} ms", extra <= 1.0)
+
+
+def memory() -> Row:
+    """How the bytes of problem and sweeps grow."""
+    sizes, bytes_ = (2_500, 5_000, 10_000), []
+    for contacts in sizes:
+        own = Sweeps(sphere_pile(contacts).local)
+        bytes_.append(own.nbytes)
+    power = float(np.polyfit(np.log(sizes), np.log(bytes_), 1)[0])
+    return Row("memory of the sweeps from 2500 to 10000 contacts", "linear",
+               f"{bytes_[-1] / 1e6:.0f} MB at 10000, power {power:.2f}", power < 1.1)  # fmt: skip
+
+
+def others() -> Iterator[Row]:
+    """The convex relaxation of a pile by other solvers; its answers violate Coulomb's law, whoever computes them."""
+    given = sphere_pile(300, **MOVING).local
+    for name in ("clarabel", "apgd"):
+        begin = time.perf_counter()
+        try:
+            found = solve_contacts(given, "coulomb-ccp", name)
+        except go.GaussoptError as error:
+            yield Row(f"`coulomb-ccp` by {name}, 300 contacts in motion", "", "–", None, str(error))
+            continue
+        seconds, error = time.perf_counter() - begin, found["certificate"]["residual"]
+        yield Row(f"`coulomb-ccp` by {name}, 300 contacts in motion", "", f"{seconds:.3g} s", None,
+                  f"natural map of Coulomb's law {error:.1e}")  # fmt: skip
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The section as Markdown."""
+    lines = [HEADING, "", "Made by `python benchmarks/friction.py`; piles are pyramids of spheres, the least of several "
+             "times. What falls short stands with its cause.", "",
+             "| what | goal | measured | met | remark |", "|---|---|---|---|---|"]  # fmt: skip
+    words = {True: "yes", False: "no", None: ""}
+    lines += [f"| {row.what} | {row.goal} | {row.found} | {words[row.met]} | {row.remark} |" for row in rows]
+    names = ("gaussopt", "numpy", "scipy", "llvmlite", "clarabel", "scs", "mujoco")
+    found = ", ".join(f"{name} {version}" for name, version in versions(names).items())
+    return "\n".join([*lines, "", f"{machine()}. {found}.", ""])
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=Path, default=CASES)
+    parser.add_argument("--files", type=Path)
+    parser.add_argument("--quick", action="store_true", help="fewer answers and no piles of more than 1000 contacts")
+    parser.add_argument("--out", type=Path, help="Markdown page")
+    arguments = parser.parse_args()
+    cases, rows = known(arguments.cases), list[Row]()
+
+    def told(found: Iterator[Row] | Sequence[Row]) -> None:
+        for row in found:
+            rows.append(row)
+            print(" | ".join(str(part) for part in row), flush=True)
+
+    told(correctness(cases, arguments.files))
+    told([bounds(cases, 500 if arguments.quick else 10_000)])
+    told(kernel())
+    told([overhead(), solved(100, 1e-8, 0.01, MOVING, 7), solved(100, 1e-8, 0.01, REST, 7)])
+    told([solved(1000, 1e-8, 3.0, MOVING, 2), solved(1000, 1e-8, 60.0, REST, 1)])
+    if not arguments.quick:
+        told([solved(1000, 1e-8, 60.0, {"mu": 0.4}, 1)])
+        told([solved(10_000, 1e-4, 30.0, MOVING, 1), solved(10_000, 1e-4, 30.0, REST, 1), memory()])
+    told(others())
+    text = table(rows)
+    print(text)
+    if arguments.out:
+        page = arguments.out.read_text(encoding="utf-8") if arguments.out.exists() else ""
+        before, _, after = page.partition(HEADING)
+        rest = after[after.find("\n## ") + 1 :] if "\n## " in after else ""
+        arguments.out.write_text(f"{before.rstrip()}\n\n{text}{chr(10) + rest if rest else ''}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

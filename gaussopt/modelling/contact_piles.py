@@ -1,0 +1,171 @@
+"""Piles, walls and random contacts of any number, as contact problems in space built to measure.
+
+Each is one time step of rigid bodies without rotation about their centres yet, under gravity over STEP; `local` of what
+is returned is the problem in the impulses. Memory is proportional to the contacts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial import cKDTree
+
+from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, Vector
+
+STEP, GRAVITY = 2e-3, 9.81
+"""s; m/s^2."""
+
+DENSITY = 1000.0
+"""kg/m^3; a body of mass ratio 1 has it."""
+
+RADIUS, BOX = 0.01, (0.2, 0.1, 0.1)
+"""Of a sphere, and length, width and height of a box, m."""
+
+SCATTER = 0.02
+"""Deviation of the places of spheres, in diameters, so that no two contacts are alike."""
+
+Bodies = NDArray[np.int64]
+
+
+def sphere_pile(
+    contacts: int = 100, mu: float = 0.8, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
+) -> GlobalContacts:
+    """A pyramid of spheres on the floor, each in the hollow of four others, with so many contacts from the floor up.
+
+    Parameters
+    ----------
+    mu : the pyramid stands at 0.8 and slides apart at 0.4
+    mass_ratio : of the heaviest and the lightest sphere
+    speed : deviation of the components of the velocities of the centres, m/s; 0 for a pile at rest
+    """
+    _check(contacts, mu, mass_ratio)
+    random = np.random.default_rng(seed)
+    layers, pairs, centres = 1, np.zeros((0, 2), dtype=np.int64), np.zeros((1, 3))
+    while len(pairs) + layers * layers < contacts:
+        layers += 1
+        places = []
+        for layer in range(layers):
+            along = np.arange(layers - layer) + 0.5 * layer
+            x, y = np.meshgrid(along, along)
+            places.append(np.column_stack((x.ravel(), y.ravel(), np.full(x.size, layer * np.sqrt(0.5)))))
+        centres = np.vstack(places)
+        pairs = cKDTree(centres).query_pairs(1.01, output_type="ndarray").astype(np.int64)
+        pairs = pairs[np.abs(centres[pairs[:, 0], 2] - centres[pairs[:, 1], 2]) > 0.1]
+    floor = min(layers * layers, contacts)
+    held = (contacts - floor) // 4  # spheres in hollows; what is left over lies alone beside them
+    lone = contacts - floor - 4 * held
+    pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # layers are numbered upwards
+    aside = np.column_stack((-2.0 - np.arange(lone), np.zeros((lone, 2))))
+    centres = np.vstack((centres[: floor + held], aside))
+    ground = np.append(np.arange(floor), floor + held + np.arange(lone))
+    above, below = np.append(ground, pairs.max(axis=1)), np.append(np.full(len(ground), -1), pairs.min(axis=1))
+    centres = 2.0 * RADIUS * (centres + SCATTER * random.normal(size=centres.shape))
+    apart = np.where(below[:, None] >= 0, centres[above] - centres[below], [0.0, 0.0, 1.0])
+    normal = apart / np.linalg.norm(apart, axis=1)[:, None]
+    mass = _masses(DENSITY * 4.0 / 3.0 * np.pi * RADIUS**3, mass_ratio, len(centres), random)
+    inertia = np.repeat(0.4 * mass[:, None] * RADIUS**2, 3, axis=1)
+    velocity = speed * random.normal(size=(len(centres), 6)) * np.repeat([1.0, 0.6 / RADIUS], 3)
+    arms = -RADIUS * normal, RADIUS * normal
+    return _step((above, below), normal, arms, mass, inertia, velocity, mu)
+
+
+def box_wall(
+    contacts: int = 100, mu: float = 0.5, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
+) -> GlobalContacts:
+    """A gable of boxes in running bond, each resting on two with four contacts on either, and four on the floor.
+
+    Four contacts of a face are one more than rigid boxes need: W is rank deficient. `contacts` is rounded up to a
+    multiple of four; boxes that are left over stand alone. The other parameters are those of `sphere_pile`.
+    """
+    _check(contacts, mu, mass_ratio)
+    random = np.random.default_rng(seed)
+    faces, width = -(-contacts // 4), 1
+    while width * width < faces:
+        width += 1
+    floor = min(width, faces)
+    held = (faces - floor) // 2
+    lone = faces - floor - 2 * held
+    layer = np.repeat(np.arange(width), width - np.arange(width))[: floor + held]
+    along = np.concatenate([np.arange(width - i) for i in range(width)])[: floor + held]
+    place = np.column_stack((BOX[0] * (along + 0.5 * layer), np.zeros(len(layer)), BOX[2] * (layer + 0.5)))
+    place = np.vstack((place, np.column_stack((-2.0 * BOX[0] * (1 + np.arange(lone)), np.zeros(lone),
+                                               np.full(lone, 0.5 * BOX[2])))))  # fmt: skip
+    upper = floor + np.arange(held)
+    left = upper - (width - layer[upper] + 1)  # the box under the left half
+    ground = np.append(np.arange(floor), floor + held + np.arange(lone))
+    above = np.concatenate((ground, upper, upper))
+    below = np.concatenate((np.full(len(ground), -1), left, left + 1))
+    ends = np.repeat([[-0.45, 0.45], [-0.45, -0.05], [0.05, 0.45]], [len(ground), held, held], axis=0)
+    corner = np.stack((ends[:, [0, 0, 1, 1]], np.tile([-0.45, 0.45], (len(ends), 2)), np.full((len(ends), 4), -0.5)), 2)
+    at = (place[above, None] + corner * BOX).reshape(-1, 3)
+    above, below = np.repeat(above, 4), np.repeat(below, 4)
+    mass = _masses(DENSITY * float(np.prod(BOX)), mass_ratio, len(place), random)
+    squares = np.array(BOX) ** 2
+    inertia = mass[:, None] * (squares.sum() - squares) / 12.0
+    velocity = speed * random.normal(size=(len(place), 6)) * np.repeat([1.0, 2.0 / BOX[0]], 3)
+    normal = np.tile([0.0, 0.0, 1.0], (len(above), 1))
+    return _step((above, below), normal, (at - place[above], at - place[below]), mass, inertia, velocity, mu)
+
+
+def random_contacts(
+    contacts: int = 100, mu: float = 0.5, mass_ratio: float = 10.0, deficiency: int = 0, seed: int = 1
+) -> GlobalContacts:
+    """Contacts with random rows, each in twelve of 3 contacts - deficiency velocities; they close at random speeds."""
+    _check(contacts, mu, mass_ratio)
+    n = ROWS * contacts - deficiency
+    if deficiency < 0 or n < ROWS:
+        raise BadInput(f"deficiency is {deficiency}; it lies between 0 and {ROWS * contacts - ROWS}.")
+    random = np.random.default_rng(seed)
+    touched = min(12, n)
+    begin = np.arange(contacts) * n // contacts
+    rows = (begin[:, None] + np.arange(touched)) % n
+    values = random.normal(size=(contacts, ROWS, touched)) / np.sqrt(touched)
+    places = np.repeat(rows, ROWS, axis=0).ravel(), np.repeat(np.arange(ROWS * contacts), touched)
+    H = sparse.csr_array((values.ravel(), places), shape=(n, ROWS * contacts))
+    M = sparse.diags_array(_masses(1.0, mass_ratio, n, random)).tocsr()
+    w = random.normal(size=ROWS * contacts) - np.tile([0.7, 0.0, 0.0], contacts)
+    return GlobalContacts.from_mapping({"M": M, "H": H, "f": np.zeros(n), "w": w, "mu": np.full(contacts, mu)})
+
+
+def _check(contacts: int, mu: float, mass_ratio: float) -> None:
+    if contacts < 1 or mu < 0 or mass_ratio < 1:
+        raise BadInput(
+            f"There are {contacts} contacts, mu is {mu:g} and mass_ratio {mass_ratio:g}; give at least one contact, no "
+            "negative friction coefficient and a ratio of at least 1."
+        )
+
+
+def _masses(mass: float, ratio: float, count: int, random: np.random.Generator) -> Vector:
+    """Masses spread by ratio between the lightest and the heaviest."""
+    return np.asarray(mass * ratio ** random.uniform(0.0, 1.0, count))
+
+
+def _step(
+    bodies: tuple[Bodies, Bodies], normal: Matrix, arms: tuple[Matrix, Matrix], mass: Vector, inertia: Matrix,
+    velocity: Matrix, mu: float,
+) -> GlobalContacts:  # fmt: skip
+    """One step: contacts between two bodies each, the second -1 for the floor, with arms from their centres, m."""
+    k, n = len(normal), 6 * len(mass)
+    across = np.where(np.abs(normal[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+    first = across - (across * normal).sum(axis=1)[:, None] * normal
+    first /= np.linalg.norm(first, axis=1)[:, None]
+    frame = np.stack((normal, first, np.cross(normal, first)), axis=1)
+    values, rows, columns = [], [], []
+    for sign, body, arm in zip((1.0, -1.0), bodies, arms, strict=True):
+        held = body >= 0
+        turn = np.cross(arm[held, None, :], frame[held])
+        values.append((sign * np.concatenate((frame[held], turn), axis=2)).ravel())
+        places = 6 * body[held, None, None] + np.arange(6)
+        rows.append(np.broadcast_to(places, (int(held.sum()), ROWS, 6)).ravel())
+        columns.append(np.repeat(ROWS * np.flatnonzero(held)[:, None] + np.arange(ROWS), 6))
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    H = sparse.csr_array(sparse.coo_array(entries, shape=(n, ROWS * k)))
+    masses = np.hstack((np.repeat(mass[:, None], 3, axis=1), inertia)).ravel()
+    v = velocity.copy()
+    v[:, 2] -= GRAVITY * STEP
+    M = sparse.diags_array(masses).tocsr()
+    data = {"M": M, "H": H, "f": masses * v.ravel(), "w": np.zeros(ROWS * k), "mu": np.full(k, mu)}
+    return GlobalContacts.from_mapping(data)
