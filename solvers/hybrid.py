@@ -30,8 +30,11 @@ from gaussopt.solvers.prox import proximal
 ROUNDS, WITHIN = 50, 4
 """Rounds of sweeps before anything else is tried, and rounds within which the natural map must fall by half."""
 
+MANY = 50
+"""Contacts from which a single cone program comes before Newton's method."""
+
 NEAR = 1e-4
-"""Natural map after the sweeps of a large problem above which a cone program is tried before Newton's method."""
+"""Natural map after the sweeps of so many contacts above which a cone program is tried before Newton's method."""
 
 MOST_ROWS = 6_000
 """Rows of a problem beyond which no Jacobian is factorised."""
@@ -112,7 +115,7 @@ class Hybrid(Solver[HybridOptions]):
         if given is not None:
             sweeps.r[:] = given
         swept = self._sweep(sweeps)
-        if problem.sparse and swept > NEAR:
+        if problem.k > MANY and swept > NEAR:
             # A pile at rest is solved by one cone program, which costs less than a few of Newton's steps.
             found = fixed_point(problem, 1)
             if found is not None and residual(problem, found) < swept:
