@@ -223,11 +223,13 @@ def _told(readings: Sequence[Reading]) -> str:
 
 def _together(readings: Sequence[Reading]) -> str:
     first = readings[0]
-    that = (" and that " if first.holds else " or that ").join(r.meaning for r in readings)
     if first.holds:
-        return f"It holds that {that}."
-    in_general = " in general" if first.somewhere else ""
-    return f"It does not hold{in_general} that {that}.{' ' + first.where if first.somewhere else ''}"
+        return f"It is true that {' and that '.join(r.meaning for r in readings)}."
+    that = " or that ".join(r.meaning for r in readings)
+    if not first.somewhere:
+        return f"It is false that {that}."
+    does, does_not = ("; ".join(p.text for p in first.parts if p.holds is truth) for truth in (True, False))
+    return f"That {that} holds {does}, {f'and does not hold {does_not}' if does_not else 'but not in general'}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def test_statements_are_told_one_by_one() -> None:
     search, derived = (Attempt("a five", "sums", "none", False),), (Derivation("two and two", "4", True),)
     readings = of("it starts", True), of("it runs", True), of("it runs", False), of("it stops", False)
     assert Judgement.of(readings, "So it is.", derived, search).conditions == (
-        "That it starts is true. That it runs is true under conditions. It holds that it moves. It does not hold that "
+        "That it starts is true. That it runs is true under conditions. It is true that it moves. It is false that "
         "it moves. That it stops is false."
     )
 
@@ -122,8 +122,7 @@ def test_readings_with_equal_parts_are_told_together() -> None:
     search, derived = (Attempt("a five", "sums", "none", False),), (Derivation("two and two", "4", True),)
     found = Judgement.of([*alike, replace(read(True), meaning="it rests")], "So it is.", derived, search)
     assert found.conditions == (
-        "It does not hold in general that it moves or that it turns. This holds part 0. This does not hold part 1. "
-        "It holds that it rests."
+        "That it moves or that it turns holds part 0, and does not hold part 1. It is true that it rests."
     )
     assert Judgement.of(alike[:1], "So it is.", derived, search).conditions == alike[0].where
 
