@@ -17,7 +17,7 @@ from typing import Any
 from gaussopt.core.programs import LinearSystem, Program, as_qp
 from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
-from gaussopt.linalg.dense import cholesky
+from gaussopt.linalg.dense import gram_factor
 from gaussopt.solvers._qpsolvers import Stateless
 
 
@@ -35,7 +35,7 @@ class QuadProg(Stateless[Options]):
     def refuses(self, program: Program) -> str | None:
         """A singular P has no unconstrained minimiser to begin from."""
         reason = super().refuses(program)
-        if reason is None and not isinstance(program, LinearSystem) and cholesky(as_qp(program).P) is None:
+        if reason is None and not isinstance(program, LinearSystem) and gram_factor(as_qp(program).P) is None:
             return "it needs a positive definite P; use daqp, piqp or kkt for a singular one"
         return reason
 

@@ -76,7 +76,7 @@ def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificat
 def _natural_scale(step: StepData) -> float:
     """About ||M^-1 (Q - h)||_M plus the size of what J a = gamma alone asks for, of massless coordinates too."""
     d, _ = equilibrate(step.M, step.J)
-    return norm(step.force * d) + norm(nearest(step.M, step.J, step.gamma) / d)
+    return norm(step.force * d) + norm(nearest(step.M, step.J, step.gamma)[0] / d)
 
 
 def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:

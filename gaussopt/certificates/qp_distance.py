@@ -16,7 +16,7 @@ import numpy as np
 from gaussopt.certificates.qp_verdict import flat_directions, rounding
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.linalg.dense import EPS, cholesky, invert_lower
+from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 
 def violation_bound(qp: QP, z: Vector) -> Vector:
@@ -36,7 +36,7 @@ class Curvature:
     """
 
     def __init__(self, P: Matrix) -> None:
-        self.L = cholesky(P) if np.isfinite(P).all() else None
+        self.L = gram_factor(P) if np.isfinite(P).all() else None
         if self.L is not None:
             self.Z = np.zeros((len(P), 0))
             self.root: Matrix = invert_lower(self.L).T

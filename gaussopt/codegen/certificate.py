@@ -7,6 +7,7 @@ rank-revealing path takes over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -71,6 +72,7 @@ class _Certificate:
         w, n, m = self.w, self.n, self.m
         # Y = M^-1 J^T by columns, S = J Y
         mass = DefiniteFactors(w, self.M, 64 * n * 2.220446049250313e-16)
+        mass.check_determinant(math.e * 64 * n * 2.220446049250313e-16)
         Y = [mass.solve(row) for row in self.J]
         S: list[list[Entry]] = [[None] * m for _ in range(m)]
         for i in range(m):

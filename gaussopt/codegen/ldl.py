@@ -150,11 +150,19 @@ class DefiniteFactors(Factors):
 
     def __init__(self, w: Writer, A: list[list[Entry]], threshold: float) -> None:
         self._threshold = threshold
+        self._shares: list[str] = []
         super().__init__(w, A, range(len(A)), len(A))
 
     def _check(self, pivot: Pivot) -> None:
         least = f"{self._threshold!r}*{pivot.diagonal}" if pivot.diagonal else "0.0"
         self._w.check(f"{pivot.name} > {least}")
+        if pivot.lost:
+            self._shares.append(f"({pivot.name}/{pivot.diagonal})")
+
+    def check_determinant(self, threshold: float) -> None:
+        """Leave where the determinant, relative to the product of the diagonal, is that of a singular matrix."""
+        if self._shares:
+            self._w.check(f"{'*'.join(self._shares)} > {threshold!r}")
 
 
 class StepFactors(Factors):

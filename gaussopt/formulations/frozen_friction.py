@@ -22,7 +22,7 @@ from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations._sliding import not_sliding
 from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.formulations.gauss import contact_qp
-from gaussopt.linalg.dense import cholesky, solve_lower
+from gaussopt.linalg.dense import gram_factor, solve_lower
 
 CONVERGED = 1e-13
 """Change of the normal forces, relative to the largest, at which the iteration ends."""
@@ -98,7 +98,7 @@ def contraction(op: ContactOperator) -> float | None:
     """Rho, the factor by which the error shrinks at least; None where A_0 is singular."""
     W = op.step.J_N @ op.joints.root
     A0 = W @ W.T
-    L = cholesky(A0)
+    L = gram_factor(A0)
     if L is None:
         return None
     C = op.step.J_N @ op.joints.K @ (op.step.friction_map - op.step.J_N.T)

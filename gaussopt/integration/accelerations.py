@@ -16,6 +16,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.redundant_rows import agreeing_step, redundant
 from gaussopt.integration.singular_positions import SingularWatch
 from gaussopt.linalg.redundancy import open_forces
 from gaussopt.solving.answer import Answer
@@ -92,6 +93,7 @@ class CertifiedAccelerations:
         self._last: tuple[float, bytes, Answer] | None = None
         self._whole: tuple[float, bytes, StepData] | None = None
         self._shape: tuple[int, int, int] | None = None
+        self._redundant: bool | None = None
 
     @property
     def seconds(self) -> float:
@@ -128,7 +130,10 @@ class CertifiedAccelerations:
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
         """The step data that are solved at a state."""
-        return self.stabiliser.shape(self.system, self.whole(t, q, v))
+        step = self.stabiliser.shape(self.system, self.whole(t, q, v))
+        if self._redundant is None:
+            self._redundant = not self.system.contact_names and redundant(step)
+        return agreeing_step(self.system, step) if self._redundant else step
 
     def whole(self, t: float, q: Vector, v: Vector) -> StepData:
         """Step data as the system gives them, with all contacts; for the same state once.

@@ -18,6 +18,7 @@ from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.redundant_rows import DOUBTFUL, agreeing
 from gaussopt.linalg.dense import cholesky, nearest, solve_lower
 from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 
@@ -126,7 +127,7 @@ class Projection(_Inactive):
         rate = system.velocity_residual(t, q, v)
         if rate is not None and len(rate):
             step = system.evaluate(t, q, v)
-            v = v - least_motion(step.M, step.J, rate)
+            v = v - _least_agreed(system, step, step.J, rate)
         return q, v
 
     def positions(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> Vector:
@@ -144,7 +145,7 @@ class Projection(_Inactive):
         for _ in range(self.max_iter):
             if settling.ended(float(np.abs(phi).max()), reach):
                 return q
-            q = q - least_motion(system.evaluate(t, q, v).M, system.position_jacobian(t, q), phi)
+            q = q - _least_agreed(system, system.evaluate(t, q, v), system.position_jacobian(t, q), phi)
             phi = system.position_residual(t, q)
             assert phi is not None
         raise BadInput(
@@ -155,15 +156,27 @@ class Projection(_Inactive):
 
 def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
     """Smallest x in the mass metric with J x = r, (n,)."""
+    return _least_motion(M, J, r)[0]
+
+
+def _least_agreed(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> Vector:
+    """The same of rows of the step; redundant ones count as such beside their constraints, too."""
+    x, least = _least_motion(step.M, J, r)
+    found = agreeing(system, step, J, r) if least < DOUBTFUL else None
+    return x if found is None else least_motion(step.M, *found)
+
+
+def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
+    """Smallest x, and the smallest singular value of the rows that counts, relative to the largest."""
     if is_sparse(M):
-        return nearest_sparse(M, J, r)  # type: ignore[arg-type]
+        return nearest_sparse(M, J, r), 1.0  # type: ignore[arg-type]
     L = cholesky(M)
     if L is None:
         return nearest(M, J, r)
     B = solve_lower(L, J.T)
     # x = L^-T B (B^T B)^+ r
-    y, *_ = np.linalg.lstsq(B.T, r, rcond=None)
-    return np.asarray(np.linalg.solve(L.T, y))
+    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=None)
+    return np.asarray(np.linalg.solve(L.T, y)), float(s[rank - 1] / s[0]) if rank else 1.0
 
 
 STABILISATIONS: dict[str, Stabilisation] = {x.name: x for x in (Unstabilised(), Baumgarte(), Projection())}

@@ -20,6 +20,13 @@ SQUARES = (1e-250, 1e250)
 """Squares beyond which a norm is computed of scaled numbers."""
 
 
+ALONE = 1e3
+"""Share of a coordinate in a row, beside all others, from which on the row counts as holding it alone."""
+
+IDLE = 1e-3
+"""Entry of a null vector of M, in units of mass 1, from which on the mass of a coordinate is that of others."""
+
+
 @cache
 def lapack() -> Any:
     """SciPy's LAPACK, imported at its first use: a tenth of a second that motions by generated code need not wait."""
@@ -38,14 +45,32 @@ def _triangular() -> Any:
 
 def cholesky(M: Matrix) -> Matrix | None:
     """Lower factor L with M = L L^T, or None if M is not numerically positive definite."""
-    L, info = lapack().dpotrf(M, lower=1)
+    L = gram_factor(M)
+    if L is None or not len(L):
+        return L
+    # In units of mass 1 the squares of the diagonal multiply to the determinant, which is at most e times the smallest
+    # eigenvalue; behind small pivots rounding leaves pivots that are not small.
+    diagonal = L.diagonal()
+    unsure = float(np.prod(diagonal * diagonal / M.diagonal())) < math.e * 64 * len(L) * EPS
+    return None if unsure and _semidefinite(M) else L
+
+
+def gram_factor(G: Matrix) -> Matrix | None:
+    """The same by the pivots alone, for those who look at them: of rows, which are checked apart."""
+    L, info = lapack().dpotrf(G, lower=1)
     if info != 0:
         return None
     diagonal = L.diagonal()
-    # A pivot at rounding level of its own row means a singular M, whatever the units.
-    if len(L) and (diagonal * diagonal < 64 * len(L) * EPS * M.diagonal()).any():
+    # A pivot at rounding level of its own row means a singular matrix, whatever the units.
+    if len(L) and (diagonal * diagonal < 64 * len(L) * EPS * G.diagonal()).any():
         return None
     return np.asarray(L)
+
+
+def _semidefinite(M: Matrix) -> bool:
+    """Whether an eigenvalue of M in coordinates of unit mass is at rounding level."""
+    d = mass_scale(M)
+    return float(np.linalg.eigvalsh(M * d * d[:, None])[0]) <= 64 * len(d) * EPS
 
 
 def solve_lower(L: Matrix, B: Matrix | Vector) -> Matrix:
@@ -126,8 +151,10 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 
     Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them, beginning at
     rows that hold masses too; rows have unit length. For d (n,) and row (m,) the scaled data are M d d^T and row J d.
+    A coordinate whose little mass is that of others, as that of a quaternion near (1, 0, 0, 0), is measured between.
     """
     d, size = mass_scale(M), np.abs(J)
+    d = _without_own_mass(M, size, d)
     measured = M.diagonal() > 0
     while True:
         length = _lengths(J[:, measured] * d[measured])
@@ -144,6 +171,28 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
         if not fresh.any():
             return d, np.where(length > 0, row, 1.0)
         d[fresh], measured = 1.0 / held[fresh], measured | fresh
+
+
+def _without_own_mass(M: Matrix, size: Matrix, d: Vector) -> Vector:
+    """Scales d of coordinates (n,), smaller where rows of these sizes (m, n) would hold one coordinate alone.
+
+    That is so where M is singular and its null vector nearly along a coordinate: the reciprocal root of its mass is as
+    much too large as what the others move in the row, beside it, is too small; their geometric mean has its unit.
+    """
+    scaled = size * d
+    largest_entry = scaled.max(axis=1, initial=0.0, keepdims=True)
+    alone = (scaled > ALONE * (scaled.sum(axis=1, keepdims=True) - largest_entry)) & (scaled == largest_entry)
+    found = (alone & ((size > 0).sum(axis=1, keepdims=True) > 1)).any(axis=0) & (M.diagonal() > 0)
+    if not found.any():
+        return d
+    values, vectors = np.linalg.eigh(M * d * d[:, None])
+    null = vectors[:, values <= 64 * len(d) * EPS]
+    found &= (np.abs(null) > IDLE).any(axis=1)
+    if not found.any():
+        return d
+    others = _lengths(np.where(found, 0.0, scaled))[:, None]
+    shares = np.divide(others, size, out=np.full(size.shape, np.inf), where=(size > 0) & (others > 0)).min(axis=0)
+    return np.where(found & np.isfinite(shares), np.sqrt(d) * np.sqrt(np.minimum(shares, d)), d)
 
 
 def _lengths(A: Matrix) -> Vector:
@@ -200,8 +249,10 @@ def row_space(J: Matrix, least: float | None = None) -> RowSpace:
     return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition, dropped, least)
 
 
-def nearest(M: Matrix, J: Matrix, r: Vector) -> Vector:
+def nearest(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
     """Smallest x in the mass metric with J x = r, (n,), also where M is singular or rows depend on each other.
+
+    Beside it stands the smallest singular value that counts, relative to the largest.
 
     Massless coordinates follow at no cost; of what neither mass nor rows decide, least. Rows that contradict each other
     are met in the least-squares sense. In the null space of J: of x_p - Z z the z with Z^T M (x_p - Z z) = 0.
@@ -213,4 +264,4 @@ def nearest(M: Matrix, J: Matrix, r: Vector) -> Vector:
     values, vectors = np.linalg.eigh(Z.T @ scaled @ Z)
     held = values > 64 * len(d) * EPS
     Z = Z @ vectors[:, held]
-    return np.asarray(d * (x_p - Z @ ((Z.T @ (scaled @ x_p)) / values[held])))
+    return np.asarray(d * (x_p - Z @ ((Z.T @ (scaled @ x_p)) / values[held]))), 1.0 / space.condition

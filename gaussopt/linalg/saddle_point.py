@@ -17,7 +17,7 @@ from gaussopt.core.arrays import check_mass_matrix
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.linalg.balance import Balanced
-from gaussopt.linalg.dense import cholesky, solve_lower
+from gaussopt.linalg.dense import cholesky, gram_factor, solve_lower
 
 DEPENDENT = 1e-8
 """Pivot of J M^-1 J^T, relative to its diagonal, below which rows go to the rank-revealing path."""
@@ -43,7 +43,7 @@ def factorise(step: StepData) -> SaddleFactors | None:
         return None
     B = solve_lower(L, step.J.T)
     G = B.T @ B
-    C, diagonal = cholesky(G), G.diagonal()
+    C, diagonal = gram_factor(G), G.diagonal()
     if C is None:
         return None
     pivots = C.diagonal() ** 2
