@@ -60,8 +60,8 @@ class Certificate:
         smallest singular value of J in unit masses and rows of unit length; where M is singular or rows are nearly
         dependent that singular value, dependent rows left out. NaN where it is not known.
     closeness : (m,) or None
-        Reciprocal square of the distance of each row of J from those before it, in unit masses; None where it is not
-        known.
+        Reciprocal square of the distance of each row of J from those before it, in unit masses, of rows of unit length
+        where M is singular; None where it is not known.
     """
 
     error_bound: float

@@ -26,6 +26,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.balance import resistance
 from gaussopt.linalg.dense import (
     EPS,
+    RowSpace,
     cholesky,
     equilibrate,
     invert_lower,
@@ -35,11 +36,15 @@ from gaussopt.linalg.dense import (
     norm,
     solve_lower,
     solve_lower_transposed,
+    without_own_mass,
 )
 from gaussopt.linalg.saddle_point import careful_posedness, factorise, posedness
 
 TINY, LARGE = 1e-250, 1e250
 """Squares below which the generated certificate may have lost what they stand for, and above which it may overflow."""
+
+LEADING = 3.0
+"""Share of a coordinate in a row, beside all others, from which on it leads the row."""
 
 QUIETLY = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 """Numbers beyond the range of numbers do not pass, and are no warning."""
@@ -175,12 +180,27 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     through = step.n * space.condition * resistance(values) * norm(along)
     floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
     condition *= space.condition
+    seen, least = _without_mass(step, d, space) if singular else (step.J * d, space.least)
     return Certificate(
         mass_norm(ed, Md @ ed), norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
         condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
-        forces_unique, singular, best, unit_error=norm(ed), force_share=share, independence=space.least,
-        closeness=_closeness(step.J * d),
+        forces_unique, singular, best, unit_error=norm(ed), force_share=share, independence=least,
+        closeness=_closeness(seen),
     )  # fmt: skip
+
+
+def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, float]:
+    """Rows of unit length as they are compared where M is singular, and their smallest singular value.
+
+    A coordinate with hardly any mass of its own would lead all rows, which then look alike.
+    """
+    seen = without_own_mass(step.M, np.abs(step.J), d, LEADING)
+    rows = step.J * seen
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = rows / np.where(lengths > 0, lengths, 1.0)
+    if seen is d or not space.rank:
+        return rows, space.least
+    return rows, float(np.linalg.svd(rows, compute_uv=False)[space.rank - 1])
 
 
 def _closeness(J: Matrix) -> Vector:

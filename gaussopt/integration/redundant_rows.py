@@ -17,7 +17,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.balance import rounding
 from gaussopt.linalg.dense import equilibrate
 
-DOUBTFUL = 1e-6
+DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
 MARGIN = 4.0

@@ -154,7 +154,7 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     A coordinate whose little mass is that of others, as that of a quaternion near (1, 0, 0, 0), is measured between.
     """
     d, size = mass_scale(M), np.abs(J)
-    d = _without_own_mass(M, size, d)
+    d = without_own_mass(M, size, d)
     measured = M.diagonal() > 0
     while True:
         length = _lengths(J[:, measured] * d[measured])
@@ -173,15 +173,17 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
         d[fresh], measured = 1.0 / held[fresh], measured | fresh
 
 
-def _without_own_mass(M: Matrix, size: Matrix, d: Vector) -> Vector:
-    """Scales d of coordinates (n,), smaller where rows of these sizes (m, n) would hold one coordinate alone.
+def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -> Vector:
+    """Scales d of coordinates (n,), smaller where a row of these sizes (m, n) would hold a coordinate nearly alone.
+
+    `share` says how large its entry then is beside all others.
 
     That is so where M is singular and its null vector nearly along a coordinate: the reciprocal root of its mass is as
     much too large as what the others move in the row, beside it, is too small; their geometric mean has its unit.
     """
     scaled = size * d
     largest_entry = scaled.max(axis=1, initial=0.0, keepdims=True)
-    alone = (scaled > ALONE * (scaled.sum(axis=1, keepdims=True) - largest_entry)) & (scaled == largest_entry)
+    alone = (scaled > share * (scaled.sum(axis=1, keepdims=True) - largest_entry)) & (scaled == largest_entry)
     found = (alone & ((size > 0).sum(axis=1, keepdims=True) > 1)).any(axis=0) & (M.diagonal() > 0)
     if not found.any():
         return d

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.bodies import Spherical
 
 PUBLISHED = json.loads(resources.files("gaussopt.problems").joinpath("data", "published.json").read_text("utf-8"))
 
@@ -102,6 +103,49 @@ def test_spatial_slider_crank_with_its_singular_mass_matrix():
     i = at(found, exact[:, 0])
     near(found.q[i, 14], exact[:, 3], 1e-8)
     near(found.v[i, 14], exact[:, 4], 1e-7)
+
+
+def test_heavy_top_with_its_singular_mass_matrix():
+    exact = rows("heavy-top")
+    found = go.simulate(
+        "heavy-top", stepper="dop853", t_end=0.2, dt=0.1, stabilisation="projection", error_estimate=False
+    )
+    assert found.status is go.Status.SOLVED, found.message
+    i = at(found, exact[:2, 0])
+    near(np.hstack((found.q[i, :3], found.v[i, :3])), exact[:2, 1:], 1e-8)
+
+
+def test_steps_with_quaternions_near_their_axes_are_those_with_a_regular_mass_matrix():
+    rng = np.random.default_rng(19)
+    systems = []
+    for mass in (0.0, 0.01):
+        model = go.Model(dim=3, gravity=(0, 0, -9.81), name="top")
+        top = model.body("top", 1.0, (0.02, 0.02, 0.005), quaternion_mass=mass)
+        model.add(Spherical("tip", model.ground, top.at(0, 0, -0.5)))
+        systems.append(model.system())
+    for _ in range(100):
+        e = np.r_[1.0, rng.normal(size=3) * 10.0 ** rng.uniform(-14, 0, size=3)][rng.permutation(4)]
+        e /= np.linalg.norm(e)
+        E = np.array([[-e[1], e[0], -e[3], e[2]], [-e[2], e[3], e[0], -e[1]], [-e[3], -e[2], e[1], e[0]]])
+        G = np.array([[-e[1], e[0], e[3], -e[2]], [-e[2], -e[3], e[0], e[1]], [-e[3], e[2], -e[1], e[0]]])
+        r, omega = E @ G.T @ (0.0, 0.0, 0.5), rng.normal(size=3) * 10.0 ** rng.uniform(-3, 2)
+        q, v = np.r_[r, e], np.r_[np.cross(omega, r), E.T @ omega / 2]
+        singular, regular = (go.solve_step(system.evaluate(0.0, q, v)) for system in systems)
+        assert singular.status is regular.status is go.Status.SOLVED, (e, singular.message)
+        near(singular.a, regular.a, 1e-10 * (1.0 + np.abs(regular.a).max()))
+
+
+def test_bricard_with_all_its_rows():
+    entry = go.problem("bricard")
+    freedoms = go.mobility(entry.system, entry.q0)
+    assert (freedoms.freedoms, len(freedoms.redundant)) == (1, 1)
+    # One degree of freedom: the energy holds where the motion is right. Stages are off the constraints by up to 1e-5.
+    found = go.simulate(entry, dt=5e-3, t_end=0.1, stabilisation="projection", error_estimate=False)
+    assert found.status is go.Status.SOLVED, found.message
+    assert found.worst.relative_error < 1e-12
+    energy = found.kinetic + found.potential
+    near(energy, energy[0], 1e-8)
+    assert found.kinetic[-1] > 0.05
 
 
 def test_nonholonomic_motions_in_closed_form():

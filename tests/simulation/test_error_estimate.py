@@ -58,7 +58,8 @@ def test_the_estimate_is_within_a_factor_of_three_of_the_error(name: str, refere
 def test_no_motion_that_is_off_is_called_solved_without_a_warning(name: str) -> None:
     problem = go.problem(name)
     run = partial(go.simulate, problem, accumulation="close", step_folder=None)
-    exact = run(dt=2.5e-3 if problem.dt >= 1e-3 else problem.dt, engine="compiled", error_estimate=False)
+    engine = "interpreted" if name == "bricard" else "compiled"  # redundant rows have no fixed order of pivots
+    exact = run(dt=2.5e-3 if problem.dt >= 1e-3 else problem.dt, engine=engine, error_estimate=False)
     for dt, stepper in ((2e-2, "rk4"), (1e-1, "rk4"), (2e-2, "semi-implicit")):
         motion = run(dt=dt, stepper=stepper)
         if motion.status is go.Status.SOLVED:

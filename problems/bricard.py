@@ -1,0 +1,84 @@
+"""Bricard's mechanism: five rods and the ground along six edges of a cube, hinged at right angles, with all its rows.
+
+Six rods of length 1 that are joined to a ring by six hinges have no freedom in general. Here, where each hinge is
+across both its rods and neighbouring hinges are at right angles, one freedom is left, and one of the rows follows from
+the others in any position.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.bodies.joints.revolute import Revolute
+from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.sketch import Bearing, Parameters, Point, Shape
+
+PARAMETERS = (
+    Parameter("m", 1.0, "kg", "mass of each rod"),
+    Parameter("L", 1.0, "m", "length of each rod"),
+    Parameter("d", 0.1, "m", "diameter of each rod"),
+    Parameter("g", 9.81, "m/s^2", "gravity along -y"),
+)
+CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1), (0, 0, 1)])
+"""Corners of the cube at which the hinges stand at the start; the last edge, back to the first, is the ground."""
+EDGES = np.roll(CORNERS, -1, axis=0) - CORNERS
+AXES = np.cross(np.roll(EDGES, 1, axis=0), EDGES)
+
+
+def model() -> Model:
+    """Rod k goes from corner k to the next; all frames have the axes of the ground at the start."""
+    import sympy as sp
+
+    model = Model(dim=3, name="bricard", parameters=PARAMETERS)
+    m, L, d, g = model.symbols.values()
+    model.gravity, along, across = (0, -g, 0), m * d**2 / 8, m * (L**2 / 12 + d**2 / 16)
+    half = sp.Rational(1, 2)
+    rods = [
+        model.body(
+            f"r{k + 1}", m, [along if x else across for x in EDGES[k]],
+            at=[L * half * x for x in CORNERS[k] + CORNERS[k + 1]],
+        )
+        for k in range(5)
+    ]  # fmt: skip
+    ends = [
+        (rod.at(*(-L * half * x for x in EDGES[k]), axis=AXES[k].tolist()),
+         rod.at(*(L * half * x for x in EDGES[k]), axis=AXES[k + 1].tolist()))
+        for k, rod in enumerate(rods)
+    ]  # fmt: skip
+    first, last = (model.ground.at(*(L * x for x in CORNERS[k]), axis=AXES[k].tolist()) for k in (0, 5))
+    sides = [first, *(side for pair in ends for side in pair), last]
+    for k in range(6):
+        model.add(Revolute("ABCDEF"[k], sides[2 * k], sides[2 * k + 1]))
+    return model
+
+
+def sketch(q: Vector, p: Parameters) -> list[Shape]:
+    """The hinges, seen along the z axis."""
+    from scipy.spatial.transform import Rotation
+
+    places = [p["L"] * CORNERS[5]]
+    for k in range(5):
+        x, e = q[7 * k : 7 * k + 3], q[7 * k + 3 : 7 * k + 7]
+        places.append(x - Rotation.from_quat([*e[1:], e[0]]).as_matrix() @ EDGES[k] * p["L"] / 2)
+    (f, a, *others) = [(float(x), float(y)) for x, y, _ in places]
+    return [Bearing(f, "F"), Bearing(a, "A"), *(Point(c, n, trace=True) for c, n in zip(others, "BCDE", strict=True))]
+
+
+assembly = Assembly(model)
+
+problem = Problem(
+    name="bricard",
+    title="Bricard's mechanism, with a row that is redundant in any position",
+    source="R. Bricard 1897; IFToMM benchmark library of multibody systems, problem A03",
+    description="Five rods in unit quaternions, 35 coordinates, 35 holonomic constraints, one degree of freedom.",
+    build=assembly.build,
+    start=assembly.start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    units=units(*(f"r{k}" for k in range(1, 6))),
+    t_end=0.3,
+    dt=5e-3,
+)

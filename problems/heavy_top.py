@@ -1,0 +1,60 @@
+"""A heavy symmetric top that spins fast about a tip at rest, in a unit quaternion with its singular mass matrix.
+
+The unit vector p of its axis obeys an equation of its own, with the momentum L3 = Ia spin about the axis and the
+transverse inertia I = It + m l^2 about the tip,
+
+    I p x p'' + L3 p' = -m g l p x e_z.
+"""
+
+from __future__ import annotations
+
+from gaussopt.bodies.joints.spherical import Spherical
+from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.sketch import Bearing, Disk, Parameters, Point, Shape
+
+PARAMETERS = (
+    Parameter("m", 15.0, "kg", "mass"),
+    Parameter("l", 1.0, "m", "distance of the centre of mass from the tip"),
+    Parameter("Ia", 0.46875, "kg m^2", "inertia about the axis of the top"),
+    Parameter("It", 0.234375, "kg m^2", "inertia across it, about the centre of mass"),
+    Parameter("g", 9.81, "m/s^2", "gravity along -z"),
+    Parameter("spin", 150.0, "rad/s", "initial rate about the axis"),
+    Parameter("turn", -4.61538, "rad/s", "initial rate about the vertical"),
+)
+
+
+def model() -> Model:
+    """The top lies along the y axis at the start."""
+    model = Model(dim=3, name="heavy-top", parameters=PARAMETERS)
+    m, l, Ia, It, g, spin, turn = model.symbols.values()
+    model.gravity = (0, 0, -g)
+    top = model.body("top", m, (It, Ia, It), at=(0, l, 0), velocity=(-turn * l, 0, 0), spin=(0, spin, turn))
+    model.add(Spherical("tip", model.ground, top.at(0, -l, 0)))
+    return model
+
+
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
+    """Tip and centre of mass, seen along the y axis."""
+    x, _, z = q[:3].tolist()
+    return Bearing((0.0, 0.0), "tip"), Disk((x, z), p["l"] / 20), Point((x, z), "C", trace=True)
+
+
+assembly = Assembly(model)
+
+problem = Problem(
+    name="heavy-top",
+    title="Fast heavy top, with a singular mass matrix",
+    source="M. Geradin, A. Cardona, Flexible Multibody Dynamics, 2001; M. Arnold, O. Bruels, A. Cardona, Numer. Math. "
+    "129, 2015",
+    description="Seven coordinates, four holonomic constraints, three degrees of freedom.",
+    build=assembly.build,
+    start=assembly.start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    units=units("top"),
+    t_end=0.2,
+    dt=1e-4,
+)
