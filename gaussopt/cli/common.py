@@ -99,6 +99,10 @@ Accumulation = Annotated[
     str | None,
     typer.Option("--accumulation", help="Where impacts accumulate: stop, taken if not given, or close the contact."),
 ]
+OnSingular = Annotated[
+    str | None,
+    typer.Option("--on-singular", help="Close to a singular position: warn, taken if not given, or stop."),
+]
 Tolerance = Annotated[float, typer.Option("--tolerance", help="Largest relative error that the certificate lets pass.")]
 RelativeTolerance = Annotated[
     float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive stepper; 1e-9 if not given.")

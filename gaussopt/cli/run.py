@@ -51,6 +51,7 @@ def run_command(
     tolerance: Tolerance = None,
     impact: common.Impact = None,
     accumulation: common.Accumulation = None,
+    on_singular: common.OnSingular = None,
     engine: common.Engine = None,
     record_every: common.RecordEvery = None,
     error_estimate: common.ErrorEstimate = True,
@@ -77,8 +78,9 @@ def run_command(
         trajectory = simulate(
             entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
             tolerance=tolerance, stabilisation=stabilisation, impact=impact, accumulation=accumulation,
-            solver_options=options, progress=progress, engine=engine, record_every=record_every,
-            error_estimate=error_estimate, start=start, keep_interrupted=True, step_folder=save.parent if save else ".",
+            on_singular=on_singular, solver_options=options, progress=progress, engine=engine,
+            record_every=record_every, error_estimate=error_estimate, start=start, keep_interrupted=True,
+            step_folder=save.parent if save else ".",
         )  # fmt: skip
     if start is not None:
         trajectory = concatenate([start, trajectory])

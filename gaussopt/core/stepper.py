@@ -56,6 +56,9 @@ class Motion(Protocol):
     def answer(self, t: float, q: Vector, v: Vector) -> CertifiedAnswer:
         """The certified answer at a state; costs a solved step, but for the state asked for last."""
 
+    def passed(self, t: float, q: Vector, u: Vector) -> None:
+        """Told of an accepted state."""
+
     def solve(self, step: StepData) -> CertifiedAnswer:
         """The certified answer to step data; costs a solved step."""
 

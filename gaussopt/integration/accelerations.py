@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
+from gaussopt.certificates import certify
+from gaussopt.certificates.base import Certificate
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.foreign import WRITES
 from gaussopt.core.status import Status
@@ -230,6 +232,26 @@ class CertifiedAccelerations:
     def drift(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
         """Largest constraint residuals at position and velocity level; NaN where the system does not give them."""
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
+
+    def passed(self, t: float, q: Vector, u: Vector) -> None:
+        """Watch how independent the rows are at an accepted state, and before it where the step was long."""
+        if self.state != "velocity" or self._shape is None or not self._shape[0] or self._shape[1]:
+            return
+        step = self.whole(t, q, u)
+        if step.sparse:
+            return
+        last = self._last
+        known = last is not None and last[:2] == (t, q.tobytes() + u.tobytes())
+        found = last[2].certificate if known and last is not None else self._about_rows(step)
+        for state in self.singular.between(step, found.independence):
+            with suppress(BadInput):  # between two states the equations may be undefined
+                seen = self._about_rows(self.system.evaluate(*state))
+                self.singular.note(state[0], seen.independence, seen.closeness)
+        self.singular.note(t, found.independence, found.closeness)
+
+    def _about_rows(self, step: StepData) -> Certificate:
+        """A certificate, of no acceleration, for what it says of the rows."""
+        return certify(agreeing_step(self.system, step) if self._redundant else step, np.zeros(step.n))
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
         """dq/dt: u is the velocity."""

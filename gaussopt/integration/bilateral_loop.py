@@ -60,6 +60,7 @@ class BilateralLoop(MotionLoop):
             integration.replace(q, u)
         self._count += 1
         answer = motion.answer(t, q, v)  # the first of the next step: certified whether recorded or not
+        motion.passed(t, q, u)
         if self._count % self.every == 0 or t >= self.control.t_end:
             self.record(t, q, v, answer)
         self.t, self.q, self.v, self._u = t, q, v, u

@@ -1,11 +1,13 @@
 """Whether a motion came close to a singular position, where the rows of its constraints depend on each other.
 
 There mechanisms may have several branches, the equations of motion do not say which one goes on, and a step of any
-method may jump from one to the other while every residual is small. Watched is at every recorded state how far a row is
-from those before it: as the sine of an angle (`Certificate.independence`), and beside its usual distance in this
-motion, because rows may vanish. Between two states it is estimated: these numbers fall and rise about linearly at a
-singular position that is passed, so that the lines through the two states before and the two behind meet below the true
-value. A position that is approached and left within less than two recorded intervals on either side is missed.
+method may jump from one to the other while every residual is small. Watched is, at every step of an interpreted motion
+and every recorded state of a compiled one, how far a row is from those before it: as the sine of an angle
+(`Certificate.independence`), and beside its usual distance in this motion, because rows may vanish. Between two states
+it is estimated: these numbers fall and rise about linearly at a singular position that is passed, so that the lines
+through the two states before and the two behind meet below the true value. Where an interpreted step is so long that
+its ends may lie on both sides, the states between them are looked at, too. Of a compiled motion a position that is
+approached and left within less than two recorded intervals on either side is missed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.linalg.dense import mass_scale
 
 SINGULAR = 0.01
 """Independence of rows below which a position counts as nearly singular: an angle of 0.6 degrees."""
@@ -25,6 +29,20 @@ NEAR = 0.3
 
 REDUNDANT = 1e-7
 """Usual distance of a row from the others, relative to the largest, below which it is redundant in any position."""
+
+STOPPED = (
+    "at t = {:.6g} the motion comes close to a singular position, the rows of J are independent to {:.2g} only, and "
+    "on_singular is 'stop'."
+)
+
+LOOKS = 16
+"""Parts of a long step at whose ends is looked."""
+
+APART = 20.0
+"""Usual intervals between states near a singular position beyond which it is another passage."""
+
+MOST_INSTANTS = 8
+"""Instants that a sentence names."""
 
 SAMPLES = 101
 """Instants of a motion, evenly spaced, at which the usual distance of a row is looked up."""
@@ -37,22 +55,31 @@ class SingularWatch:
     """How close rows were to those before them at recorded states, collected while a motion is computed.
 
     Everything is kept as reciprocal squares, as certificates have it: of the sine, (N,), and of distances, (N, m).
+    `stop` says whether a motion ends at a state that is nearly singular.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stop: bool = False) -> None:
+        self.stop = stop
         self._rows: list[tuple[float, float, Vector]] = []
         self._blocks: list[tuple[Vector, Vector, Matrix]] = []
+        self._before: tuple[float, Vector, Vector, float, Matrix] | None = None
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
-        """One recorded state, its independence as it is; nothing where its rows are not known."""
-        if closeness is not None and len(closeness):
-            self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
+        """One state, its independence as it is; nothing where its rows are not known, or it was noted just before."""
+        if closeness is None or not len(closeness) or (self._rows and self._rows[-1][0] == t):
+            return
+        self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
+        if self.stop and independence < SINGULAR:
+            raise NotAccepted(STOPPED.format(t, independence))
 
     def extend(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
         """Several recorded states."""
         if closeness.shape[1]:
             self._pack()
             self._blocks.append((times, angles, closeness))
+        near = np.flatnonzero(angles > SINGULAR**-2) if self.stop else np.zeros(0, dtype=int)
+        if len(near):
+            raise NotAccepted(STOPPED.format(times[near[0]], angles[near[0]] ** -0.5))
 
     def _pack(self) -> None:
         if self._rows:
@@ -61,6 +88,31 @@ class SingularWatch:
             same = [x if len(x) == m else np.full(m, np.nan) for x in closeness]
             self._blocks.append((np.array(times), np.array(angles), np.array(same)))
             self._rows = []
+
+    def between(self, step: StepData, independence: float) -> list[tuple[float, Vector, Vector]]:
+        """States to look at between the one given last and this one, (t, q, v), if a singular position may lie there.
+
+        They follow the cubic through positions and velocities at the ends. A singular value changes by no more than the
+        rows do.
+        """
+        assert step.q is not None
+        assert step.v is not None
+        scaled = step.J * mass_scale(step.M)
+        lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+        rows = scaled / np.where(lengths > 0, lengths, 1.0)
+        t, q, v, before = step.t, step.q, step.v, self._before
+        self._before = t, q, v, independence, rows
+        if before is None or not t > before[0]:
+            return []
+        t0, q0, v0, s0, rows0 = before
+        h = t - t0
+        if not min(s0, independence) < float(np.linalg.norm(rows - rows0)):
+            return []
+        found = []
+        for x in np.arange(1, LOOKS) / LOOKS:
+            place = q0 + h * x * v0 + (3 * (q - q0) - h * (2 * v0 + v)) * x**2 + (2 * (q0 - q) + h * (v0 + v)) * x**3
+            found.append((t0 + x * h, place, (1 - x) * v0 + x * v))
+        return found
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def sentence(self) -> str | None:
@@ -107,9 +159,24 @@ def singular_sentence(t: Vector, independence: Vector) -> str | None:
         return None
     return (
         f"Near t = {instant:.6g} the motion passes a singular position, or comes close to one: the rows of J are "
-        f"independent to {least:.2g} only (in unit masses, beside their usual length). Mechanisms may have "
-        "several branches there, and the motion may have left its own: compute it again with smaller steps and compare."
+        f"independent to {least:.2g} only (in unit masses, beside their usual length).{_others(found, instant)} "
+        "Mechanisms may have several branches there, and the motion may have left its own: compute it again with "
+        "smaller steps and compare."
     )
+
+
+def _others(found: list[tuple[float, float]], worst: float) -> str:
+    """The other instants of (independence, instant) that are near singular ones, each passage once, in words."""
+    instants: list[float] = []
+    usual = float(np.median(np.diff(sorted(t for _, t in found)))) if len(found) > 1 else 0.0
+    for s, t in sorted(found):
+        if s < SINGULAR and all(abs(t - other) > APART * usual for other in (*instants, worst)):
+            instants.append(t)
+    if not instants:
+        return ""
+    named = ", ".join(f"{t:.6g}" for t in sorted(instants)[:MOST_INSTANTS])
+    more = f" and {len(instants) - MOST_INSTANTS} more" if len(instants) > MOST_INSTANTS else ""
+    return f" It does so near t = {named}{more}, too."
 
 
 def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:

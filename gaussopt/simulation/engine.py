@@ -54,6 +54,7 @@ def _bilateral_loop(settings: RunSettings, progress: Progress | None) -> MotionL
     s.check_stepper(state)
     kinds = {"velocity": CertifiedAccelerations, "quasi-velocity": QuasiVelocityAccelerations}
     motion = kinds[state](s.system, solver, s.stabiliser)
+    motion.singular.stop = s.on_singular == "stop"
     motion.know(s.first, s.first.t, s.start.q, s.start.v)
     given = motion, s.method, s.control, Recorder(), progress, s.record_every
     reason = None if s.engine != "auto" or _many(s) else "long runs only"

@@ -39,12 +39,15 @@ MOST_STEPS = 1e9
 DEFAULTS: Mapping[str, Any] = {
     "stepper": "rk4", "rtol": 1e-9, "atol": 1e-9, "tolerance": DEFAULT_TOLERANCE, "stabilisation": "none",
     "warm_start": True, "t0": 0.0, "impact": "newton", "accumulation": "stop", "engine": "auto", "record_every": 1,
+    "on_singular": "warn",
 }  # fmt: skip
 """Settings of `simulate` that are not given."""
 
 ENGINES = ("auto", "interpreted", "compiled")
 
 ACCUMULATION = ("stop", "close")
+
+ON_SINGULAR = ("warn", "stop")
 
 STATES = ("velocity", "quasi-velocity")
 
@@ -119,6 +122,7 @@ class RunSettings:
     state: str | None
     engine: str
     record_every: int
+    on_singular: str = "warn"
     continued: Continuation | None = None
 
     @classmethod
@@ -164,9 +168,11 @@ class RunSettings:
             _check_without_contacts(system, method, rules.events)
         if given["engine"] not in ENGINES:
             raise UnknownName("engine", given["engine"], ENGINES)
+        if given["on_singular"] not in ON_SINGULAR:
+            raise UnknownName("way past singular positions", given["on_singular"], ON_SINGULAR)
         if given["state"] is not None:
             _check_state(given["state"], system)
-        names = ("impact", "solver_options", "tolerance", "warm_start", "state", "engine")
+        names = ("impact", "solver_options", "tolerance", "warm_start", "state", "engine", "on_singular")
         return cls(
             start, system, first, method, control, stabiliser, rules, *pair,
             named=formulation is not None or solver is not None, record_every=every, continued=continued,

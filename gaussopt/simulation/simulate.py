@@ -60,6 +60,7 @@ def simulate(
     events: Sequence[Event] = (), step_folder: str | Path | None = ".", keep_interrupted: bool = False,
     progress: Callable[[float], None] | None = None, engine: str | None = None, record_every: int | None = None,
     start: Trajectory | str | os.PathLike[str] | None = None, error_estimate: bool = True,
+    on_singular: str | None = None,
 ) -> Trajectory:  # fmt: skip
     """Integrate a problem, certifying every step.
 
@@ -98,6 +99,8 @@ def simulate(
         from the last step on, which the end may have shortened. An adaptive method chooses its steps anew; so do
         solvers start anew that iterate from their previous answer. `concatenate` joins the parts.
     error_estimate : whether to estimate the error by the same motion in longer (and, if in doubt, shorter) steps
+    on_singular : whether a motion without contacts that comes close to a singular position only says so ("warn", if not
+        given) or ends there ("stop", status `unsupported`)
 
     Returns
     -------

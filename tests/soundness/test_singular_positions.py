@@ -68,6 +68,24 @@ def test_the_singular_position_of_a_four_bar_is_told(settings: dict[str, Any], e
     assert all(warning in motion.message for warning in motion.warnings)
 
 
+def test_no_recording_and_no_long_step_hides_a_singular_position() -> None:
+    motion = swung(t_end=1.5, stepper="dop853", rtol=1e-6, atol=1e-6, dt=0.5)
+    assert len(motion.t) == 4
+    (warning,) = motion.warnings
+    assert "too" in warning
+    assert "0.71" in warning
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_a_motion_may_end_at_a_singular_position(engine: str) -> None:
+    motion = swung(t_end=1.0, dt=1e-3, engine=engine, on_singular="stop")
+    assert motion.status is go.Status.UNSUPPORTED
+    assert "singular position" in motion.message
+    assert abs(float(motion.message.split("at t = ")[1].split(" ")[0]) - PASSAGE) < 0.01
+    with pytest.raises(go.UnknownName, match="warn"):
+        swung(t_end=1.0, dt=1e-3, on_singular="jump")
+
+
 @pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 def test_a_motion_away_from_singular_positions_carries_no_warning(engine: str) -> None:
     motion = swung(t_end=0.6, stepper="rk4", dt=2e-3, engine=engine)

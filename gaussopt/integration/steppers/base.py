@@ -77,7 +77,7 @@ class ScipyIntegration(Integration):
     def __init__(
         self, method: Any, motion: Motion, t: float, q: Vector, u: Vector, control: Control, order: int
     ) -> None:
-        self._make, self._high = method, order > QUINTIC
+        self._make, self._high, self._motion = method, order > QUINTIC, motion
         self._stepped: Any = None
         n = len(q)
 
@@ -122,6 +122,7 @@ class ScipyIntegration(Integration):
             if s.status == "failed":
                 raise BadInput(gave_up(s.t, message))
             self.taken += 1
+            self._motion.passed(float(s.t), s.y[: self._n], s.y[self._n :])
             if self._control.dt is None or self._control.every_step or s.status == "finished":
                 break
         t, y = float(s.t), s.y
