@@ -62,6 +62,7 @@ class SingularWatch:
         self.stop = stop
         self._rows: list[tuple[float, float, Vector]] = []
         self._blocks: list[tuple[Vector, Vector, Matrix]] = []
+        self._first: Vector | None = None
         self._before: tuple[float, Vector, Vector, float, Matrix] | None = None
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
@@ -69,17 +70,26 @@ class SingularWatch:
         if closeness is None or not len(closeness) or (self._rows and self._rows[-1][0] == t):
             return
         self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
-        if self.stop and independence < SINGULAR:
-            raise NotAccepted(STOPPED.format(t, independence))
+        if self.stop:
+            self._end(np.array([t]), np.array([self._rows[-1][1]]), closeness[None, :])
 
     def extend(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
         """Several recorded states."""
         if closeness.shape[1]:
             self._pack()
             self._blocks.append((times, angles, closeness))
-        near = np.flatnonzero(angles > SINGULAR**-2) if self.stop else np.zeros(0, dtype=int)
+            if self.stop:
+                self._end(times, angles, closeness)
+
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
+    def _end(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
+        """Raise NotAccepted at the first of these states that is nearly singular, beside the first of the motion."""
+        if self._first is None:
+            self._first = np.where(closeness[0] < REDUNDANT**-2 * closeness[0].min(), closeness[0], np.inf)
+        distances = np.fmin(angles**-0.5, beside_usual(closeness, self._first))
+        near = np.flatnonzero(distances < SINGULAR)
         if len(near):
-            raise NotAccepted(STOPPED.format(times[near[0]], angles[near[0]] ** -0.5))
+            raise NotAccepted(STOPPED.format(times[near[0]], distances[near[0]]))
 
     def _pack(self) -> None:
         if self._rows:
