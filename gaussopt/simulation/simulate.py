@@ -59,8 +59,7 @@ def simulate(
     solver_options: Mapping[str, Any] | None = None, impact: str | None = None, accumulation: str | None = None,
     events: Sequence[Event] = (), step_folder: str | Path | None = ".", keep_interrupted: bool = False,
     progress: Callable[[float], None] | None = None, engine: str | None = None, record_every: int | None = None,
-    start: Trajectory | str | os.PathLike[str] | None = None, error_estimate: bool = True,
-    on_singular: str | None = None,
+    start: Trajectory | str | Path | None = None, error_estimate: bool = True, on_singular: str | None = None,
 ) -> Trajectory:  # fmt: skip
     """Integrate a problem, certifying every step.
 
@@ -68,8 +67,7 @@ def simulate(
     ----------
     problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. Beside `start` a name is not needed.
     formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and one that fits
-    stepper : name, rk4 if not given. With contacts the integration goes from event to event, unless it is a
-        time-stepping method.
+    stepper : name, rk4 if not given; with contacts it goes from event to event, unless it is a time-stepping method
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive one
     t0, t_end : s; 0 and the problem's own if not given
     rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given; other steppers have none
@@ -82,8 +80,8 @@ def simulate(
     q0, v0 : (n,), initial state; the problem's own if not given
     solver_options : options of the solver
     impact : "newton" (if not given), "poisson" or "none"; the coefficients of restitution belong to the contacts
-    accumulation : whether impacts that accumulate "stop" the motion (if not given; status `accumulation`, with the
-        estimated instant) or "close" the contact, with e_N = 0, shortly before that instant
+    accumulation : whether impacts that accumulate "stop" the motion (if not given; status `accumulation`, and when) or
+        "close" the contact, with e_N = 0, shortly before that instant
     events : further events to locate in motions with contacts, beside those of the problem
     step_folder : where a step that is not accepted is saved, None for nowhere
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
@@ -99,8 +97,7 @@ def simulate(
         from the last step on, which the end may have shortened. An adaptive method chooses its steps anew; so do
         solvers start anew that iterate from their previous answer. `concatenate` joins the parts.
     error_estimate : whether to estimate the error by the same motion in longer (and, if in doubt, shorter) steps
-    on_singular : whether a motion without contacts that comes close to a singular position only says so ("warn", if not
-        given) or ends there ("stop", status `unsupported`)
+    on_singular : at a singular position without contacts "warn" (if not given) or "stop" with status `unsupported`
 
     Returns
     -------
