@@ -81,6 +81,7 @@ NAMES = {
     "--stabilisation": ("none", "baumgarte", "projection"),
     "--impact": ("newton", "poisson", "none"),
     "--accumulation": ("stop", "close"),
+    "--on-singular": ("warn", "stop"),
     "--engine": ("auto", "interpreted", "compiled"),
 }  # fmt: skip
 PROBLEMS = {
@@ -243,7 +244,8 @@ SHARED = ("--formulation", "--solver", "--stepper", "--dt", "--t-end", "--stabil
 OPTIONS = {
     "solve": ("--formulation", "--solver", "--solver-option", "--tolerance"),
     "verify": ("--tolerance",),
-    "run": (*SHARED, "--solver-option", "--rtol", "--atol", "--tolerance", "--engine", "--record-every", "--save"),
+    "run": (*SHARED, "--solver-option", "--rtol", "--atol", "--tolerance", "--engine", "--record-every", "--save",
+            "--on-singular"),
     "animate": (*SHARED, "--from", "--out"),
     "atlas": ("--axis", "--set", "--slips", "--loads", "--out"),
     "compare": ("--family", "--dial", "--sequence", "--formulations", "--solvers", "--precision", "--stepper", "--dt",
