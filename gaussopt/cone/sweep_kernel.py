@@ -24,6 +24,9 @@ from gaussopt.lcp.pivoting import Index
 ROOT_STEPS = 60
 """Most steps of Newton's method, held in a bracket, for one slip."""
 
+NEAR = 1e-9
+"""Relative length of a step of Newton's method whose error, of the order of its square, is rounding."""
+
 CLOSE = 4e-16
 """Relative change of alpha that is rounding."""
 
@@ -50,6 +53,8 @@ def slip(a: Vector, b1: float, b2: float, c: float, w1: float, w2: float, wn: fl
             slope -= wn * (x1 * b1 + x2 * b2) / size
         old = alpha
         alpha = old - f / slope if slope > 0.0 else -1.0
+        if slope > 0.0 and abs(alpha - old) <= NEAR * old:
+            return alpha
         if high < 0.0:
             if not alpha > low or alpha > 1e3 * old:
                 alpha = 10.0 * old
