@@ -39,6 +39,14 @@ MOVING, REST = {"mu": 0.4, "speed": 0.5}, {"mu": 0.8}
 KERNEL = {16: 72.0, 108: 92.0, 968: 201.0}
 """Nanoseconds per contact and sweep of a hand-written C kernel on piles of another making, by contacts."""
 
+CAUSES = {
+    "in motion": "information crosses a large pile by one contact a sweep",
+    "at rest, standing": "sweeps hardly come nearer; a cone program and a step of Newton's method take the time",
+    "at rest, slides apart": "sweeps converge slowly where impulses are not unique, and Newton's method, cone programs "
+    "with frozen slip and smoothing stopped in local minima",
+}
+"""Why a goal is missed, by the state of a pile."""
+
 
 class Row(NamedTuple):
     """What was aimed at and what was found; `met` None where it was not measured."""
@@ -51,7 +59,7 @@ class Row(NamedTuple):
 
 
 def least(run: Callable[[], object], repeats: int) -> float:
-    """Seconds of processor time of the quickest of several calls, after one that is not counted if there are several."""
+    """Seconds of processor time of the quickest call; of several, the first is not counted."""
     if repeats > 1:
         run()
     times = []
@@ -158,7 +166,8 @@ def solved(
     how = "in motion" if state.get("speed") else "at rest, standing" if state["mu"] > 0.7 else "at rest, slides apart"
     found_in = f"{error:.1e} in {seconds:.3g} s"
     met = error <= tolerance and seconds <= goal
-    return Row(f"{contacts} contacts {how}, to {tolerance:.0e}, by {by}", f"at most {goal:g} s", found_in, met)
+    cause = "" if met else CAUSES[how]
+    return Row(f"{contacts} contacts {how}, to {tolerance:.0e}, by {by}", f"at most {goal:g} s", found_in, met, cause)
 
 
 def overhead() -> Row:
@@ -202,8 +211,8 @@ def others() -> Iterator[Row]:
 
 def table(rows: Sequence[Row]) -> str:
     """The section as Markdown."""
-    lines = [HEADING, "", "Made by `python benchmarks/friction.py`; piles are pyramids of spheres, processor times, the "
-             "least of several. What falls short stands with its cause.", "",
+    lines = [HEADING, "", "Made by `python benchmarks/friction.py`; piles are pyramids of spheres, times the least "
+             "processor time of several. What falls short stands with its cause.", "",
              "| what | goal | measured | met | remark |", "|---|---|---|---|---|"]  # fmt: skip
     words = {True: "yes", False: "no", None: ""}
     lines += [f"| {row.what} | {row.goal} | {row.found} | {words[row.met]} | {row.remark} |" for row in rows]
