@@ -16,6 +16,7 @@ import numpy as np
 
 from gaussopt.certificates import certify
 from gaussopt.certificates.base import Certificate, unmeasured
+from gaussopt.certificates.cone_laws import laws_of
 from gaussopt.contact.laws import NO_CONTACTS, Uniqueness, UniquenessProof
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.status import Status
@@ -101,7 +102,7 @@ def certify_contact(
     if posed.verdict is not Status.SOLVED:
         return _without(step, posed, Uniqueness(posed.verdict, UniquenessProof.JOINTS, False))
     op = ContactOperator.of(step) if operator is None else operator
-    laws = op.laws
+    laws = laws_of(op)
     verdict = laws.uniqueness(thorough, posed.forces_unique)
     if a is None or not np.isfinite(a).all() or verdict.status is not Status.SOLVED:
         return _without(step, posed, verdict)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.certificates.cone_laws import laws_of
 from gaussopt.contact.laws import Uniqueness
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion, weights
@@ -85,7 +86,7 @@ def classify_step(step: StepData) -> ContactClass:
     ideal = classify_matrix(smooth @ smooth.T)
     painleve = bool(ideal.p_matrix) and matrix.p_matrix is False
     resting = tuple(int(i) for i in np.flatnonzero(op.resting))
-    verdict = op.laws.uniqueness()
+    verdict = laws_of(op).uniqueness()
     return ContactClass(
         op.delassus, op.bias, matrix, painleve, resting, None if resting else weights(op.delassus), verdict,
         _prediction(op, matrix) if verdict.status is Status.SOLVED else None,

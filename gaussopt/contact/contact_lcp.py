@@ -29,11 +29,11 @@ class ContactLCP:
     @staticmethod
     def refuses(step: StepData) -> str | None:
         """Why the laws of a step are no LCP; None if they are."""
-        if not step.resting.any() or step.J_T.shape[1] == 1:
+        if not step.rests_in_space:
             return None
         return (
-            f"Contact {int(np.argmax(step.resting)) + 1} has no slip and two tangents; stick in space is a cone "
-            "program, which is not one of the linear complementarity formulations."
+            f"Contact {int(np.argmax(step.resting)) + 1} has no slip and two tangents: its friction cone makes no "
+            "linear complementarity problem; use the formulation coulomb-soccp."
         )
 
     @cached_property

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from gaussopt.contact.complementarity import ComplementarityLaws
+from gaussopt.contact.friction_cones import FrictionCones
 from gaussopt.contact.joints import eliminate_joints
-from gaussopt.contact.laws import ContactLaws
 from gaussopt.contact.response import ContactResponse
 from gaussopt.core.display import About, counted, shown
-from gaussopt.core.errors import NotAccepted, StickInSpace
+from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData, Vector
 
@@ -27,12 +27,8 @@ class ContactOperator(ContactResponse):
     def of(cls, step: StepData) -> ContactOperator:
         """Eliminate the joints.
 
-        Raises NotAccepted if the joints are ill-posed, a contact in space (two tangents) has no slip, or a number
-        overflows or underflows.
+        Raises NotAccepted if the joints are ill-posed, or a number overflows or underflows.
         """
-        refusal = ComplementarityLaws.refuses(step)
-        if refusal is not None:
-            raise StickInSpace(refusal)
         global _latest
         # Formulation and certificate ask for the operator of the same step one after the other.
         known = _latest
@@ -54,13 +50,16 @@ class ContactOperator(ContactResponse):
 
     @cached_property
     def complementarity(self) -> ComplementarityLaws:
-        """The contact laws as an LCP."""
+        """The contact laws as an LCP; raises NotAccepted where a contact in space (two tangents) has no slip."""
+        refusal = ComplementarityLaws.refuses(self.step)
+        if refusal is not None:
+            raise NotAccepted(refusal)
         return ComplementarityLaws(self)
 
-    @property
-    def laws(self) -> ContactLaws:
-        """The laws that certificates ask."""
-        return self.complementarity
+    @cached_property
+    def cones(self) -> FrictionCones:
+        """The contact laws over friction cones, for contacts with two tangents."""
+        return FrictionCones(self)
 
     @property
     def lcp(self) -> LCP:

@@ -58,10 +58,6 @@ class NotAccepted(GaussoptError, ValueError):
     """A formulation does not fit the step, or a solver does not take the program."""
 
 
-class StickInSpace(NotAccepted):
-    """A contact with two tangents has no slip: a cone program, which no formulation here solves."""
-
-
 class MotionStopped(BadInput):
     """A motion that began well cannot be continued; its data are no input error."""
 

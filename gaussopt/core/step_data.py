@@ -171,6 +171,11 @@ class StepData:
         return np.asarray((self.speed == 0) & (self.mu > 0))
 
     @property
+    def rests_in_space(self) -> bool:
+        """Whether a contact with two tangents has friction and no slip: its friction cone makes no LCP."""
+        return self.J_T.shape[1] > 1 and bool(self.resting.any())
+
+    @property
     def least(self) -> Vector:
         """`least_N`, zeros if it is None, (k,)."""
         return np.zeros(self.k) if self.least_N is None else self.least_N

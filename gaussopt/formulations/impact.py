@@ -1,4 +1,4 @@
-"""Newton's impact law with Coulomb impulses on the slip after the impact, as a linear complementarity problem.
+"""Newton's impact law with Coulomb impulses on the slip after the impact: an LCP, in space a problem over cones.
 
     0 <= J_N v+ + e_N J_N v-   complementary to   Lam_N >= 0,   |Lam_T| <= mu Lam_N against   J_T v+ + e_T J_T v-
 
@@ -18,6 +18,8 @@ from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.velocity_level import jump_step
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Candidate
+from gaussopt.formulations.coulomb_soccp import formulation as CONES
 from gaussopt.formulations.stick_slip import StickSlip
 
 
@@ -25,7 +27,7 @@ class NewtonImpact(StickSlip):
     """The jump of the velocity."""
 
     name = "impact"
-    title = "Impact LCP (Newton restitution, Coulomb impulses)"
+    title = "Impact (Newton restitution, Coulomb impulses)"
     source = "Moreau 1988; Glocker & Pfeiffer 1995"
     level = "velocity"
 
@@ -40,6 +42,16 @@ class NewtonImpact(StickSlip):
         if step.v is None and step.gdot_N is None:
             raise NotAccepted(f"The formulation {self.name!r} does not fit: the step knows no velocity 'v' before it.")
         return jump_step(step)
+
+    def refuses(self, step: StepData) -> str | None:
+        return CONES.refuses(step) if step.rests_in_space else super().refuses(step)
+
+    def apply(self, step: StepData) -> tuple[Any, ContactOperator]:
+        """The LCP of `stick-slip`, or the problem of `coulomb-soccp`."""
+        return CONES.apply(step) if step.rests_in_space else super().apply(step)
+
+    def recover(self, data: ContactOperator, x: Vector, y: Vector | None) -> Candidate:
+        return (CONES if data.step.rests_in_space else super()).recover(data, x, y)
 
     def details(self, data: ContactOperator, x: Vector | None) -> dict[str, Any]:
         if x is None or data.step.v is None:

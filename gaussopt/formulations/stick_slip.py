@@ -11,7 +11,6 @@ Contacts that slide have lam_T = mu lam_N sigma as in `lcp`, to which this reduc
 from __future__ import annotations
 
 from gaussopt.contact.operator import ContactOperator
-from gaussopt.core.errors import NotAccepted, StickInSpace
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations._sliding import candidate_of
@@ -28,18 +27,9 @@ class StickSlip(Formulation):
     def refuses(self, step: StepData) -> str | None:
         if not step.k:
             return "the step has no closed contacts; use gauss or lagrange"
-        if step.J_T.shape[1] > 1 and step.resting.any():
-            return "a contact without slip has two tangents; stick in space is a cone program and no LCP"
+        if step.rests_in_space:
+            return "a contact without slip has two tangents; its friction cone makes no LCP, use coulomb-soccp"
         return None
-
-    def check(self, step: StepData) -> None:
-        """Raise NotAccepted, with the reason, if the step does not fit; StickInSpace if that is why."""
-        try:
-            super().check(step)
-        except NotAccepted as error:
-            if step.J_T.shape[1] > 1 and step.resting.any():
-                raise StickInSpace(str(error)) from None
-            raise
 
     def apply(self, step: StepData) -> tuple[LCP, ContactOperator]:
         """The LCP of size k + 2 r, r the number of contacts without slip."""

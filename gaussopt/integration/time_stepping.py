@@ -169,10 +169,11 @@ class TimeSteppingLoop(MotionLoop):
         solvers = self.motion.solvers
         if not jump.k:
             return self.motion.solve(jump, solvers.flight)
-        solvers.main.formulation.check(jump)
-        answer = self.motion.solve(jump, solvers.main)
+        chosen = solvers.for_step(jump) if jump.rests_in_space else solvers.main
+        chosen.formulation.check(jump)
+        answer = self.motion.solve(jump, chosen)
         if undecided(answer):
-            self.motion.confirm(jump, solvers.main)
+            self.motion.confirm(jump, chosen)
         return answer
 
     def _note_contacts(self, t: float, dv: Vector, answer: Answer, active: list[int]) -> None:

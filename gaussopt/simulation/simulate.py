@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.errors import BadInput, GaussoptError, MotionStopped, NotAccepted, StickInSpace
+from gaussopt.core.errors import BadInput, GaussoptError, MotionStopped, NotAccepted
 from gaussopt.core.event import Event
 from gaussopt.core.files import write_text
 from gaussopt.core.foreign import raised
@@ -205,11 +205,6 @@ def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
         status, reason = Status.CRASHED, str(machine_failure("the step was not done", error))
     elif isinstance(error, NotAccepted):
         status = Status.UNSUPPORTED
-        if isinstance(error, StickInSpace):
-            reason = (
-                "a contact came to rest, and stick in space is a cone program that no formulation here solves; "
-                "end the motion before, or model the contact in the plane."
-            )
     elif isinstance(error, GaussoptError):
         status = Status.SOLVER_ERROR if isinstance(error, MotionStopped) else Status.BAD_INPUT
     elif "GAUSSOPT_DEBUG" in os.environ:

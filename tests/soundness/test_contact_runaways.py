@@ -66,7 +66,7 @@ def miss(step: StepData, exact: ContactStep, a: Vector) -> float:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_verdict_is_that_of_exact_arithmetic(seed: int) -> None:
     step, exact = truth(seed)
-    verdict = ContactOperator.of(step).laws.uniqueness()
+    verdict = ContactOperator.of(step).complementarity.uniqueness()
     assert VERDICTS.get(verdict.status, "many") == exact.verdict
     if exact.verdict == "one" and verdict.forces_unique:
         assert exact.forces_unique

@@ -36,7 +36,7 @@ def solved(x: list[float], **more: Any) -> Claim:
 @pytest.mark.parametrize("name", ["ray_of_friction", "continuum_of_redundant_contacts", "ray_of_an_empty_contact"])
 def test_no_continuum_of_contact_forces_is_missed(name: str) -> None:
     truth = contact.judge(FAULTS[name])
-    verdict = ContactOperator.of(calls.subject("step", FAULTS[name])).laws.uniqueness()
+    verdict = ContactOperator.of(calls.subject("step", FAULTS[name])).complementarity.uniqueness()
     assert str(verdict.status) == truth.verdict
     assert not truth.forces_unique
     assert not verdict.forces_unique
@@ -102,7 +102,7 @@ def test_where_rounding_hides_a_singular_basis_nothing_is_called_unique(monkeypa
 def test_rounding_of_accelerations_decides_nothing(name: str) -> None:
     """Of coordinates that joints hold, without contact forces, and of friction that cancels the normal force."""
     truth = contact.judge(FAULTS[name])
-    verdict = ContactOperator.of(calls.subject("step", FAULTS[name])).laws.uniqueness()
+    verdict = ContactOperator.of(calls.subject("step", FAULTS[name])).complementarity.uniqueness()
     assert str(verdict.status) == truth.verdict == "solved"
     assert verdict.forces_unique == truth.forces_unique
 
@@ -111,7 +111,7 @@ def test_a_contradiction_beside_terms_that_cancel_is_none_of_their_rounding() ->
     """Opposed contacts that contradict by 2.5e-9 of 2.5, where terms of 300 cancel in the accelerations."""
     data = FAULTS["opposed_beside_large_terms"]
     assert contact.judge(data).verdict == "infeasible"
-    assert ContactOperator.of(calls.subject("step", data)).laws.uniqueness().status is Status.INFEASIBLE
+    assert ContactOperator.of(calls.subject("step", data)).complementarity.uniqueness().status is Status.INFEASIBLE
 
 
 @pytest.mark.parametrize("bias", [1e-12, -1e-12])
@@ -133,7 +133,7 @@ def test_rounding_beside_a_small_minor_makes_no_p_matrix(name: str) -> None:
     op = ContactOperator.of(calls.subject("step", FAULTS[name]))
     assert not contact.judge(FAULTS[name]).forces_unique
     assert classify_matrix(op.delassus).p_matrix is False
-    assert not op.laws.uniqueness().forces_unique
+    assert not op.complementarity.uniqueness().forces_unique
 
 
 def test_p_matrices_with_small_minors_stay_p_matrices() -> None:
@@ -200,7 +200,7 @@ def test_opposed_contacts_contradict_beside_the_terms_of_their_accelerations(
     claim = solved([0.72, -6.64, -15.72, 7.0], lam_N=[1.96, 0.0], lam_T=[[0.0], [0.0]], forces_unique=False)
     assert findings.of_contact_step(truth, claim).outcome == outcome
     if outcome == WRONG:
-        assert str(ContactOperator.of(calls.subject("step", data)).laws.uniqueness().status) == "infeasible"
+        assert str(ContactOperator.of(calls.subject("step", data)).complementarity.uniqueness().status) == "infeasible"
 
 
 @pytest.mark.parametrize(("apart", "outcome"), [(1.0, UNDECIDED), (1e2, WRONG), (1e6, WRONG)])

@@ -12,6 +12,7 @@ import numpy as np
 
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
@@ -43,13 +44,24 @@ class ContactSolvers:
         self, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float, warm: bool
     ) -> None:
         self.main = StepSolver(formulation, solver, options, tolerance, warm)
-        self._of_lcp = (solver, options) if LCP in self.main.sequence.solver.accepts else ("lemke", None)
+        self._given = solver, options
         self._tolerance, self._warm = tolerance, warm
 
     @cached_property
     def stick(self) -> StepSolver:
         """For contacts without slip where `main` knows only sliding ones: by its solver if that takes LCPs."""
-        return StepSolver("stick-slip", *self._of_lcp, self._tolerance, self._warm)
+        pair = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
+        return StepSolver("stick-slip", *pair, self._tolerance, self._warm)
+
+    @cached_property
+    def cones(self) -> StepSolver:
+        """For contacts in space without slip: by the solver of `main` if that takes friction cones.
+
+        A search for a second velocity belongs to a single problem, not to every stage of a motion.
+        """
+        takes = ConeComplementarity in self.main.sequence.solver.accepts
+        pair = self._given if takes else ("hybrid", {"searched": 0})
+        return StepSolver("coulomb-soccp", *pair, self._tolerance, self._warm)
 
     @cached_property
     def flight(self) -> StepSolver:
@@ -58,7 +70,7 @@ class ContactSolvers:
 
     @cached_property
     def any_contact(self) -> StepSolver:
-        """For jumps of the velocity, and for steps that the solver of the others refuses."""
+        """For jumps of the velocity, and for steps that the solver of the others refuses, but in space."""
         return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
 
     def for_step(self, step: StepData) -> StepSolver:
@@ -66,7 +78,7 @@ class ContactSolvers:
         if not step.k:
             return self.flight
         if step.resting.any() and self.main.formulation.refuses(step) is not None:
-            return self.stick
+            return self.cones if step.rests_in_space else self.stick
         return self.main
 
     def why_interpreted(self) -> str | None:
@@ -192,7 +204,7 @@ class ContactAccelerations(CertifiedAccelerations):
             return super().solve(step, chosen)
         except NotAccepted:
             # A solver may take the LCPs of sliding contacts and not those with a zero on the diagonal.
-            if not step.resting.any() or chosen is self.solvers.any_contact:
+            if not step.resting.any() or step.rests_in_space or chosen is self.solvers.any_contact:
                 raise
         self.solvers.any_contact.thorough = thorough
         return super().solve(step, self.solvers.any_contact)
@@ -204,16 +216,17 @@ class ContactAccelerations(CertifiedAccelerations):
 
         Raises Rejected if it is not.
         """
-        if step.m + step.k + np.count_nonzero(step.resting) > step.n:
-            return
+        if step.rests_in_space or step.m + step.k + np.count_nonzero(step.resting) > step.n:
+            return  # over friction cones there are no other proofs than the quick ones
         laws = ContactOperator.of(step).complementarity
         if laws.quick and laws.uniqueness().status is not Status.SOLVED:
             self._solve(step, True, solver)  # fails with the reason
 
     def solve_impact(self, step: StepData) -> Answer:
         """The jump of the velocity that an impact makes; unique, or rejected."""
-        self.solvers.any_contact.thorough = True
-        return CertifiedAccelerations.solve(self, step, self.solvers.any_contact)
+        chosen = self.solvers.cones if step.rests_in_space else self.solvers.any_contact
+        chosen.thorough = True
+        return CertifiedAccelerations.solve(self, step, chosen)
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
         """Whether the forces of the answer at a state are the only ones that cause its acceleration.
