@@ -19,7 +19,7 @@ from gaussopt.contact.velocity_level import jump_step
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.base import Candidate
-from gaussopt.formulations.coulomb_soccp import formulation as CONES
+from gaussopt.formulations.coulomb_soccp import formulation as cones
 from gaussopt.formulations.stick_slip import StickSlip
 
 
@@ -44,14 +44,14 @@ class NewtonImpact(StickSlip):
         return jump_step(step)
 
     def refuses(self, step: StepData) -> str | None:
-        return CONES.refuses(step) if step.rests_in_space else super().refuses(step)
+        return cones.refuses(step) if step.rests_in_space else super().refuses(step)
 
     def apply(self, step: StepData) -> tuple[Any, ContactOperator]:
         """The LCP of `stick-slip`, or the problem of `coulomb-soccp`."""
-        return CONES.apply(step) if step.rests_in_space else super().apply(step)
+        return cones.apply(step) if step.rests_in_space else super().apply(step)
 
     def recover(self, data: ContactOperator, x: Vector, y: Vector | None) -> Candidate:
-        return (CONES if data.step.rests_in_space else super()).recover(data, x, y)
+        return cones.recover(data, x, y) if data.step.rests_in_space else super().recover(data, x, y)
 
     def details(self, data: ContactOperator, x: Vector | None) -> dict[str, Any]:
         if x is None or data.step.v is None:

@@ -231,10 +231,10 @@ def test_ill_posed_joints_are_refused_with_the_reason(change: dict[str, Any], wo
     assert_sentence(caught.value, words)
 
 
-def test_stick_in_space_is_refused(assert_sentence: Any) -> None:
+def test_stick_in_space_is_no_lcp(assert_sentence: Any) -> None:
     step = random_step(np.random.default_rng(0), "regular", 4, 0, 2, d=2, rest=1)
     with pytest.raises(go.NotAccepted) as caught:
-        ContactOperator.of(step)
+        _ = ContactOperator.of(step).lcp
     assert_sentence(caught.value, "Contact 1", "two tangents")
 
 

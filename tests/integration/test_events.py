@@ -884,16 +884,6 @@ def test_in_space_friction_follows_a_turning_slip() -> None:
     assert psi[-1] < 0.5 * psi[0]
 
 
-def test_stick_in_space_is_refused_with_a_sentence() -> None:
-    traj = go.simulate(space(), "lcp", "lemke", q0=[0, 0, 0], v0=[3.0, -4.0, 0.0], t_end=2.0, dt=0.05, step_folder=None)
-    assert traj.status is go.Status.UNSUPPORTED
-    assert traj.t[-1] == pytest.approx(5 / (0.4 * G), abs=1e-6)
-    assert "stick in space is a cone program" in traj.message
-    assert traj.message.endswith(".")
-    with pytest.raises(go.GaussoptError, match="two tangents"):
-        go.simulate(space(), q0=[0, 0, 0], v0=[0, 0, 0], t_end=1.0, dt=0.1, step_folder=None)
-
-
 def test_modes_that_come_back_at_one_instant_end_the_motion() -> None:
     problem = go.problem("two-bar", variant="printed-sign")  # friction along the slip: no direction is consistent
     traj = go.simulate(problem, "lcp", "lemke", stepper="rk4", dt=2e-3, t_end=0.16, step_folder=None)

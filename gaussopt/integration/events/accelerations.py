@@ -50,8 +50,8 @@ class ContactSolvers:
     @cached_property
     def stick(self) -> StepSolver:
         """For contacts without slip where `main` knows only sliding ones: by its solver if that takes LCPs."""
-        pair = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
-        return StepSolver("stick-slip", *pair, self._tolerance, self._warm)
+        solver, options = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
+        return StepSolver("stick-slip", solver, options, self._tolerance, self._warm)
 
     @cached_property
     def cones(self) -> StepSolver:
@@ -60,8 +60,8 @@ class ContactSolvers:
         A search for a second velocity belongs to a single problem, not to every stage of a motion.
         """
         takes = ConeComplementarity in self.main.sequence.solver.accepts
-        pair = self._given if takes else ("hybrid", {"searched": 0})
-        return StepSolver("coulomb-soccp", *pair, self._tolerance, self._warm)
+        solver, options = self._given if takes else ("hybrid", {"searched": 0})
+        return StepSolver("coulomb-soccp", solver, options, self._tolerance, self._warm)
 
     @cached_property
     def flight(self) -> StepSolver:
