@@ -1,11 +1,13 @@
-"""A contact in the plane: a point or a disk of b on the line of a.
+"""A contact: a point or a disk of b on the line of a, in space a point or a ball on the plane of a.
 
 With u and n along and across the line, d = r_b - r_a and the radius R (0 for a point or a corner):
 
     g_N = n . d - R >= 0,   v_T = d/dt u . d + R (omega_b - omega_a).
 
 The line may belong to a body that moves: then these are gap and slip in the frame of that body. In space a point or a
-ball of b on the plane at rest whose normal is the axis of a: g_N = n . d - R.
+ball of b on the plane whose normal n is the axis of a, with two tangents t across it:
+
+    g_N = n . d - R >= 0,   v_T = d/dt (t . d) - t . (omega_b - omega_a) x R n.
 """
 
 from __future__ import annotations
@@ -38,9 +40,8 @@ class Touch(Element):
             slip = [rate(u.dot(d) + self.radius * angle(self.a, self.b), self.bodies)]
         else:
             n, *across = self.a.axes
-            arm = -self.radius * n
-            spin = self.b.body.spin.cross(arm)
-            slip = [rate(t.dot(d), self.bodies) + t.dot(spin) for t in across]
+            turned = (self.b.body.spin - self.a.body.spin).cross(-self.radius * n)
+            slip = [rate(t.dot(d), self.bodies) + t.dot(turned) for t in across]
         gap = n.dot(d) - self.radius
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
 

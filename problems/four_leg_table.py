@@ -1,0 +1,68 @@
+"""A table on four legs that is pulled with a growing force: it stays where it is, then all legs slide at once.
+
+How the legs share weight and friction is not determined; that they hold until the pull is mu m g is. The pull acts at
+the height of the floor, along the angle `direction`.
+"""
+
+from __future__ import annotations
+
+from gaussopt.bodies.body import TIME
+from gaussopt.bodies.forces.applied_force import AppliedForce
+from gaussopt.bodies.forces.touch import Touch
+from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.sketch import Bar, Block, Ground, Parameters, Shape
+
+PARAMETERS = (
+    Parameter("m", 10.0, "kg", "mass"),
+    Parameter("a", 0.6, "m", "half the distance of the legs along x"),
+    Parameter("b", 0.4, "m", "half the distance of the legs along y"),
+    Parameter("height", 0.7, "m", "height of the centre of mass"),
+    Parameter("g", 9.81, "m/s^2", "gravity along -z"),
+    Parameter("mu", 0.4, "1", "friction coefficient"),
+    Parameter("rate", 40.0, "N/s", "growth of the pull"),
+    Parameter("direction", 0.3, "rad", "its angle from the x axis"),
+)
+
+
+def model() -> Model:
+    """The table stands on the plane z = 0."""
+    import sympy as sp
+
+    model = Model(dim=3, name="four-leg-table", parameters=PARAMETERS)
+    m, a, b, height, g, mu, growth, direction = model.symbols.values()
+    model.gravity = (0, 0, -g)
+    inertia = (m * b**2 / 3, m * a**2 / 3, m * (a**2 + b**2) / 3)
+    table = model.body("table", m, inertia, at=(0, 0, height), quaternion_mass=m * b**2 / 3)
+    pull = growth * TIME * sp.Matrix([sp.cos(direction), sp.sin(direction), 0])
+    model.add(AppliedForce("pull", model.ground, table.at(0, 0, -height), list(pull)))
+    floor = model.ground.at(0, 0, 0, axis=(0, 0, 1))
+    for i, (x, y) in enumerate(((-a, -b), (a, -b), (a, b), (-a, b)), 1):
+        model.add(Touch(f"leg {i}", floor, table.at(x, y, -height), mu=mu))
+    return model
+
+
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
+    """Seen along the y axis."""
+    x, _, z = q[:3].tolist()
+    legs = [Bar((x + side * p["a"], z), (x + side * p["a"], z - p["height"])) for side in (-1, 1)]
+    return Ground((0.0, 0.0)), Block((x, z), 2.2 * p["a"], 0.05), *legs
+
+
+assembly = Assembly(model)
+
+problem = Problem(
+    name="four-leg-table",
+    title="Table on four legs, pulled until it slides",
+    source="classical statically indeterminate support; Coulomb friction in closed form",
+    description="A body with unit quaternions on four contacts with friction cones, whose forces are not unique.",
+    build=assembly.build,
+    start=assembly.start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    units=units("table"),
+    t_end=1.5,
+    dt=1e-2,
+)

@@ -1,0 +1,62 @@
+"""A sphere that is thrown over a rough floor with a spin across its way: it slides along a parabola, then it rolls.
+
+The slip u of the contact point keeps its direction, u' = -7/2 mu g u / |u|, so that the centre has the constant
+acceleration -mu g u0 / |u0| until t = 2 |u0| / (7 mu g); from then on it rolls straight with the velocity v0 - 2/7 u0.
+The spin about the vertical stays.
+"""
+
+from __future__ import annotations
+
+from gaussopt.bodies.forces.touch import Touch
+from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.sketch import Disk, Parameters, Point, Shape
+
+PARAMETERS = (
+    Parameter("m", 1.0, "kg", "mass"),
+    Parameter("r", 0.1, "m", "radius"),
+    Parameter("g", 9.81, "m/s^2", "gravity along -z"),
+    Parameter("mu", 0.2, "1", "friction coefficient"),
+    Parameter("vx0", 3.0, "m/s", "initial velocity along x"),
+    Parameter("vy0", 0.0, "m/s", "initial velocity along y"),
+    Parameter("wx0", -20.0, "rad/s", "initial spin about x"),
+    Parameter("wy0", 0.0, "rad/s", "initial spin about y"),
+    Parameter("wz0", 5.0, "rad/s", "initial spin about the vertical"),
+)
+
+
+def model() -> Model:
+    """The sphere touches the plane z = 0 at the origin."""
+    model = Model(dim=3, name="spinning-sphere", parameters=PARAMETERS)
+    m, r, g, mu, vx0, vy0, wx0, wy0, wz0 = model.symbols.values()
+    model.gravity, inertia = (0, 0, -g), 2 * m * r**2 / 5
+    ball = model.body(
+        "ball", m, (inertia,) * 3, at=(0, 0, r), velocity=(vx0, vy0, 0), spin=(wx0, wy0, wz0), quaternion_mass=inertia,
+    )  # fmt: skip
+    model.add(Touch("floor", model.ground.at(0, 0, 0, axis=(0, 0, 1)), ball, mu=mu, radius=r))
+    return model
+
+
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
+    """Seen from above."""
+    x, y = q[:2].tolist()
+    return Disk((x, y), p["r"]), Point((x, y), trace=True)
+
+
+assembly = Assembly(model)
+
+problem = Problem(
+    name="spinning-sphere",
+    title="Sphere with spin, from sliding to rolling in space",
+    source="textbook; Coulomb friction in closed form",
+    description="A body with unit quaternions on one contact with a friction cone, which ends in rolling.",
+    build=assembly.build,
+    start=assembly.start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    units=units("ball"),
+    t_end=1.0,
+    dt=5e-3,
+)

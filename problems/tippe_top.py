@@ -1,0 +1,71 @@
+"""The tippe top: a ball with its centre of mass off its centre, which spins fast and turns upside down by friction.
+
+Whatever the contact force, Jellett's product of the angular momentum about the centre of mass and the way from the
+contact point to it stays constant. Without friction the axis would keep its tilt on average.
+"""
+
+from __future__ import annotations
+
+from gaussopt.bodies.forces.touch import Touch
+from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.sketch import Disk, Ground, Parameters, Point, Shape
+
+PARAMETERS = (
+    Parameter("m", 0.02, "kg", "mass"),
+    Parameter("r", 0.02, "m", "radius"),
+    Parameter("offset", 0.006, "m", "distance of the centre of mass below the centre of the ball"),
+    Parameter("Ia", 3.2e-6, "kg m^2", "inertia about the axis of the top"),
+    Parameter("It", 2.994e-6, "kg m^2", "inertia across it, about the centre of mass"),
+    Parameter("g", 9.81, "m/s^2", "gravity along -z"),
+    Parameter("mu", 0.3, "1", "friction coefficient"),
+    Parameter("tilt", 0.1, "rad", "initial tilt of the axis"),
+    Parameter("spin", 155.0, "rad/s", "initial spin about the axis"),
+)
+
+
+def model() -> Model:
+    """The axis of the top is its z axis, tilted about x; the centre of the ball is above the origin."""
+    import sympy as sp
+
+    model = Model(dim=3, name="tippe-top", parameters=PARAMETERS)
+    m, r, offset, Ia, It, g, mu, tilt, spin = model.symbols.values()
+    model.gravity = (0, 0, -g)
+    axis = sp.Matrix([0, -sp.sin(tilt), sp.cos(tilt)])
+    omega = spin * axis
+    centre = sp.Matrix([0, 0, r]) - offset * axis
+    top = model.body(
+        "top", m, (It, It, Ia), at=list(centre), angle=(sp.cos(tilt / 2), sp.sin(tilt / 2), 0, 0), spin=list(omega),
+        quaternion_mass=It,
+    )  # fmt: skip
+    floor = model.ground.at(0, 0, 0, axis=(0, 0, 1))
+    model.add(Touch("floor", floor, top.at(0, 0, offset), mu=mu, radius=r))
+    return model
+
+
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
+    """Seen along the y axis: the ball, its centre of mass and the end of its stem."""
+    x, _, z, e0, e1, e2, e3 = q.tolist()
+    axis = (2 * (e1 * e3 + e0 * e2), e0**2 - e1**2 - e2**2 + e3**2)
+    centre = (x + p["offset"] * axis[0], z + p["offset"] * axis[1])
+    stem = (centre[0] + 1.4 * p["r"] * axis[0], centre[1] + 1.4 * p["r"] * axis[1])
+    return Ground((0.0, 0.0)), Disk(centre, p["r"]), Point((x, z), "S"), Point(stem)
+
+
+assembly = Assembly(model)
+
+problem = Problem(
+    name="tippe-top",
+    title="Tippe top, turned upside down by friction",
+    source="R. J. Cohen, Amer. J. Phys. 45, 1977; S. Rauch-Wojciechowski, Regul. Chaotic Dyn. 13, 2008",
+    description="A body with unit quaternions on one contact with a friction cone.",
+    build=assembly.build,
+    start=assembly.start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    units=units("top"),
+    t_end=1.0,
+    dt=5e-4,
+)
