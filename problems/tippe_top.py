@@ -20,7 +20,7 @@ PARAMETERS = (
     Parameter("Ia", 3.2e-6, "kg m^2", "inertia about the axis of the top"),
     Parameter("It", 2.994e-6, "kg m^2", "inertia across it, about the centre of mass"),
     Parameter("g", 9.81, "m/s^2", "gravity along -z"),
-    Parameter("mu", 0.3, "1", "friction coefficient"),
+    Parameter("mu", 0.1, "1", "friction coefficient"),
     Parameter("tilt", 0.1, "rad", "initial tilt of the axis"),
     Parameter("spin", 155.0, "rad/s", "initial spin about the axis"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gaussopt.contact.activity import RESTING
 from gaussopt.contact.orientation import oriented
 from gaussopt.contact.saddle_kernel import factorise
 from gaussopt.contact.stage_workspace import DEFINITE, MONOTONE, OPEN, ORIENTED, P_MATRIX, UNDECIDED, StageWorkspace
@@ -39,7 +40,7 @@ def read_laws(
     """Fill the rows of the laws, J_N and then J_T of the contacts without slip, and behind them those of their forces.
 
     lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction follows the
-    phase in the plane; in space it follows the slip, unless a trial step has gone beyond its end.
+    phase in the plane; in space it follows the slip, unless that is rounding or a trial step has gone beyond its end.
 
     Written are rows, sigma, law[0] (bias), law[1] (mu), and order[0]: the row of its friction where a contact has no
     slip, 0 elsewhere.
@@ -77,7 +78,7 @@ def read_laws(
         for e in range(d):
             way = -1.0 if rests else 0.0
             if length > 0.0:
-                turned = d > 1 and ahead > 0.0
+                turned = d > 1 and ahead > 0.0 and speed > RESTING * RESTING
                 way = -data[at_v + i * d + e] / math.sqrt(speed) if turned else modes[i * d + e] / math.sqrt(length)
             sigma[c, e] = way
             for j in range(n):

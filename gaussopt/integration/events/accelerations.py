@@ -33,6 +33,11 @@ MECHANICS = frozenset({"lcp", "stick-slip"})
 PIVOTING = frozenset({"lemke", "principal-pivoting"})
 """Solvers by complementary pivots: the kernel of a stage stands for them where their warm start is right."""
 
+NOT_PROVED = (
+    "Where contacts in space have no slip, that the accelerations are the only ones that Coulomb's law allows is not "
+    "proved."
+)
+
 
 class ContactSolvers:
     """Solvers of the steps of a motion with contacts.
@@ -216,8 +221,12 @@ class ContactAccelerations(CertifiedAccelerations):
 
         Raises Rejected if it is not.
         """
-        if step.rests_in_space or step.m + step.k + np.count_nonzero(step.resting) > step.n:
-            return  # over friction cones there are no other proofs than the quick ones
+        if step.rests_in_space:
+            if NOT_PROVED not in self.warnings:  # over friction cones there are no other proofs than the quick ones
+                self.warnings.append(NOT_PROVED)
+            return
+        if step.m + step.k + np.count_nonzero(step.resting) > step.n:
+            return
         laws = ContactOperator.of(step).complementarity
         if laws.quick and laws.uniqueness().status is not Status.SOLVED:
             self._solve(step, True, solver)  # fails with the reason

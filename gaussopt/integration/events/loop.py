@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.contact.activity import refuse_penetration
+from gaussopt.contact.activity import RESTING, refuse_penetration
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.event import Event
@@ -238,9 +238,9 @@ class EventLoop(MotionLoop):
         if phase.sigma.shape[1] > 1 and phase.sigma.any():
             slip = self.motion.whole(self.t, self.q, self.v).v_T
             speed = np.linalg.norm(slip, axis=1, keepdims=True)
-            follow = phase.sigma.any(axis=1, keepdims=True) & (speed > 0)
+            follow = phase.sigma.any(axis=1, keepdims=True) & (speed > RESTING)
             self.motion.phase = replace(
-                phase, sigma=np.where(follow, -slip / np.where(speed > 0, speed, 1.0), phase.sigma)
+                phase, sigma=np.where(follow, -slip / np.where(follow, speed, 1.0), phase.sigma)
             )
 
     def _number(self) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.contact.activity import RESTING
 from gaussopt.core.step_data import Matrix, StepData, Vector
 
 OPEN, SLIDING, STICKING = 0, 1, 2
@@ -55,8 +56,8 @@ class ContactModes:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            # Beyond a stop within a trial step the direction stays, as in the plane.
-            moving = np.einsum("kd,kd->k", slip, part.v_T) > 0
+            # Beyond a stop within a trial step the direction stays, as in the plane; rounding has none.
+            moving = (np.einsum("kd,kd->k", slip, part.v_T) > 0) & (part.speed > RESTING)
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]
         if (wall < 0).any():

@@ -168,8 +168,6 @@ class StageKernel:
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
             return None
-        if d > 1 and phase.sticking:
-            return None  # its laws are no LCP
         begin = perf_counter()
         if phase is not self._phase:
             self._enter(phase, n, m)

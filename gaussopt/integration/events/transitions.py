@@ -163,7 +163,7 @@ class Transitions:
         for i, hint in hints.items():
             if hint == Hint.OPENS and self.system.two_sided[i]:
                 wall[i] = -wall[i]
-        in_space = step.J_T.shape[1] > 1
+        in_space, stops = step.J_T.shape[1] > 1, Hint.STOPS in hints.values()
         closed = tuple(
             i for i in touching if self.system.two_sided[i] or (step.gdot_N[i] <= rate and hints.get(i) != Hint.OPENS)
         )
@@ -173,12 +173,13 @@ class Transitions:
             speed = float(np.linalg.norm(step.v_T[i]))
             if step.mu[i] == 0:
                 continue
-            if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS) and not in_space:
+            # In space a slip may pass zero sideways, and the contacts of a body stop together up to rounding.
+            follows = in_space and (speed > rate or stops)
+            if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS) and not follows:
                 sigma[i] = old.sigma[i]
             elif hints.get(i) == Hint.BREAKS and self._loose[i].any():
                 sigma[i] = self._loose[i]
             elif speed > rate and (in_space or hints.get(i) != Hint.STOPS):
-                # In space a slip may pass zero sideways, and one that is over is found by its size.
                 sigma[i] = -step.v_T[i] / speed
             else:
                 resting.add(i)
