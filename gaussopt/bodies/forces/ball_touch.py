@@ -1,0 +1,52 @@
+"""A contact of two balls in space, about the points a and b.
+
+With d = r_b - r_a, n = d / |d| and two tangents t across n, the first of them across the direction `across` too:
+
+    g_N = |d| - R_a - R_b >= 0,   v_T = t . (r_b' - r_a' - (R_b omega_b + R_a omega_a) x n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import End, column
+from gaussopt.bodies.element import Element, offset
+from gaussopt.core.contacts import Contact
+from gaussopt.core.errors import BadInput
+
+
+class BallTouch(Element):
+    """Two balls with their radii, friction mu and restitution e_N, e_T.
+
+    Parameters
+    ----------
+    radii : two lengths, m, about a and about b
+    across : three numbers, a direction in the frame of the ground that the line of centres never takes
+    """
+
+    def __init__(
+        self, name: str, a: End, b: End, radii: Sequence[Any], mu: Any = 0, e_N: Any = 0, e_T: Any = 0,
+        across: Sequence[Any] = (1, 0, 0),
+    ) -> None:  # fmt: skip
+        super().__init__(name, a, b)
+        if self.a.body.dim == 2:
+            raise BadInput(f"{name!r} is a contact of balls in space; disks in the plane touch lines (Touch) only.")
+        self.radii = column(f"radii of {name!r}", radii, 2)
+        self.across = column(f"across of {name!r}", across, 3)
+        self.mu, self.e_N, self.e_T = map(sp.sympify, (mu, e_N, e_T))
+
+    def contacts(self) -> Sequence[Contact]:
+        """One."""
+        d = offset(self.a, self.b)
+        distance = sp.sqrt(d.dot(d))
+        n = d / distance
+        first = self.across.cross(n)
+        first = first / sp.sqrt(first.dot(first))
+        turned = (self.radii[0] * self.a.body.spin + self.radii[1] * self.b.body.spin).cross(n)
+        velocity = self.b.rate - self.a.rate - turned
+        slip = [t.dot(velocity) for t in (first, n.cross(first))]
+        gap = distance - self.radii[0] - self.radii[1]
+        return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]

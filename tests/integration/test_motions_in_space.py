@@ -1,0 +1,252 @@
+"""Motions with friction in space: closed forms, invariance of the tangents, rest, impacts, and what relaxations do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.bodies import BallTouch, Model, Touch
+from gaussopt.solving.solve import solve_contacts
+
+G = 9.81
+SOLVED = go.Status.SOLVED
+
+
+def point(mu: float, force: Any, angle: float = 0.0, **coefficients: float) -> go.System:
+    """A point of 1 kg over the floor, its tangents turned by an angle."""
+    c, s = np.cos(angle), np.sin(angle)
+    T = np.array([[[c, s, 0.0], [-s, c, 0.0]]])
+
+    def floor(t: float, q: Any, v: Any) -> dict[str, Any]:
+        return {"g_N": q[2:], "J_N": [[0, 0, 1]], "zeta_N": [0], "J_T": T, "zeta_T": [[0, 0]], "mu": mu, **coefficients}
+
+    return go.System(np.eye(3), force, contacts=floor, contact_names=["floor"], name="point")
+
+
+def random_step(random: np.random.Generator, n: int, k: int, d: int, rest: int) -> go.StepData:
+    """A step of k contacts that are pressed, the first of them without slip."""
+    A, J_N = random.normal(size=(n, n)), random.normal(size=(k, n))
+    v_T = np.where(np.arange(k) < rest, 0.0, 1.0)[:, None] * random.normal(size=(k, d))
+    return go.StepData.from_mapping({
+        "M": A @ A.T / n + np.eye(n), "Q": random.normal(size=n) - 3.0 * J_N.sum(axis=0), "J_N": J_N,
+        "zeta_N": np.zeros(k), "J_T": random.normal(size=(k, d, n)), "zeta_T": np.zeros((k, d)), "v_T": v_T,
+        "mu": random.uniform(0.1, 0.4, k),
+    })  # fmt: skip
+
+
+def run(problem: Any, **settings: Any) -> go.Trajectory:
+    motion = go.simulate(problem, step_folder=None, error_estimate=False, **settings)
+    assert motion.status is SOLVED, motion.message
+    return motion
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.1])
+def test_a_point_slides_straight_stops_and_holds_whatever_the_tangents(angle: float) -> None:
+    """Until t = 2 s it is pulled with 80 % of its friction, then with 150 % of it."""
+    mu, way = 0.4, np.array([0.6, -0.8, 0.0])
+
+    def pull(t: float, q: Any, v: Any) -> Any:
+        size = 0.0 if t < 1.5 else 0.8 if t < 2.0 else 1.5
+        return [-0.8 * size * mu * G, -0.6 * size * mu * G, -G]
+
+    start = {"q0": [0, 0, 0], "v0": 5 * way, "dt": 0.05, "t_end": 2.4}
+    motion = run(point(mu, pull, angle), stepper="rk4", **start)
+    stop, rest = 5 / (mu * G), 25 / (2 * mu * G) * way
+    assert [(e["kind"], e["t"]) for e in motion.events] == [("stick", pytest.approx(stop, abs=1e-9)),
+                                                            ("slip", pytest.approx(2.0, abs=0.02))]  # fmt: skip
+    held = (motion.t > stop) & (motion.t < 2.0)
+    assert np.abs(motion.q[held] - rest).max() < 1e-12
+    assert np.abs(motion.v[held]).max() < 1e-12
+    before = motion.t < stop
+    np.testing.assert_allclose(motion.v[before], np.outer(5 - mu * G * motion.t[before], way), atol=1e-11)
+    assert motion.worst.error_bound < 1e-12
+    # The friction of a first step from rest opposes the acceleration: the motion goes where the pull goes.
+    assert motion.v[-1] @ [-0.8, -0.6, 0.0] > 0.5
+    assert abs(motion.v[-1] @ [0.6, -0.8, 0.0]) < 1e-12
+    stepped = run(point(mu, pull, angle), stepper="moreau-jean", **start)
+    held = (stepped.t > stop + 0.02) & (stepped.t < 2.0)
+    assert np.abs(stepped.v[held]).max() < 1e-14
+    assert np.abs(stepped.q[held] - rest).max() < 1e-3
+
+
+@pytest.mark.parametrize("stepper", ["dop853", "moreau-jean"])
+def test_a_sphere_slides_along_a_parabola_and_rolls(stepper: str) -> None:
+    problem = go.problem("spinning-sphere")
+    p = problem.parameter_values
+    u0 = np.array([p["vx0"] - p["r"] * p["wy0"], p["vy0"] + p["r"] * p["wx0"]])
+    ends, unit = 2 * np.linalg.norm(u0) / (7 * p["mu"] * G), u0 / np.linalg.norm(u0)
+    implicit = stepper == "moreau-jean"
+    motion = run(problem, stepper=stepper, dt=5e-3 if implicit else 0.05, t_end=0.6, stabilisation="projection")
+    t = np.minimum(motion.t, ends)[:, None]
+    v0 = np.array([p["vx0"], p["vy0"]])
+    place = v0 * motion.t[:, None] - p["mu"] * G * unit * (t * (motion.t[:, None] - t) + t**2 / 2)
+    near = 0.1 if implicit else 1e-7
+    np.testing.assert_allclose(motion.q[:, :2], place, atol=near)
+    np.testing.assert_allclose(motion.v[-1, :2], v0 - 2 / 7 * u0, atol=near)
+    rolls = motion.t > ends + (0.05 if implicit else 1e-9)
+    assert np.abs(motion.slip[rolls]).max() < (1e-4 if implicit else 1e-9)
+    e, rate = motion.q[:, 3:], motion.v[:, 3:]
+    upright = 2 * (-e[:, 3] * rate[:, 0] - e[:, 2] * rate[:, 1] + e[:, 1] * rate[:, 2] + e[:, 0] * rate[:, 3])
+    if not implicit:
+        np.testing.assert_allclose(upright, p["wz0"], atol=near)
+        assert [x["t"] for x in motion.events if x["kind"] == "stick"] == [pytest.approx(ends, abs=1e-8)]
+        energy = motion.kinetic + motion.potential
+        assert np.ptp(energy[rolls]) < 1e-8
+        assert (np.diff(energy) < 1e-8).all()
+
+
+def test_the_cube_stays_on_the_floor_from_which_the_relaxation_lifts_it() -> None:
+    problem = go.problem("sliding-cube")
+    p = problem.parameter_values
+    way = np.array([np.cos(p["direction"]), np.sin(p["direction"])])
+    for stepper, near in (("rk4", 1e-9), ("moreau-jean", 1e-4)):
+        motion = run(problem, stepper=stepper, dt=0.05 if near < 1e-6 else 0.01)
+        assert np.abs(motion.q[:, 2] - p["edge"] / 2).max() < 1e-14
+        np.testing.assert_allclose(motion.q[-1, :2], p["speed0"] ** 2 / (2 * p["mu"] * G) * way, atol=near)
+        assert np.abs(motion.v[-1]).max() < 1e-12
+    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    program = go.formulate(step.from_mapping(step.to_mapping() | {"dt": 1e-3}), "moreau-jean")
+    assert solve_contacts(program, "coulomb-soccp")["dilation"] < 1e-13
+    assert solve_contacts(program, "coulomb-ccp")["dilation"] > 2.0
+
+
+def test_a_pinched_capsule_stays_for_a_minute_and_falls_without_grip() -> None:
+    problem = go.problem("pinched-capsule")
+    for settings in (
+        {"stepper": "rk4", "dt": 2.0, "stabilisation": "projection"},
+        {"stepper": "moreau-jean", "dt": 0.5},
+    ):
+        motion = run(problem, **settings)
+        assert motion.t[-1] == 60.0
+        assert np.abs(motion.q - problem.q0).max() < (1e-9 if settings["stepper"] == "moreau-jean" else 1e-11)
+        assert np.abs(motion.v).max() < 1e-11  # 1e-14 of the velocity that a step of the squeeze gives
+        np.testing.assert_allclose(motion.lam_N.reshape(-1, 2, 2).sum(axis=2), 20.0, rtol=1e-9)
+        assert "not proved" in motion.message
+    slips = problem.at(case="slips")
+    p = slips.parameter_values
+    a = G - 2 * p["mu"] * p["F"] / p["m"]
+    motion = run(slips, dt=0.01)
+    np.testing.assert_allclose(motion.v[:, 2], -a * motion.t, atol=1e-9)
+
+
+def test_a_table_holds_up_to_its_friction_and_then_slides_straight() -> None:
+    problem = go.problem("four-leg-table")
+    p = problem.parameter_values
+    way = np.array([np.cos(p["direction"]), np.sin(p["direction"])])
+    for stepper in ("rk4", "moreau-jean"):
+        moving = run(problem, stepper=stepper, dt=0.05)
+        np.testing.assert_allclose(moving.v[-1, :2], (p["F"] / p["m"] - p["mu"] * G) * way, rtol=1e-10)
+        assert np.abs(run(problem.at(case="holds"), stepper=stepper, dt=0.1).v).max() < 1e-12
+
+
+def test_the_tippe_top_keeps_jelletts_product() -> None:
+    problem = go.problem("tippe-top")
+    p = problem.parameter_values
+    motion = run(problem, t_end=0.02, dt=2e-4, stabilisation="projection")
+    e0, e1, e2, e3 = (motion.q[:, i] for i in range(3, 7))
+    axis = np.stack((2 * (e1 * e3 + e0 * e2), 2 * (e2 * e3 - e0 * e1), e0**2 - e1**2 - e2**2 + e3**2), axis=1)
+    E = np.array([[-e1, e0, -e3, e2], [-e2, e3, e0, -e1], [-e3, -e2, e1, e0]])
+    omega = 2 * np.einsum("ijt,tj->ti", E, motion.v[:, 3:])
+    own = (omega * axis).sum(axis=1)[:, None] * axis
+    way = p["r"] * np.array([0.0, 0.0, 1.0]) - p["offset"] * axis
+    jellett = ((p["Ia"] * own + p["It"] * (omega - own)) * way).sum(axis=1)
+    np.testing.assert_allclose(jellett, jellett[0], rtol=1e-7)
+    assert np.ptp(motion.kinetic + motion.potential) > 1e-5  # friction is at work
+
+
+def test_a_ball_rolls_down_a_ball_by_its_energy() -> None:
+    model = Model(dim=3, gravity=(0, 0, -G), name="ball-on-ball")
+    at = 0.3 * np.array([0.0, np.sin(0.2), np.cos(0.2)])
+    ball = model.body("ball", 1.0, (0.004,) * 3, at=at.tolist(), quaternion_mass=0.004)
+    model.add(BallTouch("contact", model.ground, ball, radii=(0.2, 0.1), mu=1.0))
+    motion = run(model.problem(t_end=0.4, dt=0.01))
+    assert (motion.mode[:, 0] == 2).all()
+    angle = np.arctan2(motion.q[:, 1], motion.q[:, 2])
+    assert angle[-1] > 0.4
+    square = (motion.v[:, :3] ** 2).sum(axis=1)
+    np.testing.assert_allclose(square, 10 / 7 * G * 0.3 * (np.cos(0.2) - np.cos(angle)), atol=1e-6)
+    assert np.abs(np.linalg.norm(motion.q[:, :3], axis=1) - 0.3).max() < 1e-7
+
+
+def dropped(e_N: float, spin: float, **more: float) -> go.System:
+    model = Model(dim=3, gravity=(0, 0, -G), name="dropped")
+    ball = model.body("ball", 1.0, (0.004,) * 3, at=(0, 0, 0.1), velocity=(1.0, 0.5, -2.0), spin=(0, spin, 0),
+                      quaternion_mass=0.004)  # fmt: skip
+    model.add(Touch("floor", model.ground.at(0, 0, 0, axis=(0, 0, 1)), ball, mu=0.2, radius=0.1, e_N=e_N, **more))
+    return model.problem(t_end=0.05, dt=0.01)
+
+
+@pytest.mark.parametrize(("e_N", "spin"), [(0.5, 30.0), (0.0, 30.0), (0.5, 11.0)])
+def test_an_oblique_impact_slips_or_grips_as_the_cone_says(e_N: float, spin: float) -> None:
+    motion = run(dropped(e_N, spin))
+    impact = next(e for e in motion.events if e["kind"] == "impact")
+    u0, normal = np.array([1.0 - 0.1 * spin, 0.5]), (1 + e_N) * 2.0
+    needed = 2 / 7 * np.linalg.norm(u0)
+    wanted = -u0 / np.linalg.norm(u0) * min(0.2 * normal, needed)
+    np.testing.assert_allclose(impact["Lam_N"], [normal], rtol=1e-12)
+    np.testing.assert_allclose(impact["Lam_T"], [wanted], rtol=1e-9, atol=1e-13)
+    assert impact["energy_change"] < 0
+
+
+def test_poissons_restitution_with_friction_in_space_is_refused_with_a_sentence() -> None:
+    with pytest.raises(go.NotAccepted, match="Poisson's impact law, which no friction cone bounds; use"):
+        go.simulate(dropped(0.5, 30.0), impact="poisson", step_folder=None)
+    run(dropped(0.0, 30.0), impact="poisson")
+
+
+def test_steps_of_resting_and_sliding_contacts_are_certified_by_the_cones() -> None:
+    """Solvers agree, the certificate knows the true distance, and wrong friction does not pass."""
+    random, seen = np.random.default_rng(7), 0
+    for _ in range(12):
+        step = random_step(random, 9, 3, 2, 2)
+        answers = [go.solve_step(step, "coulomb-soccp", name) for name in ("hybrid", "nsn-ac")]
+        answers = [a for a in answers if a.status is SOLVED]
+        if not answers or answers[0].contact.reason != "monotone":
+            continue
+        seen += 1
+        a = answers[0]
+        for other in answers:
+            np.testing.assert_allclose(other.a, a.a, atol=1e-8)
+        slip = step.J_T @ a.a + step.zeta_T
+        bound = step.mu * a.lam_N - np.linalg.norm(a.lam_T, axis=1)
+        assert (bound > -1e-9).all()
+        assert (bound[np.linalg.norm(slip, axis=1) > 1e-6] < 1e-8).all()
+        moved = a.a + 1e-4 * random.normal(size=step.n)
+        wrong = go.certify_contact(step, moved, None, a.lam_N, a.lam_T)
+        e = moved - a.a
+        assert wrong.error_bound == pytest.approx(np.sqrt(e @ step.M @ e), rel=1e-4)
+        assert not go.certify_contact(step, a.a, a.lam, a.lam_N, 0.5 * a.lam_T).passed()
+        assert go.certify_contact(step, a.a).passed()
+    assert seen >= 4
+
+
+def test_a_jump_that_holds_in_the_plane_holds_in_space() -> None:
+    """Impacts of planar contacts, their tangents set into space askew, have the impulses of the plane."""
+    random = np.random.default_rng(3)
+    for _ in range(8):
+        flat = random_step(random, 5, 2, 1, 0)
+        v = random.normal(size=5)
+        v -= np.linalg.lstsq(flat.J_N, np.maximum(flat.J_N @ v, 0.0) + 1.0, rcond=None)[0]
+        data = flat.to_mapping() | {"v": v, "v_T": flat.J_T @ v, "zeta_T": np.zeros((2, 1))}
+        planar = go.solve_step(go.StepData.from_mapping(data), "impact", "lemke")
+        if planar.status is not SOLVED:
+            continue
+        wide = np.zeros((2, 2, 7))
+        for i, angle in enumerate((0.3, 2.0)):
+            c, s = np.cos(angle), np.sin(angle)
+            wide[i, :, :5] = np.outer([c, -s], flat.J_T[i, 0])
+            wide[i, :, 5 + i] = s, c
+        M = np.eye(7)
+        M[:5, :5] = flat.M
+        more = {
+            "M": M, "Q": np.append(flat.Q, [0, 0]), "h": np.append(flat.h, [0, 0]), "J_T": wide,
+            "J_N": np.hstack((flat.J_N, np.zeros((2, 2)))), "v": np.append(v, [0, 0]),
+            "v_T": wide @ np.append(v, [0, 0]), "zeta_T": np.zeros((2, 2)),
+        }  # fmt: skip
+        space = go.solve_step(go.StepData.from_mapping(data | more), "impact", "hybrid")
+        assert space.status is SOLVED
+        np.testing.assert_allclose(space.a[:5], planar.a, atol=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(space.lam_T, axis=1), np.abs(planar.lam_T[:, 0]), atol=1e-9)
