@@ -12,7 +12,7 @@ from gaussopt.bodies.model import Assembly, Model, units
 from gaussopt.core.step_data import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.sketch import Disk, Parameters, Point, Shape
+from gaussopt.modelling.sketch import Disk, Length, Parameters, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -42,7 +42,8 @@ def model() -> Model:
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """Seen from above."""
     x, y = q[:2].tolist()
-    return Disk((x, y), p["r"]), Point((x, y), trace=True)
+    r = p["r"]
+    return Disk((x, y), r), Length((x, y), along((x, y), r, 0.8), "r", 1.25 * r), Point((x, y), trace=True)
 
 
 assembly = Assembly(model)

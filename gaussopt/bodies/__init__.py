@@ -19,3 +19,4 @@ from gaussopt.bodies.joints.spherical import Spherical as Spherical
 from gaussopt.bodies.joints.universal import Universal as Universal
 from gaussopt.bodies.joints.weld import Weld as Weld
 from gaussopt.bodies.model import Model as Model
+from gaussopt.bodies.pile import Pile as Pile

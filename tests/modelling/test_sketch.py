@@ -85,9 +85,13 @@ def distance(point: ContactPoint, shapes: tuple[Shape, ...]) -> float:
     return min(found, key=abs)
 
 
-@pytest.mark.parametrize(
-    ("name", "variant"), [x for x in VARIANTS if go.problem(x[0]).system.contact_names and "printed" not in x[1]]
-)
+def planar_contacts(name: str) -> bool:
+    entry = go.problem(name)
+    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    return step.k > 0 and step.J_T.shape[1] == 1
+
+
+@pytest.mark.parametrize(("name", "variant"), [x for x in VARIANTS if planar_contacts(x[0]) and "printed" not in x[1]])
 def test_contact_points_are_where_the_system_says(name: str, variant: str) -> None:
     entry = go.problem(name, **({"variant": variant} if variant else {}))
     system = entry.system

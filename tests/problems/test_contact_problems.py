@@ -56,8 +56,9 @@ def sliding_acceleration(step: StepData) -> np.ndarray:
 
 def test_all_problems_of_the_issue_are_there() -> None:
     assert set(TOUCHING) == {
-        "block-on-incline", "bouncing-ball", "box", "friction-oscillator", "guided-slider-crank", "impacting-stick",
-        "sliding-rod", "sliding-to-rolling", "two-bar",
+        "block-on-incline", "bouncing-ball", "box", "box-wall", "four-leg-table", "friction-oscillator",
+        "guided-slider-crank", "impacting-stick", "pinched-capsule", "sliding-cube", "sliding-rod",
+        "sliding-to-rolling", "sphere-pile", "spinning-sphere", "tippe-top", "two-bar",
     }  # fmt: skip
 
 

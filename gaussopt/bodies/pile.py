@@ -1,0 +1,279 @@
+"""Piles in space: balls and boxes that touch each other, the floor and walls, evaluated by numpy for any number of them.
+
+Coordinates of a body are (x, y, z, e0, e1, e2, e3), see `gaussopt.bodies.space`. A contact has the bodies a and b, a
+normal n from a to b, tangents t, and the point p in which they touch,
+
+    v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
+
+A corner of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls touch each other
+and all walls. Corners of a box touch all walls, and those faces of other boxes that they touch at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gaussopt.core.arrays import as_array
+from gaussopt.core.contacts import ContactData
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.problem import Problem
+
+SEVEN = 7
+"""Coordinates of a body."""
+
+TOUCH = 1e-9
+"""Distance, relative to 1 m, at which boxes touch at the start."""
+
+Blocks = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PileBody:
+    """Mass, principal inertias (3,), half the edges of a box (3,) or None, radius of a ball or 0; the start."""
+
+    mass: float
+    inertia: Vector
+    half: Vector | None
+    radius: float
+    at: Vector
+    velocity: Vector
+    spin: Vector
+
+
+class Pile:
+    """Balls and boxes over the floor z = 0, with one friction coefficient and one restitution.
+
+    Parameters
+    ----------
+    mu, e_N : of all contacts
+    gravity : along -z, m/s^2
+
+    Examples
+    --------
+    >>> from gaussopt.bodies import Pile
+    >>> pile = Pile(mu=0.5)
+    >>> for level in range(3):
+    ...     _ = pile.box(1.0, (0.1, 0.1, 0.1), at=(0.0, 0.01 * level, 0.05 + 0.1 * level))
+    >>> motion = go.simulate(pile.problem(t_end=0.1, dt=0.01), stepper="moreau-jean", error_estimate=False)
+    >>> bool(abs(motion.v).max() < 1e-12)
+    True
+    """
+
+    def __init__(self, mu: float, e_N: float = 0.0, gravity: float = 9.81) -> None:
+        self.mu, self.e_N, self.gravity = mu, e_N, gravity
+        self._bodies: list[PileBody] = []
+        self._walls = [(np.zeros(3), np.array([0.0, 0.0, 1.0]))]
+
+    def wall(self, point: ArrayLike, normal: ArrayLike) -> None:
+        """Add a plane at rest through a point, its normal towards the free side."""
+        n = as_array("normal", normal, (3,))
+        if not n.any():
+            raise BadInput("The normal of a wall is zero; give a direction.")
+        self._walls.append((as_array("point", point, (3,)), n / np.linalg.norm(n)))
+
+    def ball(
+        self, mass: float, radius: float, at: ArrayLike, velocity: ArrayLike = (0, 0, 0), spin: ArrayLike = (0, 0, 0)
+    ) -> None:
+        """Add a homogeneous ball at a place, m, with a velocity, m/s, and an angular velocity, rad/s."""
+        inertia = np.full(3, 0.4 * mass * radius**2)
+        self._add(mass, radius, inertia, None, radius, at, velocity, spin)
+
+    def box(
+        self, mass: float, edges: Sequence[float], at: ArrayLike, velocity: ArrayLike = (0, 0, 0),
+        spin: ArrayLike = (0, 0, 0),
+    ) -> None:  # fmt: skip
+        """Add a homogeneous box, its edges (3,) along the axes at the start; else as `ball`."""
+        half = as_array("edges", edges, (3,)) / 2
+        inertia = mass / 3 * (half @ half - half**2)
+        self._add(mass, float(half.min()), inertia, half, 0.0, at, velocity, spin)
+
+    def _add(self, mass: float, size: float, inertia: Vector, half: Vector | None, radius: float, *start: Any) -> None:
+        if not (mass > 0 and size > 0):
+            raise BadInput(f"A body of a pile has the mass {mass:g} kg and the size {size:g} m; both are positive.")
+        places = (as_array(name, x, (3,)) for name, x in zip(("at", "velocity", "spin"), start, strict=True))
+        self._bodies.append(PileBody(float(mass), inertia, half, float(radius), *places))
+
+    def problem(self, *, t_end: float, dt: float, **more: Any) -> Problem:
+        """The problem of this pile; `more` as in `Problem.of`. Raises BadInput if it has no body."""
+        bodies, axes = self._bodies, ("x", "y", "z", "e0", "e1", "e2", "e3")
+        if not bodies:
+            raise BadInput("The pile is empty; add a ball or a box.")
+        names = [f"{axis}_{i + 1}" for i in range(len(bodies)) for axis in axes]
+        equations = PileEquations(bodies, self._walls, self.mu, self.e_N, self.gravity)
+        system = System(
+            equations.mass, equations.force, equations.equality, inertia=equations.inertia,
+            position=equations.position, energy=equations.energy, contacts=equations.contacts,
+            contact_names=equations.names, coordinates=names, name=more.get("name", "pile"),
+        )  # fmt: skip
+        q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
+        v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
+        units = dict(zip(names, ["m", "m", "m", "1", "1", "1", "1"] * len(bodies), strict=True))
+        return Problem.of(system, q, v, t_end=t_end, dt=dt, **({"units": units} | more))
+
+
+class PileEquations:
+    """The callables of a pile; body N is the ground."""
+
+    def __init__(
+        self, bodies: Sequence[PileBody], walls: Sequence[tuple[Vector, Vector]], mu: float, e_N: float, gravity: float
+    ) -> None:
+        self.N, self.mu, self.e_N = len(bodies), mu, e_N
+        self.m = np.array([b.mass for b in bodies])
+        self.I = np.array([b.inertia for b in bodies])
+        self.weight = np.zeros(SEVEN * self.N)
+        self.weight[2::SEVEN] = -gravity * self.m
+        self.names: list[str] = []
+        faces: list[tuple[Any, ...]] = []
+        for i, b in enumerate(bodies):
+            points = [np.zeros(3)] if b.half is None else [b.half * s for s in product((-1, 1), repeat=3)]
+            for (j, (at, normal)), (c, s) in product(enumerate(walls), enumerate(points)):
+                self._face(faces, f"wall {j + 1}, body {i + 1}.{c + 1}", (self.N, at, normal), (i, s, b.radius))
+        for (i, a), (j, b) in permutations(enumerate(bodies), 2):
+            if a.half is not None and b.half is not None:
+                for c, (at, normal, s) in enumerate(_touching(a.half, b.half, b.at - a.at)):
+                    self._face(faces, f"body {i + 1}, body {j + 1}.{c + 1}", (i, at, normal), (j, s, 0.0))
+        self.a, self.s_a, self.F, self.b, self.s_b, self.R = (np.array(x) for x in zip(*faces, strict=True))
+        balls = [i for i, b in enumerate(bodies) if b.half is None]
+        pairs = list(combinations(balls, 2))
+        self.names += [f"balls {i + 1}, {j + 1}" for i, j in pairs]
+        self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        self.radii = np.array([b.radius for b in bodies])
+
+    def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
+        """Add a contact of a point of b, with a radius, on the face of a through a point."""
+        self.names.append(name)
+        faces.append((a[0], a[1], _frame(a[2]), *b))
+
+    # -- bodies ------------------------------------------------------------------------------------------------
+
+    def _blocks(self, x: Vector) -> Blocks:
+        """Coordinates by bodies, (N, 7)."""
+        return x.reshape(self.N, SEVEN)
+
+    def mass(self, t: float, q: Vector, v: Vector) -> Matrix:
+        """M with 4 (G^T I G + c e e^T), c the largest inertia, for the quaternions."""
+        e, found = self._blocks(q)[:, 3:], np.zeros((self.N, SEVEN, self.N, SEVEN))
+        G, each = _E(e, -1.0), np.arange(self.N)
+        turning = np.einsum("bij,bi,bik->bjk", G, self.I, G) + np.einsum("b,bi,bj->bij", self.I.max(axis=1), e, e)
+        found[each, :3, each, :3] = self.m[:, None, None] * np.eye(3)
+        found[each, 3:, each, 3:] = 2.0 * (turning + turning.transpose(0, 2, 1))
+        return found.reshape(q.size, q.size)
+
+    def inertia(self, t: float, q: Vector, v: Vector) -> Vector:
+        """The inertia terms 4 (G'^T I omega' + c e (e' . e')) for the quaternions."""
+        e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
+        turning = self.I * 2.0 * np.einsum("bij,bj->bi", _E(e, -1.0), rate)
+        h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", _E(rate, -1.0), turning)
+        h[:, 3:] += 4.0 * (self.I.max(axis=1) * (rate**2).sum(axis=1))[:, None] * e
+        return h.ravel()
+
+    def force(self, t: float, q: Vector, v: Vector) -> Vector:
+        """The weights."""
+        return self.weight
+
+    def equality(self, t: float, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
+        """The rows 2 e . e'' = -2 e' . e'."""
+        J, each = np.zeros((self.N, self.N, SEVEN)), np.arange(self.N)
+        J[each, each, 3:] = 2.0 * self._blocks(q)[:, 3:]
+        return J.reshape(self.N, -1), -2.0 * (self._blocks(v)[:, 3:] ** 2).sum(axis=1)
+
+    def position(self, t: float, q: Vector) -> Vector:
+        """The residuals e . e - 1."""
+        return np.asarray((self._blocks(q)[:, 3:] ** 2).sum(axis=1) - 1.0)
+
+    def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
+        """Kinetic and potential energy, J."""
+        return float(0.5 * v @ self.mass(t, q, v) @ v), float(-self.weight @ q)
+
+    # -- contacts ----------------------------------------------------------------------------------------------
+
+    def contacts(self, t: float, q: Vector, v: Vector) -> ContactData:
+        """All contacts: points on faces, then pairs of balls."""
+        e, rate = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:]
+        ground = np.zeros(3)
+        r, u = np.vstack((self._blocks(q)[:, :3], ground)), np.vstack((self._blocks(v)[:, :3], ground))
+        E = np.concatenate((_E(e, 1.0), np.zeros((1, 3, 4))))
+        turn = np.einsum("bij,bkj->bik", _E(e, 1.0), _E(e, -1.0)) / (e**2).sum(axis=1)[:, None, None]
+        A = np.concatenate((turn, np.eye(3)[None]))
+        w = np.vstack((2.0 * np.einsum("bij,bj->bi", _E(e, 1.0), rate), ground))
+        found = [self._on_faces(r, u, A, w), self._of_balls(r, u, w)]
+        gap, frame, arms, rates, bodies = (np.concatenate(x) for x in zip(*found, strict=True))
+        k = len(gap)
+        J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            i = bodies[:, side]
+            J[each, :, i, :3] += sign * frame
+            J[each, :, i, 3:] += sign * 2.0 * np.cross(arms[:, side, None], frame) @ E[i]
+        rows = J[:, :, : self.N].reshape(k, 3, -1)
+        slip = rows[:, 1:] @ v
+        return ContactData(
+            g_N=gap, J_N=rows[:, 0], zeta_N=rates[:, 0], J_T=rows[:, 1:], zeta_T=rates[:, 1:], v_T=slip, mu=self.mu,
+            e_N=self.e_N,
+        )  # fmt: skip
+
+    def _on_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
+        """Gaps, frames (n, t1, t2) as rows, arms from a and b, biases of all three rows, bodies a and b."""
+        a, b, R = self.a, self.b, self.R[:, None]
+        F = np.einsum("kij,krj->kri", A[a], self.F)
+        s_a, s_b = (np.einsum("kij,kj->ki", A[i], s) for i, s in ((a, self.s_a), (b, self.s_b)))
+        n, offset = F[:, 0], r[b] + s_b - r[a]
+        arm_b = s_b - R * n
+        arm_a = r[b] + arm_b - r[a]
+        turned = np.cross(w[a][:, None], F)
+        moves = u[b] + np.cross(w[b], s_b) - R * turned[:, 0]
+        v = u[b] + np.cross(w[b], arm_b) - u[a] - np.cross(w[a], arm_a)
+        change = np.cross(w[b], np.cross(w[b], s_b) - R * turned[:, 0]) - np.cross(w[a], moves - u[a])
+        rates = np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change)
+        gap = (n * (offset - s_a)).sum(axis=1) - self.R
+        return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
+
+    def _of_balls(self, r: Matrix, u: Matrix, w: Matrix) -> tuple[NDArray[Any], ...]:
+        """The same of pairs of balls; the turning of t counts only where there is slip, where its bias is not asked."""
+        a, b = self.pairs.T
+        d, v = r[b] - r[a], u[b] - u[a]
+        distance = np.linalg.norm(d, axis=1)[:, None]
+        n = d / distance
+        F = np.array([_frame(x) for x in n]).reshape(-1, 3, 3)
+        radii = self.radii[a][:, None], self.radii[b][:, None]
+        arms = np.stack((radii[0] * n, -radii[1] * n), axis=1)
+        turned = (v - (n * v).sum(axis=1)[:, None] * n) / distance
+        change = -np.cross(radii[1] * w[b] + radii[0] * w[a], turned)
+        rates = np.einsum("kri,ki->kr", F, change)
+        rates[:, 0] = (turned * v).sum(axis=1)
+        return distance[:, 0] - (radii[0] + radii[1])[:, 0], F, arms, rates, self.pairs
+
+
+def _E(e: Matrix, sign: float) -> Blocks:
+    """E of quaternions, (N, 3, 4), or G with the sign -1; omega = 2 E e', omega' = 2 G e'."""
+    e0, e1, e2, e3 = e.T
+    rows = [[-e1, e0, -sign * e3, sign * e2], [-e2, sign * e3, e0, -sign * e1], [-e3, -sign * e2, sign * e1, e0]]
+    return np.array(rows).transpose(2, 0, 1)
+
+
+def _frame(n: Vector) -> Matrix:
+    """Rows n, t1, t2, orthonormal and right-handed."""
+    first = np.cross(np.eye(3)[np.abs(n).argmin()], n)
+    first /= np.linalg.norm(first)
+    return np.array([n, first, np.cross(n, first)])
+
+
+def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
+    """Corners of a box with half edges b on faces of one with half edges a: point, normal, corner, in their frames."""
+    found = []
+    for axis, side in product(range(3), (-1.0, 1.0)):
+        if abs(side * d[axis] - a[axis] - b[axis]) > TOUCH:
+            continue
+        normal = side * np.eye(3)[axis]
+        for corner in product((-1, 1), repeat=3):
+            s = b * corner
+            if s[axis] * side < 0 and (np.abs(d + s)[np.arange(3) != axis] <= np.delete(a, axis) + TOUCH).all():
+                found.append((a[axis] * normal, normal, s))
+    return found
