@@ -1,19 +1,19 @@
-"""Piles in space: balls and boxes that touch each other, the floor and walls, evaluated by numpy for any number of them.
+"""Piles in space: balls and boxes that touch each other, floor and walls, evaluated by numpy for any number of them.
 
 Coordinates of a body are (x, y, z, e0, e1, e2, e3), see `gaussopt.bodies.space`. A contact has the bodies a and b, a
 normal n from a to b, tangents t, and the point p in which they touch,
 
     v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
 
-A corner of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls touch each other
-and all walls. Corners of a box touch all walls, and those faces of other boxes that they touch at the start.
+A point of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls touch each other and
+all walls. Corners of a box touch all walls; boxes touch in the corners of the rectangles that they share at the start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,7 @@ class PileEquations:
             points = [np.zeros(3)] if b.half is None else [b.half * s for s in product((-1, 1), repeat=3)]
             for (j, (at, normal)), (c, s) in product(enumerate(walls), enumerate(points)):
                 self._face(faces, f"wall {j + 1}, body {i + 1}.{c + 1}", (self.N, at, normal), (i, s, b.radius))
-        for (i, a), (j, b) in permutations(enumerate(bodies), 2):
+        for (i, a), (j, b) in combinations(enumerate(bodies), 2):
             if a.half is not None and b.half is not None:
                 for c, (at, normal, s) in enumerate(_touching(a.half, b.half, b.at - a.at)):
                     self._face(faces, f"body {i + 1}, body {j + 1}.{c + 1}", (i, at, normal), (j, s, 0.0))
@@ -266,14 +266,20 @@ def _frame(n: Vector) -> Matrix:
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Corners of a box with half edges b on faces of one with half edges a: point, normal, corner, in their frames."""
+    """Where boxes with half edges a and b, d from a to b, share a face: the corners of what they share.
+
+    Point and normal of the face in the frame of a, corner in the frame of b; none where they do not touch.
+    """
+    low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []
     for axis, side in product(range(3), (-1.0, 1.0)):
-        if abs(side * d[axis] - a[axis] - b[axis]) > TOUCH:
+        across = [i for i in range(3) if i != axis]
+        if abs(side * d[axis] - a[axis] - b[axis]) > TOUCH or (high - low)[across].min() <= TOUCH:
             continue
         normal = side * np.eye(3)[axis]
-        for corner in product((-1, 1), repeat=3):
-            s = b * corner
-            if s[axis] * side < 0 and (np.abs(d + s)[np.arange(3) != axis] <= np.delete(a, axis) + TOUCH).all():
-                found.append((a[axis] * normal, normal, s))
+        for ends in product((0, 1), repeat=2):
+            s = np.zeros(3)
+            s[axis] = -side * b[axis]
+            s[across] = np.where(ends, high[across], low[across]) - d[across]
+            found.append((a[axis] * normal, normal, s))
     return found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.bodies import BallTouch, Model, Touch
+from gaussopt.bodies import BallTouch, Model, Pile, Touch
 from gaussopt.solving.solve import solve_contacts
 
 G = 9.81
@@ -117,7 +117,7 @@ def test_a_pinched_capsule_stays_for_a_minute_and_falls_without_grip() -> None:
     problem = go.problem("pinched-capsule")
     for settings in (
         {"stepper": "rk4", "dt": 2.0, "stabilisation": "projection"},
-        {"stepper": "moreau-jean", "dt": 0.5},
+        {"stepper": "moreau-jean", "dt": 1.0},
     ):
         motion = run(problem, **settings)
         assert motion.t[-1] == 60.0
@@ -250,3 +250,50 @@ def test_a_jump_that_holds_in_the_plane_holds_in_space() -> None:
         assert space.status is SOLVED
         np.testing.assert_allclose(space.a[:5], planar.a, atol=1e-9)
         np.testing.assert_allclose(np.linalg.norm(space.lam_T, axis=1), np.abs(planar.lam_T[:, 0]), atol=1e-9)
+
+
+def test_a_pile_has_the_rates_of_its_gaps_and_slips_and_stands() -> None:
+    pile = Pile(mu=0.5, e_N=0.0)
+    pile.box(1.0, (0.2, 0.1, 0.1), at=(0, 0, 0.05))
+    pile.box(2.0, (0.2, 0.1, 0.1), at=(0.05, 0.02, 0.15))
+    pile.wall((3, 0, 0), (-1, 0.2, 0))
+    tower = pile.problem(t_end=1.0, dt=0.05)
+    for stepper in ("rk4", "moreau-jean"):
+        assert np.abs(run(tower, stepper=stepper, t_end=0.2).v).max() < 1e-13
+    pile.ball(1.0, 0.1, at=(1, 0, 0.1))
+    pile.ball(2.0, 0.2, at=(1.3, 0, 0.2))
+    problem = pile.problem(t_end=1.0, dt=0.05)
+    system, random = problem.system, np.random.default_rng(0)
+    q, v = problem.q0 + 0.05 * random.normal(size=28), random.normal(size=28)
+
+    def state(h: float) -> tuple[Any, Any]:
+        """Along a motion on the unit quaternions."""
+        x, y = (q + h * v).reshape(4, 7).copy(), v.reshape(4, 7).copy()
+        size = np.linalg.norm(x[:, 3:], axis=1)[:, None]
+        x[:, 3:] /= size
+        y[:, 3:] = (y[:, 3:] - (x[:, 3:] * y[:, 3:]).sum(axis=1)[:, None] * x[:, 3:]) / size
+        return x.ravel(), y.ravel()
+
+    def rate(f: Any) -> Any:
+        return (f(1e-4) - f(-1e-4)) / 2e-4
+
+    step, a = system.evaluate(0.0, *state(0.0)), rate(lambda h: state(h)[1])
+    np.testing.assert_allclose(rate(lambda h: system.gaps(0.0, state(h)[0])), step.gdot_N, atol=1e-6)
+    np.testing.assert_allclose(
+        rate(lambda h: system.evaluate(0.0, *state(h)).gdot_N), step.J_N @ a + step.zeta_N, atol=1e-5
+    )
+    slip = rate(lambda h: system.evaluate(0.0, *state(h)).v_T) - (step.J_T @ a + step.zeta_T)
+    np.testing.assert_allclose(slip[:-1], 0.0, atol=1e-5)  # of two balls it is right without slip only
+    energy = rate(lambda h: system.energy(0.0, *state(h)).kinetic)
+    assert energy == pytest.approx(state(0.0)[1] @ (step.M @ a + step.h), rel=1e-6)
+
+
+def test_balls_that_fall_come_to_rest_with_their_weight_on_the_floor() -> None:
+    problem = go.problem("sphere-pile", variant="2 balls")
+    motion = run(problem, stepper="moreau-jean", dt=5e-3, t_end=0.2)
+    np.testing.assert_allclose(motion.lam_N[-1, [0, 5]], G, rtol=1e-9)
+    assert np.abs(motion.v[-1]).max() < 1e-12
+    assert (np.diff(motion.kinetic + motion.potential) < 1e-12).all()
+    wall = run(go.problem("box-wall"), stepper="moreau-jean", t_end=0.05)
+    assert np.abs(wall.q - wall.q[0]).max() < 1e-14
+    assert wall.lam_N[-1].sum() == pytest.approx((3 + 1) * G, rel=1e-12)  # on the floor, and between the rows
