@@ -5,8 +5,9 @@ normal n from a to b, tangents t, and the point p in which they touch,
 
     v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
 
-A point of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls touch each other and
-all walls. Corners of a box touch all walls; boxes touch in the corners of the rectangles that they share at the start.
+A point of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls touch each other
+and all walls. Corners of a box touch all walls; boxes touch in the corners of the rectangles that they share at the
+start.
 """
 
 from __future__ import annotations
