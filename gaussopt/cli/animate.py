@@ -53,7 +53,10 @@ def animate_command(
     entry = find(problem, **common.settings_of(set_))
     sketch_of(entry)
     if from_ is not None:
-        given = {"--set": set_, "--formulation": formulation, "--solver": solver, "--dt": dt, "--t-end": t_end}
+        given = {
+            "--set": set_, "--formulation": formulation, "--solver": solver, "--stepper": stepper, "--dt": dt,
+            "--t-end": t_end, "--stabilisation": stabilisation, "--impact": impact, "--accumulation": accumulation,
+        }  # fmt: skip
         trajectory = _recorded(from_, entry.name, given)
     else:
         with common.progress_bar(problem, json_) as progress:

@@ -128,7 +128,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
         rows = zip(traj.coordinates, data["q"], data["v"], data["a"], strict=True)
         errors = [f"  {x:12.2g}" if math.isfinite(x) else "" for x in traj.error_estimate]
         lines += [
-            f"{data['steps']} steps to t = {data['t']:.9g} s{compiled}",
+            f"{data['steps']} step{'' if data['steps'] == 1 else 's'} to t = {data['t']:.9g} s{compiled}",
             f"{'':{width}}  {'q':>20}  {'v':>20}  {'a':>20}{'  error of q *' if any(errors) else ''}",
             *(
                 f"{name:{width}}  {q:20.12g}  {v:20.12g}  {a:20.12g}{error}"

@@ -45,7 +45,8 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
     try:
         array = real_array(value)
     except (TypeError, ValueError, OverflowError):
-        raise BadInput(f"{name} is not an array of numbers; give nested lists of equal length.") from None
+        kind = "a list of numbers" if len(shape) == 1 else "nested lists of equal length"
+        raise BadInput(f"{name} is not an array of numbers; give {kind}.") from None
     if array.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(array.shape, shape, strict=False)
     ):

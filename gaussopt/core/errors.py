@@ -42,6 +42,7 @@ class UnknownName(GaussoptError, KeyError):
     def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         known = sorted(known)
         near = get_close_matches(name, known, n=1, cutoff=0.5) if isinstance(name, str) else []
+        near = near or [k for k in known if k.lower() == str(name).lower()]
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
         self.sentence = f"Unknown {what} {name!r}; {hint}"
         super().__init__(self.sentence)

@@ -11,9 +11,13 @@ import contextlib
 import importlib
 import os
 import pkgutil
+import re
+import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from functools import cache
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -100,6 +104,10 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
     if source is None:
         if not file.exists():
             raise BadInput(f"There is no file {path}.")
+        if file.suffix == ".nc":
+            raise BadInput(
+                f"{path} is a saved motion and no {wanted or 'entry'}; plot it, or continue it with run --from."
+            )
         if not file.is_file() or file.suffix != ".py":
             raise BadInput(f"{path} is not a Python file; give one .py file.")
         try:
@@ -154,7 +162,7 @@ def is_file(word: str | os.PathLike[str]) -> bool:
         return True
     if not isinstance(word, str):
         raise BadInput(f"{word!r} is neither a name nor a file.")
-    return word.endswith(".py") or "/" in word or os.sep in word
+    return word.endswith((".py", ".nc")) or "/" in word or os.sep in word
 
 
 def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
@@ -239,7 +247,20 @@ def _blame(file: Path, error: BaseException) -> str:
     if isinstance(error, GaussoptError):
         return f"{where}: {text}"
     text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return f"{where}: {text.rstrip('.')}."
+    return f"{where}: {text.rstrip('.')}{_advice(error)}."
+
+
+def _advice(error: BaseException) -> str:
+    """What to do about the frequent mistakes of a first file; empty for others."""
+    text = str(error)
+    if isinstance(error, TypeError) and re.search("Cannot convert expression to float|ufunc does not support", text):
+        return "; functions of symbols are those of SymPy, such as sympy.cos"
+    if wrong := re.match(r"(\w+)\.(\w+)\(\) got an unexpected keyword argument '(\w+)'", text):
+        owner = getattr(sys.modules.get("gaussopt"), wrong[1], None)
+        known = [k for k in signature(getattr(owner, wrong[2])).parameters if k != "self"] if owner else []
+        near = get_close_matches(wrong[3], known, n=1, cutoff=0.5)
+        return f"; the nearest one is {near[0]!r}" if near else f"; known: {', '.join(known)}" if known else ""
+    return ""
 
 
 def _load_plugins() -> None:

@@ -148,6 +148,11 @@ class Problem:
             system.evaluate(0.0, q, v)
         except BadInput as error:
             raise BadInput(f"The system cannot be evaluated at its start q0, v0: {error}") from None
+        if not isinstance(problem.units, Mapping):
+            raise BadInput(f"units is {problem.units!r}; give a mapping such as {{'theta': 'rad'}}.")
+        for name in () if problem.variants else problem.units:  # a variant may have other coordinates
+            if name not in problem.coordinates:
+                raise UnknownName("coordinate in units", name, problem.coordinates)
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
@@ -260,9 +265,10 @@ class Problem:
 
     def _start_of(self, variant: str) -> tuple[Vector, Vector]:
         """The start of a variant; its function is a person's."""
-        start = call(f"The start of {self.name!r}", self.starts.get(variant, self.start), self.parameter_values)
+        what = f"The start of {self.name!r}" if self.name else "The start"
+        start = call(what, self.starts.get(variant, self.start), self.parameter_values)
         if not isinstance(start, tuple | list) or len(start) != 2:
-            raise BadInput(f"The start of {self.name!r} is a {type(start).__name__}; return the pair (q0, v0).")
+            raise BadInput(f"{what} is a {type(start).__name__}; return the pair (q0, v0).")
         q = as_array("q0", start[0], (None,))
         return q, as_array("v0", start[1], (len(q),))
 

@@ -187,7 +187,9 @@ class Continuation:
         """Refuse an end that the motion has reached; raises BadInput."""
         reached = max(self.mark.t, float(self.motion.t[-1]) if len(self.motion.t) else self.mark.t)
         if not t_end > reached:
-            raise BadInput(f"t_end is {t_end:g}, and the motion to continue is known up to t = {reached:.9g}.")
+            raise BadInput(
+                f"t_end is {t_end:g}, and the motion to continue is known up to t = {reached:.9g}; give a later end."
+            )
 
 
 def _word(value: Any) -> str:

@@ -82,7 +82,7 @@ class RunStart:
         problem = problem_or_system(given)
         if isinstance(problem, AbstractSystem):
             if q0 is None or v0 is None or t_end is None:
-                raise BadInput("A bare system needs q0, v0 and t_end.")
+                raise BadInput("A bare system needs q0=..., v0=... and t_end=..., each given by its name.")
             q = as_array("q0", q0, (problem.size,))
             return cls(problem, problem.name, "", problem.parameters, q, as_array("v0", v0, (len(q),)), dt, t_end)
         problem = problem.at(**{k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None})
