@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -26,6 +27,8 @@ from hypothesis import settings
 import gaussopt as go
 from gaussopt.comparison.results import Results
 from gaussopt.core import registry
+from gaussopt.execution.workers import run_jobs
+from gaussopt.processes.job import JobOutcome
 from gaussopt.processes.workers import Workers
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
@@ -58,10 +61,18 @@ def guarded() -> Iterator[ModuleType]:
         yield importlib.import_module("guarded")
 
 
+def _kept(file: Path, *arguments: Any, **options: Any) -> dict[str, JobOutcome]:
+    """The outcomes of run_jobs, which are kept in a file as well."""
+    outcomes = run_jobs(*arguments, **options)
+    file.write_bytes(pickle.dumps(outcomes))
+    return outcomes
+
+
 @pytest.fixture(scope="session")
 def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> Path:
     """The folder of a quick report on the papers, written once by whichever process of the tests asks first."""
     from gaussopt.cli.main import run
+    from gaussopt.papers import reproduce
 
     base = tmp_path_factory.getbasetemp()
     out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "papers_report"
@@ -73,13 +84,22 @@ def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> 
             time.sleep(0.1)
     else:
         try:
-            code = run(["papers", "--quick", "--jobs", "2", "--out", str(out)])
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(reproduce, "run_jobs", partial(_kept, out.with_name("papers_outcomes.pickle")))
+                code = run(["papers", "--quick", "--jobs", "2", "--out", str(out)])
         except BaseException as error:
             ended.write_text(repr(error), encoding="utf-8")
             raise
         ended.write_text(str(code), encoding="utf-8")
     assert ended.read_text(encoding="utf-8") == "0"
     return out
+
+
+@pytest.fixture(scope="session")
+def papers_outcomes(papers_report: Path) -> dict[str, JobOutcome]:
+    """What the cases of `papers_report` gave, by their keys."""
+    found: dict[str, JobOutcome] = pickle.loads(papers_report.with_name("papers_outcomes.pickle").read_bytes())
+    return found
 
 
 @pytest.fixture(scope="session")

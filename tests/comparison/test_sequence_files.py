@@ -6,6 +6,7 @@ import json
 import sys
 import types
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -88,9 +89,9 @@ def test_the_test_set_reads_its_folder(tmp_path: Path, monkeypatch: pytest.Monke
     assert found == [("00000", (3, 3)), ("00001", (3, 3)), ("00002", (3, 3))]
 
 
-def test_a_replayed_sequence_gives_what_the_steps_gave(tmp_path: Path) -> None:
+def test_a_replayed_sequence_gives_what_the_steps_gave(tmp_path: Path, compare: Callable[..., go.Results]) -> None:
     export_sequence(go.problem("two-bar"), "lcp-qp", tmp_path / "out", stride=STRIDE)
-    results = go.compare(
+    results = compare(
         ExportedSequence.of(tmp_path / "out"), None, ["daqp", "osqp", "newton"], time_budget=0.01
     )  # fmt: skip
     assert results.failures == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -97,30 +98,30 @@ def test_a_file_may_not_change_on_the_way(tmp_path: Path) -> None:
         spec.items()
 
 
-def test_sources_are_told_apart(tmp_path: Path) -> None:
+def test_sources_are_told_apart(tmp_path: Path, compare: Callable[..., go.Results]) -> None:
     for folder, p in (("a", 2.0), ("b", 3.0)):
         (tmp_path / folder).mkdir()
         text = json.dumps({"kind": "qp", "P": [[p]], "q": [1.0]})
         (tmp_path / folder / "mine.json").write_text(text, encoding="utf-8")
     files = [ProgramFile.of(tmp_path / folder / "mine.json") for folder in ("a", "b")]
     with pytest.raises(go.BadInput, match="2 sources are called 'mine'"):
-        go.compare(files, solvers=["kkt"], time_budget=0.0)
-    once = go.compare([files[0], files[0]], solvers=["kkt"], time_budget=0.0)
+        compare(files, solvers=["kkt"], time_budget=0.0)
+    once = compare([files[0], files[0]], solvers=["kkt"], time_budget=0.0)
     assert len(once.answers) == 1
     # The default setting of a family is a point of every sweep.
     sweeps = [*family_sweep("linkage", ["bodies=2,7"]), *family_sweep("linkage", ["mass-ratio=1,10"])]
-    found = go.compare(sweeps, ["lagrange"], ["kkt"], time_budget=0.0).answers
+    found = compare(sweeps, ["lagrange"], ["kkt"], time_budget=0.0).answers
     assert [(a.source.swept, a.source.dials[a.source.swept]) for a in found] == [
         ("bodies", 2.0), ("bodies", 7.0), ("mass-ratio", 1.0), ("mass-ratio", 10.0),
     ]  # fmt: skip
 
 
-def test_lcp_and_step_files_are_compared_too(tmp_path: Path) -> None:
+def test_lcp_and_step_files_are_compared_too(tmp_path: Path, compare: Callable[..., go.Results]) -> None:
     lcp = tmp_path / "lcp.json"
     lcp.write_text(json.dumps({"kind": "lcp", "M": [[2.0, 1.0], [1.0, 2.0]], "q": [-5.0, -6.0]}), encoding="utf-8")
     step = tmp_path / "step.json"
     step.write_text(json.dumps({"kind": "step", "M": [[2.0]], "Q": [4.0]}), encoding="utf-8")
-    results = go.compare(
+    results = compare(
         [ProgramFile.of(lcp), ProgramFile.of(step)], ["gauss"], ["lemke", "kkt", "newton"], time_budget=0.0
     )  # fmt: skip
     assert results.failures == {}

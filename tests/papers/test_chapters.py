@@ -22,7 +22,7 @@ from gaussopt.papers.p002_singular_mass import section as section_002
 from gaussopt.papers.p004_quasi_velocities import chapter as chapter_004
 from gaussopt.papers.p004_quasi_velocities import motions as motions_004
 from gaussopt.papers.report_parts import Chapter
-from gaussopt.processes.job import JobOutcome, run_job
+from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Figure, Paragraph, blocks_of
 
 CHAPTERS: dict[str, ModuleType] = {"000": chapter_000, "001": chapter_001, "002": chapter_002, "004": chapter_004}
@@ -50,18 +50,18 @@ FIGURES = {
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> dict[str, dict[str, JobOutcome]]:
+def outcomes(papers_outcomes: Mapping[str, JobOutcome]) -> dict[str, dict[str, JobOutcome]]:
     found = {
-        number: {c.key: run_job(c) for c in cases(True) if c.key.startswith(keys)}
+        number: {c.key: papers_outcomes[f"{number}: {c.key}"] for c in cases(True) if c.key.startswith(keys)}
         for number, (cases, keys) in NEEDED.items()
     }
-    found["001"] |= {c.key: run_job(c) for c in atlas_section.cases(True)}
+    found["001"] |= {c.key: papers_outcomes[c.key] for c in atlas_section.cases(True)}
     return found
 
 
 @pytest.fixture(scope="module")
-def judged() -> dict[str, Judgement | str]:
-    return {c.id: c.check(True) if c.paper in CHAPTERS else "not run" for c in ledger.ledger()}
+def judged(papers_outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]:
+    return ledger.judgements(papers_outcomes)
 
 
 def words(found: Chapter) -> str:

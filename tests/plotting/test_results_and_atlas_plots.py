@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 
 import pytest
 
@@ -13,8 +14,8 @@ from gaussopt.plotting.looks import look, places
 
 
 @pytest.fixture(scope="module")
-def results() -> go.Results:
-    return go.compare(
+def results(compare: Callable[..., go.Results]) -> go.Results:
+    return compare(
         "four-bar", ["gauss", "dual"], ["kkt", "daqp"], stride=100, t_end=0.01, time_budget=0.01, motions=False
     )
 

@@ -39,8 +39,8 @@ def report(request: pytest.FixtureRequest) -> Path:
 # -- every report --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+# Colours are those of the scheme and places those of the width: each is looked at once.
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (NARROW, "dark")], ids=["wide-light", "narrow-dark"])
 def test_no_serious_barrier(opened: Opener, every: Path, viewport: dict[str, int], scheme: str) -> None:
     # The policy of the page lets no foreign script in, the checker's included.
     page = opened(every, viewport, bypass_csp=True, color_scheme=scheme)
@@ -50,7 +50,7 @@ def test_no_serious_barrier(opened: Opener, every: Path, viewport: dict[str, int
 def test_no_serious_barrier_in_the_papers(opened: Opener, papers_report: Path) -> None:
     page = opened(papers_report / "index.html", NARROW, bypass_csp=True)
     # The rows of a table are alike, and axe takes its time for each cell.
-    page.locator("tbody tr:nth-child(n + 4)").evaluate_all("rows => rows.forEach(row => row.remove())")
+    page.locator("tbody tr:nth-child(n + 2)").evaluate_all("rows => rows.forEach(row => row.remove())")
     assert barriers(page) == []
 
 
