@@ -122,7 +122,8 @@ def test_a_pinched_capsule_stays_for_a_minute_and_falls_without_grip() -> None:
         motion = run(problem, **settings)
         assert motion.t[-1] == 60.0
         assert np.abs(motion.q - problem.q0).max() < (1e-9 if settings["stepper"] == "moreau-jean" else 1e-11)
-        assert np.abs(motion.v).max() < 1e-11  # 1e-14 of the velocity that a step of the squeeze gives
+        squeezed = 20.0 / 0.045 * settings["dt"]  # the velocity that the force of the finger alone gives in a step
+        assert np.abs(motion.v).max() < 1e-13 * squeezed
         np.testing.assert_allclose(motion.lam_N.reshape(-1, 2, 2).sum(axis=2), 20.0, rtol=1e-9)
         assert "not proved" in motion.message
     slips = problem.at(case="slips")
@@ -259,7 +260,7 @@ def test_a_pile_has_the_rates_of_its_gaps_and_slips_and_stands() -> None:
     pile.wall((3, 0, 0), (-1, 0.2, 0))
     tower = pile.problem(t_end=1.0, dt=0.05)
     for stepper in ("rk4", "moreau-jean"):
-        assert np.abs(run(tower, stepper=stepper, t_end=0.2).v).max() < 1e-13
+        assert np.abs(run(tower, stepper=stepper, t_end=0.2).v).max() < 1e-12 * G * 0.2
     pile.ball(1.0, 0.1, at=(1, 0, 0.1))
     pile.ball(2.0, 0.2, at=(1.3, 0, 0.2))
     problem = pile.problem(t_end=1.0, dt=0.05)
