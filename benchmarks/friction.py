@@ -41,9 +41,10 @@ KERNEL = {16: 72.0, 108: 92.0, 968: 201.0}
 
 CAUSES = {
     "in motion": "information crosses a large pile by one contact a sweep",
-    "at rest, standing": "sweeps hardly come nearer; a cone program and a step of Newton's method take the time",
-    "at rest, slides apart": "sweeps converge slowly where impulses are not unique, and Newton's method, cone programs "
-    "with frozen slip and smoothing stopped in local minima",
+    "at rest, mu 0.8": "sweeps hardly come nearer; one cone program takes the time, and where it is no solution "
+    "nothing faster is known here",
+    "at rest, mu 0.4": "sweeps converge slowly where impulses are not unique, and Newton's method, cone programs "
+    "with frozen slip and smoothing did not converge on a pile of 300",
 }
 """Why a goal is missed, by the state of a pile."""
 
@@ -163,7 +164,7 @@ def solved(
         repeats,
     )
     error = found[-1].certificate["residual"]
-    how = "in motion" if state.get("speed") else "at rest, standing" if state["mu"] > 0.7 else "at rest, slides apart"
+    how = "in motion" if state.get("speed") else "at rest, mu 0.8" if state["mu"] > 0.7 else "at rest, mu 0.4"
     found_in = f"{error:.1e} in {seconds:.3g} s"
     met = error <= tolerance and seconds <= goal
     cause = "" if met else CAUSES[how]
