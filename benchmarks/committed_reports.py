@@ -45,11 +45,23 @@ gaussopt compare crank-slider four-bar knife-edge-body --family linkage --dial b
   --formulations lagrange,gauss,dual,null-space,least-squares,udwadia-kalaba,routh,quasi-velocity \\
   --stepper "rk45(rtol=1e-6,atol=1e-6),rk45(rtol=1e-9,atol=1e-9)" --time-budget 0.1 --out runs/claims""",
     ),
+    "friction": (
+        "Contacts with friction cones: exact solvers and relaxations",
+        """\
+python benchmarks/contact_cases.py runs/contact-cases
+gaussopt compare --contact runs/contact-cases --formulations \
+  coulomb-soccp,aclm,tresca,panagiotopoulos,coulomb-ccp,coulomb-pyramid:4,coulomb-pyramid:16 \
+  --solvers admm,apgd,clarabel,enumerate-cone,extragradient,hybrid,lemke,nsgs,nsn-ac,nsn-fb,prox,psor \
+  --time-budget 0.05 --case-limit 120 --out runs/friction""",
+    ),
 }
 """Title and command of each short report; data/environment.csv holds its settings."""
 
-SHOWN = ("words", "wrong-programs", "claims")
+SHOWN = ("words", "wrong-programs", "claims", "right-contact-*", "right-one-contact-*")
 """Tables that a short report shows."""
+
+PICTURES = ("profile-contact-*", "profile-pairs-contact-*")
+"""Figures that it shows."""
 
 KEPT = ("words-all", "means-all-problem-*", "dial-all-family-*", "claim-*", "environment")
 """Data that it keeps beside them."""
@@ -77,23 +89,27 @@ def shorten(report: Path, short: Path) -> None:
     title, command = WHAT[short.name]
     text = (report / "index.md").read_text(encoding="utf-8")
     findings = text[text.index("## What was found") : text.index('<a id="contents">')]
-    tables = [_table(text, name) for name in SHOWN if f"(data/{name}.csv)" in text]
+    shown = [name for name in re.findall(r"\(data/([^)]+)\.csv\)", text) if any(fnmatch(name, k) for k in SHOWN)]
+    tables = [_table(text, name) for name in dict.fromkeys(shown)]
+    pictures = [p for p in sorted((report / "figures").glob("*.svg")) if any(fnmatch(p.stem, k) for k in PICTURES)]
     files = [f for f in sorted((report / "data").glob("*.csv")) if any(fnmatch(f.stem, k) for k in (*SHOWN, *KEPT))]
     data = ["## Data", *(f"- [{file.name}](data/{file.name})" for file in files)]
     parts = [
         f"# {title}",
         "What a comparison found, the most important first, and its main tables. Times are those of one machine: read "
         "ratios. [How to read it](../../docs/comparing-solvers.md).",
-        findings.strip(), "## Tables", *tables, "\n".join([data[0], "", *data[1:]]),
+        findings.strip(), "## Tables", *tables, *(["## Figures"] if pictures else ()),
+        *(_picture(text, picture.name) for picture in pictures), "\n".join([data[0], "", *data[1:]]),
         "## How this page was made",
         "These lines write the whole report, and this page again.",
         f"```sh\n{command}\npython benchmarks/committed_reports.py shorten runs/{short.name} reports/{short.name}\n```",
     ]  # fmt: skip
-    kept = {file.name: file.read_bytes() for file in files}
+    kept = {f"data/{file.name}": file.read_bytes() for file in files}
+    kept |= {f"figures/{picture.name}": picture.read_bytes() for picture in pictures}
     shutil.rmtree(short, ignore_errors=True)
-    (short / "data").mkdir(parents=True)
     for name, content in kept.items():
-        (short / "data" / name).write_bytes(content)
+        (short / name).parent.mkdir(parents=True, exist_ok=True)
+        (short / name).write_bytes(content)
     (short / "index.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
@@ -104,6 +120,13 @@ def _table(text: str, name: str) -> str:
     head = text.index("\n\n", place) + 2
     # The numbers of tables are those of the whole report.
     return re.sub(r"^\*\*Table \d+\.\*\* ", "", text[begin : text.index("\n\n", head)])
+
+
+def _picture(text: str, name: str) -> str:
+    """A figure of index.md with its caption, which has no number here."""
+    begin = text.rindex("![", 0, text.index(f"(figures/{name})"))
+    end = text.index("\n\n", text.index("\n\n", begin) + 2)
+    return re.sub(r"\*\*Figure \d+\.\*\* ", "", text[begin:end])
 
 
 def main() -> None:
