@@ -118,10 +118,13 @@ def _saved(trajectory: Trajectory, path: Path) -> str | None:
 
 
 def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
+    from gaussopt.core.display import counted
     from gaussopt.linalg.redundancy import named_forces
 
     data = traj.to_mapping()
-    lines = [f"{data['problem']}: {data['formulation']} by {data['solver']}, {data['stepper']}: {data['status']}"]
+    warned = f", with {counted(len(traj.warnings), 'warning')} below" if traj.warnings else ""
+    pair = f"{data['formulation']} by {data['solver']}"
+    lines = [f"{data['problem']}: {pair}, {data['stepper']}: {data['status']}{warned}"]
     if data["t"] is not None:
         compiled = ", compiled" if data["engine"] == "compiled" else ""
         width = max(len(c) for c in traj.coordinates)
