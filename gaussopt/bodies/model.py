@@ -198,7 +198,7 @@ class Model:
         sketch = {"sketch": built.sketch} if self.dim == 2 else {}
         given: dict[str, Any] = {
             "name": self.name, "parameters": tuple(self.parameters.values()), "start": built.start,
-            "units": units(*self.bodies),
+            "units": {name: unit for name, unit in units(*self.bodies).items() if name in map(str, self.coordinates)},
         }  # fmt: skip
         return Problem.of(built.build(), built.start(built.build().parameters)[0], t_end=t_end, **given | sketch | more)
 
