@@ -341,7 +341,13 @@ def test_counts_of_the_rod_follow_the_signs() -> None:
 # -- grids, loads, files -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", go.names("problem"))
+IN_SPACE = {
+    "box-wall", "four-leg-table", "pinched-capsule", "sliding-cube", "sphere-pile", "spinning-sphere", "tippe-top",
+}  # fmt: skip
+"""Problems with contacts in space, where a slip has more than two directions."""
+
+
+@pytest.mark.parametrize("name", [name for name in go.names("problem") if name not in IN_SPACE])
 def test_every_problem_has_an_atlas_or_one_sentence(name: str, assert_sentence: Callable[..., None]) -> None:
     if name not in WITH_CONTACTS:
         with pytest.raises(BadInput) as error:

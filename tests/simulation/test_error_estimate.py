@@ -54,7 +54,11 @@ def test_the_estimate_is_within_a_factor_of_three_of_the_error(name: str, refere
     assert bool(motion.warnings) == bool((error > BOUND * size).any())
 
 
-@pytest.mark.parametrize("name", registry.names("problem"))
+IN_SPACE = {"box-wall", "four-leg-table", "pinched-capsule", "sliding-cube", "sphere-pile", "tippe-top"}
+"""Problems that rest in space, where every motion says that uniqueness is not proved, or that are too long for here."""
+
+
+@pytest.mark.parametrize("name", [name for name in registry.names("problem") if name not in IN_SPACE])
 def test_no_motion_that_is_off_is_called_solved_without_a_warning(name: str) -> None:
     problem = go.problem(name)
     run = partial(go.simulate, problem, accumulation="close", step_folder=None)
