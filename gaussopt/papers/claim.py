@@ -92,12 +92,13 @@ class Reading:
 
     @property
     def where(self) -> str:
-        """The parts in which it holds, and those in which it does not; "" without parts."""
-        parts = {truth: "; ".join(p.text for p in self.parts if p.holds is truth) for truth in (True, False)}
-        return " ".join(f"This {HOLDS[truth]} {told}." for truth, told in parts.items() if told)
-
-
-HOLDS = {True: "holds", False: "does not hold"}
+        """Where it holds and where it fails, in sentences."""
+        if self.holds:
+            return "It holds in general."
+        does, fails = ("; and ".join(p.text for p in self.parts if p.holds is truth) for truth in (True, False))
+        if not does:
+            return "It does not hold in general, and we know no part of the circumstances in which it does."
+        return f"It holds {does}. It fails {fails}." if fails else f"It does not hold in general, but it holds {does}."
 
 
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
@@ -157,7 +158,7 @@ class Judgement:
     verdict : follows from the derivations and searches, never from what was expected
     sentence : the reason in one or two sentences, with the numbers that decide
     derivations, searches : at least one each
-    conditions : where it holds and where it does not; "" for a plain verdict
+    conditions : where it holds and where it fails, a line for each reading; "" for a plain verdict
     columns, rows : a table of numbers behind it; () if there is none
     timed : the columns that hold measured times
     times_decide : whether `sentence`, `computed` and `found` quote measured times
@@ -185,7 +186,7 @@ class Judgement:
     def reason(self) -> str:
         """One sentence on the verdict; where none was written for this outcome, where the claim holds, or why not."""
         short = "" if self.verdict == ClaimVerdict.UNDECIDED else self.brief
-        return short or self.conditions or self.sentence
+        return short or " ".join(self.conditions.splitlines()) or self.sentence
 
     @classmethod
     def of(
@@ -196,8 +197,8 @@ class Judgement:
         found = verdict(readings, derivations, missing)
         failed = [d.statement for d in derivations if not d.holds]
         told = {
-            ClaimVerdict.CONDITIONAL: _told(readings),
-            ClaimVerdict.PART: " ".join(_stated(s, of) for s, of in _statements(readings).items()),
+            ClaimVerdict.CONDITIONAL: _told(readings, readings),
+            ClaimVerdict.PART: "\n".join(_stated(s, of, readings) for s, of in _statements(readings).items()),
             ClaimVerdict.UNDECIDED: f"This run does not confirm: {'; '.join(failed)}.",
             ClaimVerdict.IRREPRODUCIBLE: missing,
         }
@@ -206,30 +207,16 @@ class Judgement:
         )
 
 
-def _stated(statement: str, readings: Sequence[Reading]) -> str:
+def _stated(statement: str, readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
     found = _of_statement(readings)
-    return f"That {statement} is {found}." + f" {_told(readings)}" * (found is ClaimVerdict.CONDITIONAL)
+    told = f"That {statement} is {found}."
+    return f"{told}\n{_told(readings, numbered)}" if found is ClaimVerdict.CONDITIONAL else told
 
 
-def _told(readings: Sequence[Reading]) -> str:
-    """Where the readings of a claim that is true under conditions hold; those with equal parts are told together."""
-    if len(readings) == 1:
-        return readings[0].where
-    alike: dict[tuple[bool, tuple[Circumstance, ...]], list[Reading]] = {}
-    for r in readings:
-        alike.setdefault((r.holds, () if r.holds else r.parts), []).append(r)
-    return " ".join(_together(found) for found in alike.values())
-
-
-def _together(readings: Sequence[Reading]) -> str:
-    first = readings[0]
-    if first.holds:
-        return f"It is true that {' and that '.join(r.meaning for r in readings)}."
-    that = " or that ".join(r.meaning for r in readings)
-    if not first.somewhere:
-        return f"It is false that {that}."
-    does, does_not = ("; ".join(p.text for p in first.parts if p.holds is truth) for truth in (True, False))
-    return f"That {that} holds {does}, {f'and does not hold {does_not}' if does_not else 'but not in general'}."
+def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
+    """What some of the readings of a claim are and where they hold, a line each, numbered among all of them."""
+    lines = ((f" {i}" * (len(numbered) > 1), r) for i, r in enumerate(numbered, 1) if r in readings)
+    return "\n".join(f"Reading{i}: {r.meaning}. {r.where}" for i, r in lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import cache
 from gaussopt.papers.claim import Claim, Judgement, OwnResult
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed, text_of
+from gaussopt.reporting.document import Block, Items, Link, Paragraph, Section, Table, Tex, Timed, text_of
 from gaussopt.reporting.texts import Texts
 
 CLAIM = re.compile(r"c\d\d_\w+")
@@ -92,7 +92,7 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
         blocks.append(Paragraph(text(judged.reason)))
     blocks.append(Paragraph(text(judged.sentence)))
     if judged.conditions:
-        blocks.append(Paragraph(text(judged.conditions)))
+        blocks.append(Items(tuple(map(text, judged.conditions.splitlines()))))
     name = _anchor(claim)
     if judged.readings:
         # A reading on time holds, or not, on the machine that measured.
@@ -134,7 +134,7 @@ def _brief(judged: Judgement | str) -> str:
 def _conditions(judged: Judgement | str) -> str:
     if isinstance(judged, str):
         return judged
-    return (Timed if judged.times_decide else Tex)(judged.conditions or judged.sentence)
+    return (Timed if judged.times_decide else Tex)(" ".join(judged.conditions.splitlines()) or judged.sentence)
 
 
 def _key(claim: Claim) -> str:

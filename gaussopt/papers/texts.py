@@ -77,7 +77,8 @@ def supported(judged: Judgement | str, holds: tuple[bool, ...], blocks: list[Blo
     """Blocks that say of the readings of a claim that they hold or not; what the judgement says where it differs."""
     if isinstance(judged, str) or tuple(r.holds for r in judged.readings) == holds:
         return blocks
-    return [Paragraph(Tex(f"The verdict is '{judged.verdict}'. {judged.sentence} {judged.conditions}".strip()))]
+    where = " ".join(judged.conditions.splitlines())
+    return [Paragraph(Tex(f"The verdict is '{judged.verdict}'. {judged.sentence} {where}".strip()))]
 
 
 def verdict_on(claim: str, judged: Judgement | str) -> Paragraph:

@@ -75,7 +75,7 @@ def test_verdicts(judged: dict[str, Judgement], name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_formulas_are_closed(judged: dict[str, Judgement], name: str) -> None:
     found = judged[name]
-    texts = [found.sentence, found.conditions, MODULES[name].claim.says, MODULES[name].claim.reading]
+    texts = [found.sentence, *found.conditions.splitlines(), MODULES[name].claim.says, MODULES[name].claim.reading]
     texts += [t for d in found.derivations for t in (d.statement, d.computed)]
     texts += [t for s in found.searches for t in (s.sought, s.covered, s.found)]
     for text in texts:
@@ -202,27 +202,29 @@ def raced(with_: tuple[float, float], without: tuple[float, float]) -> Callable[
     ("factor", "without", "holds", "verdict"),
     [
         # Fewer operations than the system from a boundary on, whatever the times are.
-        (1.0, (8.0, 5.0), (False, False, True, False), ClaimVerdict.CONDITIONAL),
-        (1.0, (9.5, 12.0), (False, False, False, False), ClaimVerdict.CONDITIONAL),
+        ((1.0, 1.0), (8.0, 5.0), (False, False, True, False, True, True), ClaimVerdict.CONDITIONAL),
+        ((1.0, 1.0), (9.5, 12.0), (False, False, False, False, True, True), ClaimVerdict.CONDITIONAL),
         # Always as many operations as claimed or as refuted; the times agree, or only they hold.
-        (1e-3, (2.0, 8.0), (True, True, True, True), ClaimVerdict.TRUE),
-        (1e3, (9.5, 12.0), (False, False, False, False), ClaimVerdict.FALSE),
-        (1e3, (5.0, 8.0), (False, False, True, False), ClaimVerdict.CONDITIONAL),
+        ((1e-3, 1.0), (2.0, 8.0), (True, True, True, True, True, True), ClaimVerdict.PART),
+        ((1e3, 1.0), (9.5, 12.0), (False, False, False, False, True, True), ClaimVerdict.CONDITIONAL),
+        ((1e3, 1.0), (5.0, 8.0), (False, False, True, False, True, True), ClaimVerdict.CONDITIONAL),
+        # Nothing is left of efficiency if eq. (16) with weighted inverses is dear as well.
+        ((1e3, 1e3), (19.5, 12.0), (False,) * 6, ClaimVerdict.PART),
     ],
 )
 def test_operations_and_times_decide_c2(
-    monkeypatch: pytest.MonkeyPatch, factor: float, without: tuple[float, float], holds: tuple[bool, ...],
-    verdict: ClaimVerdict,
+    monkeypatch: pytest.MonkeyPatch, factor: tuple[float, float], without: tuple[float, float],
+    holds: tuple[bool, ...], verdict: ClaimVerdict,
 ) -> None:  # fmt: skip
-    real = plain.operations
-
-    def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
-        return {k: v * (factor if k in plain.WITHOUT else 1.0) for k, v in real(x, diagonal).items()}
-
-    monkeypatch.setattr(plain, "operations", operations)
-    monkeypatch.setattr(c02_fewer_unknowns, "_race", raced((9.0, 3.0), without))
+    real, by_14, by_16 = plain.operations, *factor
+    of = dict.fromkeys(plain.WITHOUT, by_14) | dict.fromkeys(c02_fewer_unknowns.WEIGHTED, by_16)
+    monkeypatch.setattr(
+        plain, "operations", lambda x, diagonal: {k: v * of.get(k, 1.0) for k, v in real(x, diagonal).items()}
+    )
+    monkeypatch.setattr(c02_fewer_unknowns, "_race", raced((9.0, 3.0 if by_16 == 1.0 else 9.5), without))
     found = c02_fewer_unknowns.check(True)
-    assert tuple(r.holds for r in found.readings) == holds
+    # There are fewer unknowns than in the system, and more than multipliers, whatever either takes.
+    assert tuple(r.holds for r in found.readings) == (True, False, *holds)
     assert found.verdict is verdict
 
 

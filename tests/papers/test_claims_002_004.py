@@ -77,7 +77,7 @@ def test_verdicts(number: str) -> None:
 @pytest.mark.parametrize("number", EXPECTED)
 def test_formulas_are_complete(number: str) -> None:
     j = judged(number)
-    texts = [j.sentence, j.conditions]
+    texts = [j.sentence, *j.conditions.splitlines()]
     texts += [t for d in j.derivations for t in (d.statement, d.computed)]
     texts += [t for s in j.searches for t in (s.sought, s.covered, s.found)]
     for text in texts:
@@ -229,6 +229,10 @@ def test_cost_of_the_genetic_algorithm() -> None:
     assert all(row[4] > 20 for row in j.rows)
     assert "115 operations were counted" in j.derivations[0].computed
     assert all(s.refutes for s in j.searches)
+    # The generalised inverse gives the same answer, and the sentences say that it is not what we compare with.
+    assert j.searches[1].values["apart"] < 1e-9
+    assert j.searches[1].values["count"] > 5
+    assert "solved by elimination; section 4.1 uses a slower generalised inverse" in j.brief
 
 
 @pytest.mark.parametrize(
@@ -241,12 +245,25 @@ def test_cost_of_the_genetic_algorithm() -> None:
 def test_times_decide(
     monkeypatch: pytest.MonkeyPatch, ratio: float, cheapest_is_slower: bool, verdict: ClaimVerdict
 ) -> None:
-    rows, (_, search) = judged("C12").rows, judged("C12").searches
+    rows, (*_, search) = judged("C12").rows, judged("C12").searches
     measured = import_module("gaussopt.comparison.paper_claims").genetic_cost([])
-    changed = replace(measured, rows=tuple((*row[:4], ratio, row[5]) for row in rows))
+    changed = replace(measured, rows=tuple((*row[:2], row[2] * ratio / row[4], row[3], ratio, row[5]) for row in rows))
     monkeypatch.setattr("gaussopt.comparison.paper_claims.genetic_cost", lambda cases: changed)
-    monkeypatch.setattr(module("C12"), "_cheapest", lambda _: replace(search, refutes=cheapest_is_slower))
+    times = dict.fromkeys(("times", "inverse"), 9.0 if cheapest_is_slower else 0.1)
+    found = replace(search, refutes=cheapest_is_slower, values={**search.values, **times})
+    monkeypatch.setattr(module("C12"), "_cheapest", lambda _: found)
     assert again("C12").verdict is verdict
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(10.0, ClaimVerdict.CONDITIONAL), (1e-4, ClaimVerdict.FALSE)])
+def test_the_time_of_the_inverse_decides(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, verdict: ClaimVerdict
+) -> None:
+    times = {2: [seconds, 1e-5], 3: [1.0, 1e-5, seconds]}
+    monkeypatch.setattr(module("C12"), "shortest", lambda works, rounds: np.array(times[len(works)]))
+    j = again("C12")
+    assert [r.holds for r in j.readings] == [False, False, *[seconds == 10.0] * 2]
+    assert j.verdict is verdict
 
 
 def test_closed_form_of_the_linkage() -> None:

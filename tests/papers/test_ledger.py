@@ -22,7 +22,7 @@ from gaussopt.papers.claim import (
 )
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.processes.job import JobOutcome, run_job
-from gaussopt.reporting.document import Section
+from gaussopt.reporting.document import Items, Section
 
 PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}
 
@@ -108,23 +108,37 @@ def of(statement: str, holds: bool) -> Reading:
     return replace(read(holds), statement=statement)
 
 
+def told(*readings: Reading) -> list[str]:
+    """The lines that say where a claim with these readings holds."""
+    search, derived = (Attempt("a five", "sums", "none", False),), (Derivation("two and two", "4", True),)
+    return Judgement.of(readings, "So it is.", derived, search).conditions.splitlines()
+
+
 def test_statements_are_told_one_by_one() -> None:
-    search, derived = (Attempt("a five", "sums", "none", False),), (Derivation("two and two", "4", True),)
-    readings = of("it starts", True), of("it runs", True), of("it runs", False), of("it stops", False)
-    assert Judgement.of(readings, "So it is.", derived, search).conditions == (
-        "That it starts is true. That it runs is true under conditions. It is true that it moves. It is false that "
-        "it moves. That it stops is false."
-    )
+    assert told(of("it starts", True), of("it runs", True), of("it runs", False), of("it stops", False)) == [
+        "That it starts is true.",
+        "That it runs is true under conditions.",
+        "Reading 2: it moves. It holds in general.",
+        "Reading 3: it moves. It does not hold in general, and we know no part of the circumstances in which it does.",
+        "That it stops is false.",
+    ]
 
 
-def test_readings_with_equal_parts_are_told_together() -> None:
-    alike = [replace(read(False, True, False), meaning=m) for m in ("it moves", "it turns")]
-    search, derived = (Attempt("a five", "sums", "none", False),), (Derivation("two and two", "4", True),)
-    found = Judgement.of([*alike, replace(read(True), meaning="it rests")], "So it is.", derived, search)
-    assert found.conditions == (
-        "That it moves or that it turns holds part 0, and does not hold part 1. It is true that it rests."
-    )
-    assert Judgement.of(alike[:1], "So it is.", derived, search).conditions == alike[0].where
+def test_every_reading_is_told_in_a_line_of_its_own() -> None:
+    partly = read(False, True, False, True)
+    assert told(partly, replace(read(False, True), meaning="it turns"), replace(read(True), meaning="it rests")) == [
+        "Reading 1: it moves. It holds part 0; and part 2. It fails part 1.",
+        "Reading 2: it turns. It does not hold in general, but it holds part 0.",
+        "Reading 3: it rests. It holds in general.",
+    ]
+    assert told(partly) == [f"Reading: it moves. {partly.where}"]
+    judged = replace(other(ClaimVerdict.CONDITIONAL), conditions="One.\nTwo.")
+    claim = ledger.ledger()[0]
+    found: dict[str, Judgement | str] = {c.id: judged for c in ledger.ledger()}
+    assert Items(("One.", "Two.")) in ledger.section(claim.paper, found).sections[0].blocks
+    assert {row[-1] for part in (ledger.verdicts, ledger.rule) for row in tables_of([part(found)])[-1].rows} == {
+        "One. Two."
+    }
 
 
 def test_a_result_of_our_own_has_no_part_in_the_verdict() -> None:

@@ -30,6 +30,9 @@ MANY = 0.66
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
+WEIGHTED = ("multipliers by Cholesky",)
+"""Eq. (16) with weighted inverses, which is the elimination with multipliers."""
+
 RIVALS = {"system": (plain.SYSTEM,), "fastest": tuple(plain.WITH)}
 """What eq. (14) is compared with, by reading."""
 
@@ -68,25 +71,36 @@ def check(quick: bool) -> Judgement:
     operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}
     boundary = cheaper_from(RIVALS["system"])
     largest = GRID[quick][0][-1]
-    large = np.array([r.n == largest and r.m >= MANY * r.n for r in races])
+    large_n = np.array([r.n == largest for r in races])
+    large = large_n & np.array([r.m >= MANY * r.n for r in races])
     parts = {"large": bool((ratios["system"][large] < 1).all()), "else": bool((ratios["system"][~large] < 1).all())}
-    between = 0 < boundary < 1
+    between, efficient = 0 < boundary < 1, "efficient"
+    unknowns = np.array([(r.n, r.n + r.m, r.m) for r in races])
+    of_16 = operation_ratio(RIVALS["system"], True, ways=WEIGHTED)
+    times_16 = np.array([r.ratio(RIVALS["system"], WEIGHTED) for r in races])
     readings = (
+        text.reading("unknowns-system", bool((unknowns[:, 0] < unknowns[:, 1]).all()), statement="fewer-unknowns"),
+        text.reading("unknowns-eliminated", bool((unknowns[:, 0] < unknowns[:, 2]).all()), statement="fewer-unknowns"),
         text.reading("operations-system", bool((operations["system"] < 1).all()),
-                     {"more": True, "fewer": False} if between else None, boundary=boundary),
-        text.reading("operations-fastest", bool((operations["fastest"] < 1).all())),
-        text.reading("time-system", all(parts.values()), parts, largest=largest),
-        text.reading("time-fastest", bool((ratios["fastest"] < 1).all())),
+                     {"more": True, "fewer": False} if between else None, statement=efficient,
+                     boundary=boundary),
+        text.reading("operations-fastest", bool((operations["fastest"] < 1).all()), statement=efficient),
+        text.reading("time-system", all(parts.values()), parts, statement=efficient, largest=largest),
+        text.reading("time-fastest", bool((ratios["fastest"] < 1).all()), statement=efficient),
+        text.reading("operations-16", bool((of_16 < 1).all()), statement=efficient),
+        text.reading("time-16", bool((times_16 < 1).all()), {"largest": bool((times_16[large_n] < 1).all())},
+                     statement=efficient, largest=largest),
     )  # fmt: skip
     searches = tuple(_search(name, of, races) for name, of in ratios.items())
     numbers = {"boundary": boundary, "grid": _grid(quick), "count": len(races),
                "below": int((ratios["system"] < 1).sum()), "printed": _printed(races),
                "operations": {name: Span.of(operation_ratio(rivals, True)) for name, rivals in RIVALS.items()},
-               "times": {name: Span.of(of) for name, of in ratios.items()}}  # fmt: skip
+               "times": {name: Span.of(of) for name, of in ratios.items()},
+               "weighted": {"operations": Span.of(of_16), "times": Span.of(times_16)}}  # fmt: skip
     sentence = text("sentence", **numbers, by_size={name: _by_size(of, races) for name, of in ratios.items()})
     return Judgement.of(
-        readings, sentence, (_counts(quick),), searches, columns=text.columns("numbers"), rows=_rows(races),
-        timed=tuple(c for c in text.columns("numbers") if c not in ("n", "m")), times_decide=True,
+        readings, sentence, (_counts(quick), _equation_16()), searches, columns=text.columns("numbers"),
+        rows=_rows(races), timed=tuple(c for c in text.columns("numbers") if c not in ("n", "m")), times_decide=True,
         own=_beside(quick, races), numbers=numbers, brief=text.brief(readings, **numbers),
     )  # fmt: skip
 
@@ -160,10 +174,26 @@ def _counts(quick: bool) -> Derivation:
     )  # fmt: skip
 
 
-def operation_ratio(rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES) -> Vector:
-    """Operations of the cheaper way to compute eq. (14) over those of the cheapest rival, for each m / n."""
+def _equation_16() -> Derivation:
+    """Eq. (16) as it stands, with weighted inverses, against the elimination with multipliers."""
+    rng, apart = np.random.default_rng(SEED), 0.0
+    for n, m in (CRANK_SLIDER, (9, 3), (30, 20)):
+        step = rs.draw(rng, n, m)
+        a0, weighted = np.linalg.solve(step.M, step.force), np.linalg.solve(step.M, step.J.T)
+        inverse = weighted @ np.linalg.inv(step.J @ weighted)
+        P = np.eye(n) - inverse @ step.J
+        a = inverse @ step.gamma - P @ P @ (inverse @ step.gamma - a0)
+        rival = plain.multipliers(step.M, step.force, step.J, step.gamma)
+        apart = max(apart, float(np.abs(a - rival).max() / np.abs(rival).max()))
+    return text.derivation("equation-16", apart < 1e-8, apart=apart)
+
+
+def operation_ratio(
+    rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES, ways: tuple[str, ...] = tuple(plain.WITHOUT)
+) -> Vector:
+    """Operations of the cheapest of several ways, by default those of eq. (14), over the cheapest rival's, by m / n."""
     of = plain.operations(shares, diagonal)
-    least = [np.min([of[way] for way in ways], axis=0) for ways in (tuple(plain.WITHOUT), rivals)]
+    least = [np.min([of[way] for way in among], axis=0) for among in (ways, rivals)]
     return np.asarray(least[0] / least[1])
 
 

@@ -23,6 +23,8 @@ text = ChapterTexts(__file__)
 EXACT_16, PRINTED_16 = (f"eq. (16): {name}, tau = -0.5" for name in ("lagrange", "least-squares-as-printed"))
 C1_HOLDS = (True, False, True)
 """The readings of C1 that hold: eq. (14), eq. (16) with Moore-Penrose inverses, and with weighted ones."""
+C2_HOLDS = (True, False, False, False, False, False, True, False)
+"""The readings of C2 that hold: fewer unknowns than the system, and fewer operations than it by eq. (16)."""
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool) -> Chapter:
@@ -47,7 +49,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
             *text.figure("figure-16", supplement.equation_16_figure(results), parameters=_parameters()),
         ]),
         ("efficiency", "Fewer unknowns and efficiency", [
-            verdict_on("C2", c2), *supported(c2, (False,) * 4, text.told("efficiency", Timed, **counted)),
+            verdict_on("C2", c2), *supported(c2, C2_HOLDS, text.told("efficiency", Timed, **counted)),
             *text.figure("figure-operations", supplement.operations_figure(), boundary=counted["boundary"]),
         ]),
         ("rest", "Does it come to rest?", [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from gaussopt.comparison import paper_claims
 from gaussopt.comparison.paper_claims import SMALL
 from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.comparison.warm_starts import NOISE
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations.lagrange import formulation
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
@@ -32,19 +33,23 @@ def check(quick: bool) -> Judgement:
     cases = runs.recorded((NULL, FULL), 200 if quick else 100, 0.02 if quick else 0.05)
     measured = paper_claims.genetic_cost(cases)
     ratios = {str(row[1]).removeprefix("gauss by "): float(row[4]) for row in measured.rows}
-    cheapest = _cheapest(0 if quick else 8)
+    cheapest, inverse = _cheapest(0 if quick else 8), _inverse([float(row[2]) for row in measured.rows])
     readings = (
         text.reading("default effort", bool(ratios) and max(ratios.values()) * NOISE < 1.0),
         text.reading("least effort", not cheapest.refutes),
+        text.reading("default inverse", inverse.values["most"] * NOISE < 1.0),
+        text.reading("least inverse", cheapest.values["inverse"] <= 1.0),
     )
     places = dict(zip((NULL, FULL), WAYS, strict=True))
     told = " and ".join(f"{ratio:.0f} in {places[solver]}" for solver, ratio in ratios.items())
-    sentence = text("sentence", told=told, range=_between(cases), cheapest=cheapest.found)
+    by_inverse = {name: inverse.values[name] for name in ("solve", "genetic")}
+    sentence = text("sentence", told=told, range=_between(cases), cheapest=cheapest.found, inverse=by_inverse)
     operations = _operations()
     numbers = {"times": [ratios.get(s) for s in places], "operations": operations.values["ratios"],
-               "linear": operations.values["elimination"], "cheapest": cheapest.values["times"]}  # fmt: skip
+               "linear": operations.values["elimination"], "cheapest": cheapest.values["times"],
+               "inverse": by_inverse}  # fmt: skip
     return Judgement.of(
-        readings, sentence, (_counts(),), (operations, cheapest), columns=measured.columns, rows=measured.rows,
+        readings, sentence, (_counts(),), (operations, inverse, cheapest), columns=measured.columns, rows=measured.rows,
         timed=("microseconds", "microseconds with multipliers", "ratio"), times_decide=True, numbers=numbers,
         brief=text.brief(readings, **numbers),
     )  # fmt: skip
@@ -63,16 +68,46 @@ def _between(cases: Sequence[TimedAnswers]) -> str:
 
 def _counts() -> Derivation:
     """Count the operations of an elimination, and of both costs, on the first step."""
-    step = start()
-    n, m = step.n, step.m
-    K = np.block([[step.M, -step.J.T], [step.J, np.zeros((m, m))]])
-    b = np.concatenate((step.force, step.gamma))
+    K, b = _system(start())
     x, counted = eliminate(K, b)
-    size = n + m
+    size = len(b)
     apart = float(np.abs(x - np.linalg.solve(K, b)).max())
     return text.derivation(
         "counts", counted == elimination(size) and apart < 1e-9, size=size, counted=counted, stated=elimination(size),
         apart=apart,
+    )  # fmt: skip
+
+
+def _system(step: StepData) -> tuple[Matrix, Vector]:
+    """Lagrange's equations (4) and the rows (3), differentiated twice: matrix and right side."""
+    K = np.block([[step.M, -step.J.T], [step.J, np.zeros((step.m, step.m))]])
+    return K, np.concatenate((step.force, step.gamma))
+
+
+def by_inverse(step: StepData) -> Vector:
+    """Accelerations and multipliers by the generalised inverse of section 4.1."""
+    K, b = _system(step)
+    return np.asarray(np.linalg.pinv(K) @ b)
+
+
+def _eliminated(step: StepData) -> Vector:
+    """The same by elimination."""
+    return np.asarray(np.linalg.solve(*_system(step)))
+
+
+def _inverse(genetic: Sequence[float]) -> Attempt:
+    """Times of the generalised inverse against those in microseconds of the genetic algorithm."""
+    steps = runs.states(20)
+    times, apart = [], 0.0
+    for step in steps:
+        x, exact = by_inverse(step), _eliminated(step)
+        apart = max(apart, float(np.abs(x - exact).max() / np.abs(exact).max()))
+        times.append(shortest((partial(by_inverse, step), partial(_eliminated, step)), 5))
+    inverse, solve = 1e6 * np.median(times, axis=0)
+    least, most = (float(of(genetic) / inverse) if genetic else math.inf for of in (min, max))
+    return text.attempt(
+        "inverse", least > 1.0, count=len(steps), inverse=inverse, elimination=solve, solve=inverse / solve,
+        apart=apart, genetic=least, most=most,
     )  # fmt: skip
 
 
@@ -127,13 +162,16 @@ def _cheapest(generations: int) -> Attempt:
         return evaluations if error <= SMALL else 1e6 * (1.0 + min(error, 1e3))
 
     best = minimise(effort, EFFORTS, generations, 12, population=2)
-    times, found = math.inf, text("none found")
+    times = inverse = math.inf
+    found = text("none found")
     if best.value < 1e6:
-        seconds = shortest((lambda: run(best.at), lambda: SolverSequence("kkt").solve(formulation.apply(step)[0])), 5)
-        times = float(seconds[0] / seconds[1])
+        rivals = lambda: SolverSequence("kkt").solve(formulation.apply(step)[0]), lambda: by_inverse(step)
+        seconds = shortest((lambda: run(best.at), *rivals), 5)
+        times, inverse = (float(x) for x in seconds[0] / seconds[1:])
         population, length = (round(x) for x in best.at[:2])
-        found = text("cheapest found", evaluations=best.value, generations=length, population=population, times=times)
-    return text.attempt("cheapest", times > 1.0, tried=best.tried, found=found, times=times)
+        found = text("cheapest found", evaluations=best.value, generations=length, population=population, times=times,
+                     inverse=inverse)  # fmt: skip
+    return text.attempt("cheapest", times > 1.0, tried=best.tried, found=found, times=times, inverse=inverse)
 
 
 claim = text.claim("C12", "002", check, 3.0)

@@ -50,7 +50,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
         ("genetic", "The genetic algorithm: its accuracy and its cost", [
             verdict_on("C11", c11), *supported(c11, (True, False), _accuracy(c11, heights)),
             *_accelerations(c11, results),
-            verdict_on("C12", c12), *supported(c12, (False, False), texts.told("C12", Timed, error=SMALL, **work)),
+            verdict_on("C12", c12), *supported(c12, (False,) * 4, texts.told("C12", Timed, error=SMALL, **work)),
         ]),
         ("singular", "A singular configuration", _singular(c13, results)),
         ("misprints", "Misprints that matter", _misprints(results)),

@@ -42,6 +42,13 @@ def start(**settings: Any) -> StepData:
     return entry.system.evaluate(0.0, entry.q0, entry.v0)
 
 
+def states(stride: int) -> list[StepData]:
+    """The linkage at every `stride`-th state of REFERENCE."""
+    entry = problem("four-bar")
+    rows = entry.reference(REFERENCE)
+    return [entry.system.evaluate(*of) for of in zip(rows.t[::stride], rows.q[::stride], rows.v[::stride], strict=True)]
+
+
 def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
     """The linkage at a crank angle with a torque, and its acceleration from 5/3 m l^2 a1 = psi - 2 m g l cos(theta)."""
     entry = problem("four-bar", psi=psi)
