@@ -134,22 +134,6 @@ def _constraint() -> Evidence:
     )
 
 
-def _what_degenerates() -> Evidence:
-    numbers: dict[str, float] = {"rank of M at 60°": float(np.linalg.matrix_rank(first_step("four-bar").M))}
-    for eps in (1e-1, 1e-2, 1e-3):
-        step = at_angle(np.pi / 2 - eps, 2.0, "printed-constraint")
-        K = np.block([[step.M, -step.J.T], [step.J, np.zeros((2, 2))]])
-        numbers[f"cond of the KKT matrix at 90° - {eps:g} rad, times the square of the distance"] = float(
-            np.linalg.cond(K) * eps**2
-        )
-    scaled = list(numbers.values())[1:]
-    return Evidence(
-        numbers, "M has the same rank; it is J and the KKT matrix that degenerate: their condition times the square of "
-        f"the distance is {min(scaled):.4g} to {max(scaled):.4g}.",
-        bool(np.linalg.matrix_rank(at_angle(np.pi / 2, 2.0).M) != np.linalg.matrix_rank(first_step("four-bar").M)),
-    )  # fmt: skip
-
-
 def _uniqueness() -> Evidence:
     step = first_step("four-bar")
     rank = int(np.linalg.matrix_rank(np.vstack((step.M, step.J))))
@@ -182,7 +166,7 @@ ERRATA: dict[str, Callable[[], Evidence]] = {
     "002-3": partial(
         _against_start, "printed force", "printed-force", "The printed forces count half of the coupler twice."
     ),
-    "002-4": _constraint, "002-5": _gradient, "002-6": _what_degenerates, "002-7": _uniqueness,
+    "002-4": _constraint, "002-5": _gradient, "002-7": _uniqueness,
 }  # fmt: skip
 
 VARIANTS = {

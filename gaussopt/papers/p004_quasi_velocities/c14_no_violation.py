@@ -35,7 +35,8 @@ def check(quick: bool) -> Judgement:
     runs = _motions(end)
     worst = max(violation for *_, state, _, violation in runs if state == HELD)
     wrong = max(error for *_, state, error, _ in runs if state == HELD)
-    control = max(violation for *_, state, _, violation in runs if state == FORMULA)
+    controls = {stepper: violation for _, stepper, state, _, violation in runs if state == FORMULA}
+    control = max(controls.values())
     derivations = (_identity(100 if quick else 1000), _general(30 if quick else 300), _measure(100 if quick else 1000))
     searches = (
         texts.attempt(
@@ -47,7 +48,7 @@ def check(quick: bool) -> Judgement:
     parts = {"on-motions": not searches[0].refutes, "anywhere": not searches[1].refutes}
     readings = (texts.reading("held", all(parts.values()), parts, ours=False),)
     why = texts("why") if all(parts.values()) else ""
-    told = {"worst": worst, "wrong": wrong, "control": control}
+    told = {"worst": worst, "wrong": wrong, "control": control, "by_rk4": controls["rk4"]}
     sentence = texts("sentence", why=why, **told)
     return Judgement.of(
         readings, sentence, derivations, searches, rows=tuple(runs),

@@ -38,7 +38,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
     free = None if crests is None else crests.spread
     found = {"A": _distribution(tan), "B": _distribution(free), "R": _distribution(regular)}
     c14, c15, c16, c17 = (judged[f"C{n}"] for n in range(14, 18))
-    held = texts.told("C14", step=LONG, control=_said(numbers_of(c14, "control")["control"]))
+    held = texts.told("C14", step=LONG, **{k: _said(x) for k, x in numbers_of(c14, "control", "by_rk4").items()})
     parts = (
         ("proposal", "What the paper proposes", _proposal()),
         ("holds", "What holds", [
@@ -59,7 +59,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
     sections = tuple(Section(f"{ANCHOR}-{name}", title, tuple(blocks)) for name, title, blocks in parts)
     first = []
     if tan and free and regular:
-        told = texts("found-drift", **_ensemble(tan, free), **found)
+        told = texts("found-drift", **_ensemble(tan, free, regular), **found)
         first.append(Important(told, "paper-004-spread", f"{ANCHOR}-drift"))
     if kept := _violations(results):
         first.append(Important(texts("found-constraint", **kept), "paper-004-NH-A-violation", f"{ANCHOR}-holds"))
@@ -74,10 +74,10 @@ def _proposal() -> list[Block]:
     return [*told[:-1], *texts.figure("figure-drawing", drawing), told[-1]]
 
 
-def _ensemble(tan: Spread, free: Spread) -> dict[str, Any]:
+def _ensemble(tan: Spread, free: Spread, regular: Spread) -> dict[str, Any]:
     """What the sentences on the drift say of its steps."""
     return {"step": STEP, "count": len(tan.random), "end_A": tan.end, "end_B": free.end, "percent": 100 * WITHIN,
-            "near": 100 * free.near, "far": FAR}  # fmt: skip
+            "near": 100 * free.near, "far": FAR, "few": len(regular.random)}  # fmt: skip
 
 
 def _violations(results: PaperResults) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _violations(results: PaperResults) -> dict[str, Any]:
     runs = {name: results.trajectory(f"NH-A, {DRAWN_STEP}: {m}") for name, m in methods.items()}
     told: dict[str, Any] = {k: number(float(motions.violation(v).max()), 2) for k, v in runs.items() if v is not None}
     ends = [float(v.t[-1]) for v in runs.values() if v is not None]
-    return told | {"end": ends[0]} if len(told) == len(methods) else {}
+    return told | {"end": ends[0], "step": STEP} if len(told) == len(methods) else {}
 
 
 def _distribution(spread: Spread | None) -> str | None:
@@ -155,7 +155,7 @@ def _drift(
     run = results.trajectory(f"NH-B: {TAN}")
     if tan is None or free is None or regular is None or run is None:
         return texts.told("drift", **found, run=run)
-    told = _ensemble(tan, free)
+    told = _ensemble(tan, free, regular)
     place = poles(CASES["NH-B"][0], free.end)[0].place(run.meta["dt"])
     drawn = section.spread_figure([tan, free, regular])
     return [
@@ -180,7 +180,7 @@ def _speed(judged: Judgement | str) -> list[Block]:
     others = numbers_of(judged, "few", "many", "cases")
     bodies, over = (ratios[k] and len(ratios[k]) for k in ("regular", "tan"))
     return texts.told(
-        "C16", Timed, tolerance=number(TOLERANCE), span=SPAN, bodies=bodies, poles=over, **told, **others
+        "C16", Timed, ranges=RANGES, tolerance=number(TOLERANCE), span=SPAN, bodies=bodies, poles=over, **told, **others
     )  # fmt: skip
 
 
