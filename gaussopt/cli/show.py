@@ -181,6 +181,11 @@ def _problem_lines(data: dict[str, Any]) -> list[str]:
 SMOOTH: dict[str, Any] = {"M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, -9.81], "v": [1.0, 0.0], "dt": 1e-3}
 CONTACT: dict[str, Any] = {"J_N": [[0.0, 1.0]], "zeta_N": [0.0], "J_T": [[[1.0, 0.0]]], "zeta_T": [[0.0]]}
 ROW: dict[str, Any] = {"J": [[0.6, 0.8]], "gamma": [-1.0]}
+SPACE: dict[str, Any] = {
+    "M": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "Q": [0.0, 0.0, -9.81], "v": [0.0, 0.0, 0.0], "dt": 1e-3,
+    "J_N": [[0.0, 0.0, 1.0]], "zeta_N": [0.0], "J_T": [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], "zeta_T": [[0.0, 0.0]],
+    "mu": [0.3], "v_T": [[0.0, 0.0]],
+}  # fmt: skip
 STEPS: dict[str, dict[str, Any]] = {
     "equality rows": {**SMOOTH, **ROW},
     "equality rows and quasi-velocities": {**SMOOTH, **ROW, "D_omega": [[0.8], [-0.6]], "w_omega": [-0.6, -0.8]},
@@ -189,6 +194,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "a contact without friction": {**SMOOTH, **CONTACT, "mu": [0.0], "v_T": [[1.0]]},
     "a contact that slides with friction": {**SMOOTH, **CONTACT, "mu": [0.3], "v_T": [[1.0]]},
     "a contact with friction at rest": {**SMOOTH, **CONTACT, "mu": [0.3], "v_T": [[0.0]], "v": [0.0, 0.0]},
+    "a contact in space with friction at rest": SPACE,
 }
 """The smallest steps of each kind."""
 SPARSE = "sparse matrices"

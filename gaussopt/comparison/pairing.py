@@ -32,7 +32,12 @@ def is_exact(formulation: str) -> bool:
 
 def depends_on(formulation: str) -> tuple[tuple[str, str], ...]:
     """The registered entry of a formulation, (kind, name), if it is one; those of contacts in space are core."""
-    return () if not formulation or is_contact_formulation(formulation) else (("formulation", formulation),)
+    return (("formulation", formulation),) if is_step_formulation(formulation) else ()
+
+
+def is_step_formulation(name: str) -> bool:
+    """Whether a formulation of steps has this name; one of contacts in space may share it."""
+    return name in registry.names("formulation")
 
 
 def check_formulation(name: str) -> None:
@@ -52,7 +57,7 @@ def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: Data) ->
         return [("", s) for s in solvers if _takes(s, typical)]
     found = []
     for f in formulations:
-        if is_contact_formulation(f):
+        if not is_step_formulation(f):
             continue
         formulation = find(f)
         if misfit(formulation, typical):

@@ -13,7 +13,15 @@ from typing import Any
 
 from gaussopt.comparison.cases import answer_case, motion_case, time_case
 from gaussopt.comparison.contact_sources import ContactFiles
-from gaussopt.comparison.pairing import check_formulation, depends_on, installed_solvers, is_exact, misfit, pairs
+from gaussopt.comparison.pairing import (
+    check_formulation,
+    depends_on,
+    installed_solvers,
+    is_exact,
+    is_step_formulation,
+    misfit,
+    pairs,
+)
 from gaussopt.comparison.records import Answers, SourceKey
 from gaussopt.comparison.solver_sequence_run import starts_of
 from gaussopt.comparison.solver_spec import canonical, precision_words, registered_name, solver_class, stepper_settings
@@ -26,7 +34,7 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.processes.environment import environment, versions
 from gaussopt.processes.job import Job
-from gaussopt.relaxations import RELAXATIONS, is_contact_formulation
+from gaussopt.relaxations import RELAXATIONS
 from gaussopt.simulation.settings import check_settings, check_start
 
 
@@ -311,7 +319,7 @@ def misfits(plan: Plan) -> list[Answers]:
         if not isinstance(step, StepData):
             continue
         for f in plan.formulations:
-            if is_contact_formulation(f):
+            if not is_step_formulation(f):
                 continue
             reason = misfit(registry.load("formulation", f), step)
             if reason:

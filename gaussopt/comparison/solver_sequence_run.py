@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.comparison.items import Item
+from gaussopt.comparison.pairing import is_step_formulation
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.solver_spec import parse_word, solver_class
@@ -69,12 +70,13 @@ class SequenceRun:
         self.tolerance = tolerance
         self._steps: StepSolver | None = None
         self.sequence: SolverSequence | ContactSequence
+        self._contacts: ContactSequence | None = None
         if is_contact_formulation(formulation):
-            self.sequence = ContactSequence(formulation, name, options, tolerance, warm, reuse)
-        elif formulation:
+            self.sequence = self._contacts = ContactSequence(formulation, name, options, tolerance, warm, reuse)
+        if is_step_formulation(formulation):
             self._steps = StepSolver(formulation, name, options, tolerance, warm, reuse=reuse)
             self.sequence = self._steps.sequence
-        else:
+        elif not formulation:
             self.sequence = SolverSequence(name, options, warm, reuse)
 
     def solve(self, item: Item) -> Reply:
@@ -105,8 +107,9 @@ class SequenceRun:
                 answer.iterations, answer.timing, answer.certificate.constraint_residual, answer.message,
             )  # fmt: skip
         if isinstance(item.data, ConeComplementarity):
-            assert isinstance(self.sequence, ContactSequence)
-            solution = self.sequence.solve(item.data)
+            assert self._contacts is not None
+            self.sequence = self._contacts
+            solution = self._contacts.solve(item.data)
         else:
             assert isinstance(self.sequence, SolverSequence)
             raw, timing = self.sequence.solve(item.data)

@@ -330,7 +330,7 @@ def test_bad_input(arguments: dict[str, Any], word: str) -> None:
 
 def test_a_problem_of_ones_own_must_be_registered() -> None:
     own = replace(go.problem("four-bar"), name="mine")
-    with pytest.raises(go.BadInput, match=r"go\.register"):
+    with pytest.raises(go.BadInput, match=r"is in no file.*compare 'mine\.py'"):
         go.compare([own])
 
 

@@ -31,6 +31,9 @@ class Free:
     def velocity(self, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         return u
 
+    def passed(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        """Nothing to look for at the states in between."""
+
 
 def run(
     name: str,

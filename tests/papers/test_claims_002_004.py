@@ -161,16 +161,14 @@ def test_an_ill_conditioned_singular_mass_is_singular() -> None:
     from gaussopt.formulations.pinv_mass_as_printed import formulation
     from gaussopt.linalg.dense import cholesky
 
-    random, seen = np.random.default_rng(10), 0
-    for _ in range(2000):
+    random = np.random.default_rng(10)
+    for number in range(2000):
         size = singular_steps.drawn(random)
         step = step_of(random.uniform(-1, 1, size.numbers), size, outside=1.0)
-        if cholesky(step.M) is None:
-            continue
-        seen += 1
-        program, _ = formulation.apply(step)
-        assert -program.q == pytest.approx(step.force - lost_force(step), abs=1e-9)
-    assert seen
+        assert cholesky(step.M) is None
+        if number % 20 == 0:
+            program, _ = formulation.apply(step)
+            assert -program.q == pytest.approx(step.force - lost_force(step), abs=1e-9)
 
 
 # -- C11, C12 ----------------------------------------------------------------------------------------------

@@ -255,18 +255,18 @@ def test_a_motion_that_runs_away_is_reported() -> None:
     assert "finite" in traj.message
 
 
-def test_a_contact_that_comes_to_rest_in_space_ends_the_motion() -> None:
-    """Stick in space is no complementarity problem; the motion up to there is right: a = -mu g against the slip."""
+def test_a_contact_comes_to_rest_in_space_and_sticks() -> None:
+    """a = -mu g against the slip until 0.2 s, and rest from there on."""
     x, y, z, u, v, w = sp.symbols("x y z u v w")
     system = go.System.from_lagrangian(
         [x, y, z], [u, v, w], kinetic=(u**2 + v**2 + w**2) / 2, potential=10 * z,
         contacts=go.Contact("p", position=(x, y, z), mu=0.5),
     )  # fmt: skip
     traj = go.simulate(system, q0=[0, 0, 0], v0=[0.6, 0.8, 0], t_end=1.0, dt=0.01, step_folder=None)
-    assert traj.status is go.Status.UNSUPPORTED
-    assert traj.message.endswith("end the motion before, or model the contact in the plane.")
-    assert traj.t[-1] == pytest.approx(0.2)
+    assert traj.status is go.Status.SOLVED
+    assert [event["t"] for event in traj.events] == [pytest.approx(0.2)]
     np.testing.assert_allclose(traj.q[-1], [0.06, 0.08, 0.0], atol=1e-9)
+    np.testing.assert_allclose(traj.v[-1], 0.0, atol=1e-12)
 
 
 def test_what_is_no_problem_is_refused(tmp_path: Path) -> None:
