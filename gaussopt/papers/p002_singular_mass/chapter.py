@@ -104,7 +104,7 @@ def _accelerations(judged: Judgement | str, results: PaperResults) -> list[Block
     words = penalty and ", ".join(f"{number(bias)} rad/s² for $\\varrho$ = {number(w)}" for w, bias, _ in penalty)
     return texts.told(
         "accelerations", middle=middle, largest=max((r[-1] for r in rows), default=None), bias=words, small=SMALL,
-        **numbers_of(judged, "close", "ways"),
+        seeds=len(rows), **numbers_of(judged, "close", "ways"),
     )  # fmt: skip
 
 
