@@ -75,7 +75,7 @@ def test_errata_are_confirmed(erratum: object) -> None:
 
 def test_errata_name_their_place_and_kind() -> None:
     found = go.problem("four-bar").errata
-    assert [e.id for e in found] == [f"002-{i}" for i in range(1, 8)]
+    assert [e.id for e in found] == [f"002-{i}" for i in (1, 2, 3, 4, 5, 7)]
     assert all(e.where and e.kind for e in found)
     assert {e.id for e in found if e.doubt} == {"002-1", "002-3", "002-5"}
 
