@@ -1,4 +1,4 @@
-"""A wall of boxes in running bond that stands by friction, each row one box shorter; the top box may be pushed.
+"""A wall of boxes in running bond that stands by friction, each row one box shorter.
 
 Boxes of a row do not touch. Forces are many times undetermined; that the wall stands is not. The lowest row carries the
 whole weight.

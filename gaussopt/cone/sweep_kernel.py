@@ -165,6 +165,15 @@ def renew(
 
 
 @kernel
+def root_of_sum(squares: Vector) -> float:
+    """Root of the sum of squares that are given."""
+    total = 0.0
+    for i in range(len(squares)):
+        total += squares[i]
+    return math.sqrt(total)
+
+
+@kernel
 def block_part(
     order: Index, first: int, last: int, begin: Index, column: Index, block: Vector, own: Vector, q: Vector,
     mu: Vector, rho: Vector, r: Vector, alpha: Vector, changes: Vector,
@@ -206,10 +215,7 @@ def block_sweeps(
     change = 0.0
     for _ in range(count):
         block_part(order, 0, len(order), begin, column, block, own, q, mu, rho, r, alpha, changes)
-        change = 0.0
-        for i in range(len(changes)):
-            change += changes[i]
-        change = math.sqrt(change)
+        change = root_of_sum(changes)
         if change <= tolerance:
             return change
     return change
@@ -258,10 +264,7 @@ def factor_sweeps(
     change = 0.0
     for _ in range(count):
         factor_part(order, 0, len(order), begin, place, h, g, own, q, mu, rho, r, alpha, changes, v)
-        change = 0.0
-        for i in range(len(changes)):
-            change += changes[i]
-        change = math.sqrt(change)
+        change = root_of_sum(changes)
         if change <= tolerance:
             return change
     return change
