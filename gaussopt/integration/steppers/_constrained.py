@@ -24,13 +24,18 @@ class ConstrainedStep(FixedStep):
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
         """Contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
-        if system.contact_names:
-            return f"{system.name!r} has contacts; use moreau-jean, or rk4 from event to event"
-        if state != "velocity":
-            return f"its state is the velocity, not the {state}; use rk4"
-        if isinstance(stabiliser, Baumgarte):
-            return "Baumgarte's feedback acts on accelerations, and this stepper keeps the constraints by itself"
-        return None
+        return without_contacts(system, state, stabiliser)
+
+
+def without_contacts(system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
+    """Why a method that keeps constraints itself cannot integrate a motion without contacts; None if it can."""
+    if system.contact_names:
+        return f"{system.name!r} has contacts; use moreau-jean, or rk4 from event to event"
+    if state != "velocity":
+        return f"its state is the velocity, not the {state}; use rk4"
+    if isinstance(stabiliser, Baumgarte):
+        return "Baumgarte's feedback acts on accelerations, and this stepper keeps the constraints by itself"
+    return None
 
 
 def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:
