@@ -1,4 +1,4 @@
-"""Radau IIA with projection: coefficients, order on constraints, a stiff mechanism; redundant rows are in tests/bodies."""
+"""Radau IIA with projection: coefficients, order on constraints, a stiff mechanism; for redundant rows see bodies."""
 
 import json
 from importlib import resources
