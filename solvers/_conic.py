@@ -1,9 +1,10 @@
-"""Cone programs of contacts by Clarabel itself, which qpsolvers does not hand on."""
+"""Cone programs of contacts by solvers themselves, to which qpsolvers does not hand them on."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import clarabel
 import numpy as np
@@ -12,10 +13,13 @@ from scipy import sparse
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import DelassusProduct, block_inverse, scaled_operator
+from gaussopt.core.programs import QP, LeastSquares, Program
 from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import O
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import rows_of, scaled, steps_of
+from gaussopt.solvers._qpsolvers import Stateless
 
 CLAIMS = {
     "Solved": Status.SOLVED,
@@ -80,32 +84,81 @@ def _settings(given: Mapping[str, Any]) -> Any:
     return chosen
 
 
-def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSolution:
-    """Clarabel's answer, its settings by their names; impulses in the units of the program."""
+class ConicForm(NamedTuple):
+    """min 1/2 x^T P x + c^T x, b - A x in `pushing` half-lines, then in one second-order cone each for k contacts.
+
+    The impulses are scale x; P holds its upper half.
+    """
+
+    P: Any
+    c: Vector
+    A: Any
+    b: Vector
+    pushing: int
+    scale: Vector
+
+
+def conic_form(program: ConeProgram) -> ConicForm:
+    """The program without units, for solvers of cone programs in their usual form."""
     n, k = program.n, program.k
-    if not k:
-        return RawSolution(np.zeros(0), None, Status.SOLVED)
     s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)
-    size = float(np.abs(s * program.q).max()) or 1.0  # both units are taken from the program
+    size = float(np.abs(s * program.q).max(initial=0.0)) or 1.0  # both units are taken from the program
     P = sparse.triu(scaled_operator(program.P, s), format="csc")
     normal = np.zeros(n)
     normal[::ROWS] = 1.0
-    rows: list[Any]
+    b = np.zeros(n)
     if program.radius is None:
-        rows, b = [-sparse.diags(np.where(normal, np.repeat(program.mu, ROWS), 1.0))], np.zeros(n)
+        rows: list[Any] = [-sparse.diags(np.where(normal, np.repeat(program.mu, ROWS), 1.0))]
     else:  # the first entry of each cone is its radius
-        rows, b = [-sparse.diags(1.0 - normal)], np.zeros(n)
+        rows = [-sparse.diags(1.0 - normal)]
         b[::ROWS] = program.radius / (size * s[::ROWS])
-    cones: list[Any] = [clarabel.SecondOrderConeT(ROWS)] * k
+    pushing = 0
     if program.radius is not None or not program.mu.all():
         # Here the cones do not say that the normal impulse pushes.
-        rows.append(-sparse.eye(n, format="csr")[::ROWS])
-        cones.append(clarabel.NonnegativeConeT(k))
-        b = np.append(b, np.zeros(k))
-    A = sparse.vstack(rows, format="csc")
-    found = clarabel.DefaultSolver(P, s * program.q / size, A, b, cones, _settings(settings)).solve()
-    status, x = str(found.status), size * s * np.array(found.x)
+        rows.insert(0, -sparse.eye(n, format="csr")[::ROWS])
+        pushing, b = k, np.append(np.zeros(k), b)
+    return ConicForm(P, s * program.q / size, sparse.vstack(rows, format="csc"), b, pushing, size * s)
+
+
+def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSolution:
+    """Clarabel's answer, its settings by their names; impulses in the units of the program."""
+    if not program.k:
+        return RawSolution(np.zeros(0), None, Status.SOLVED)
+    form = conic_form(program)
+    cones: list[Any] = [clarabel.SecondOrderConeT(ROWS)] * program.k
+    if form.pushing:
+        cones.insert(0, clarabel.NonnegativeConeT(form.pushing))
+    found = clarabel.DefaultSolver(form.P, form.c, form.A, form.b, cones, _settings(settings)).solve()
+    status = str(found.status)
     claim = CLAIMS.get(status, Status.SOLVER_ERROR)
-    if claim in (Status.INFEASIBLE, Status.UNBOUNDED) or not np.isfinite(x).all():
-        return RawSolution(None, None, claim, int(found.iterations), float(found.solve_time), status)
-    return RawSolution(x, None, claim, int(found.iterations), float(found.solve_time), status)
+    return impulses(form, found.x, claim, int(found.iterations), float(found.solve_time), status)
+
+
+def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: float, words: str) -> RawSolution:
+    """What a solver of cone programs says, with impulses where it has any."""
+    r = form.scale * np.array(x)
+    if claim in (Status.INFEASIBLE, Status.UNBOUNDED) or not np.isfinite(r).all():
+        return RawSolution(None, None, claim, iterations, seconds, words)
+    return RawSolution(r, None, claim, iterations, seconds, words)
+
+
+class Conic(Stateless[O]):
+    """A backend that takes quadratic programs through qpsolvers and cone programs of contacts itself."""
+
+    accepts: ClassVar[tuple[type, ...]] = (QP, LeastSquares, ConeProgram)
+
+    @abstractmethod
+    def cones(self, program: ConeProgram) -> RawSolution:
+        """The answer to a cone program."""
+
+    def check(self, program: Program) -> None:
+        if not isinstance(program, ConeProgram):  # whose P may be sparse
+            super().check(program)
+
+    def setup(self, program: Program) -> None:
+        self._cones = program if isinstance(program, ConeProgram) else None
+        if self._cones is None:
+            super().setup(program)
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        return super().solve(start) if self._cones is None else self.cones(self._cones)

@@ -16,13 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gaussopt.core.cone_program import ConeProgram
-from gaussopt.core.programs import QP, LeastSquares, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
-from gaussopt.solvers._conic import CLAIMS, cone_program
-from gaussopt.solvers._qpsolvers import Stateless
+from gaussopt.solvers._conic import CLAIMS, Conic, cone_program
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class ClarabelOptions(Options):
     time_limit: float = float("inf")
 
 
-class Clarabel(Stateless[ClarabelOptions]):
+class Clarabel(Conic[ClarabelOptions]):
     """Interior point on the homogeneous embedding."""
 
     name = "clarabel"
@@ -46,19 +43,9 @@ class Clarabel(Stateless[ClarabelOptions]):
     exact = False
     precision = tuple({"tol_gap_abs": e, "tol_gap_rel": e, "tol_feas": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = ClarabelOptions
-    accepts = (QP, LeastSquares, ConeProgram)
 
-    def check(self, program: Program) -> None:
-        if not isinstance(program, ConeProgram):  # whose P may be sparse
-            super().check(program)
-
-    def setup(self, program: Program) -> None:
-        self._cones = program if isinstance(program, ConeProgram) else None
-        if self._cones is None:
-            super().setup(program)
-
-    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        return super().solve(start) if self._cones is None else cone_program(self._cones, vars(self.options))
+    def cones(self, program: ConeProgram) -> RawSolution:
+        return cone_program(program, vars(self.options))
 
     def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:
         """From Clarabel's status; qpsolvers does not hand on its iterations."""

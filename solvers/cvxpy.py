@@ -16,11 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.delassus import scaled_operator
 from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.cones import steps_of
 
 _TIGHT: dict[str, dict[str, Any]] = {
     "CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},
@@ -28,6 +32,9 @@ _TIGHT: dict[str, dict[str, Any]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100000},
 }
 """Default accuracies that suit mechanics, for the solvers whose own are coarse."""
+
+_CONIC = ("CLARABEL", "SCS", "COPT", "CUCLARABEL", "ECOS", "CVXOPT", "MOSEK", "QOCO", "SDPA")
+"""Solvers that take second-order cones."""
 
 _RELATIONS = {"==": operator.eq, ">=": operator.ge, "<=": operator.le}
 
@@ -56,7 +63,7 @@ class CVXPY(Solver[CVXPYOptions]):
     name = "cvxpy"
     title = "CVXPY (DPP, compiled once; Clarabel by default)"
     source = "Diamond & Boyd 2016"
-    accepts = (QP, LeastSquares)
+    accepts = (QP, LeastSquares, ConeProgram)
     requires = ("cvxpy",)
     exact = False
     updates = True
@@ -68,12 +75,16 @@ class CVXPY(Solver[CVXPYOptions]):
         cp = backend("cvxpy")
         from cvxpy.reductions.solvers import defines
 
-        conic = {"CLARABEL", "SCS", "COPT", "CUCLARABEL", "ECOS", "CVXOPT", "MOSEK", "QOCO", "SDPA"}
-        return tuple(s for s in cp.installed_solvers() if s in {*defines.QP_SOLVERS, *conic})
+        return tuple(s for s in cp.installed_solvers() if s in {*defines.QP_SOLVERS, *_CONIC})
 
     def may_abort(self) -> bool:
         """HiGHS ends its process by itself on some programs, whoever calls it."""
         return self.variant == "HIGHS"
+
+    def refuses(self, program: Program) -> str | None:
+        if isinstance(program, ConeProgram) and self.variant is not None and self.variant not in _CONIC:
+            return f"{self.variant} takes no cones"
+        return super().refuses(program)
 
     @property
     def text(self) -> str:
@@ -82,12 +93,24 @@ class CVXPY(Solver[CVXPYOptions]):
 
     def setup(self, program: Program) -> None:
         cp = backend("cvxpy")
-        qp = as_qp(program)
-        eq = qp.equality
-        self._x = cp.Variable(qp.n, name="x")
-        self._F = cp.Parameter((qp.n, qp.n), name="F")
-        self._q = cp.Parameter(qp.n, name="q")
+        self._x = cp.Variable(program.n, name="x")
+        self._F = cp.Parameter((program.n, program.n), name="F")
+        self._q = cp.Parameter(program.n, name="q")
         self._blocks: list[tuple[str, Any, Any, Any, Any]] = []
+        self._m: int | None
+        constraints = self._friction(program) if isinstance(program, ConeProgram) else self._rows(as_qp(program))
+        objective = cp.Minimize(0.5 * cp.sum_squares(self._F @ self._x) + self._q @ self._x)
+        self._problem = cp.Problem(objective, constraints)
+        self._backend = self.variant or "CLARABEL"
+        self.update(program)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if program.n:
+                self._problem.get_problem_data(self._backend)
+
+    def _rows(self, qp: QP) -> list[Any]:
+        """The rows of a quadratic program as constraints."""
+        cp, eq = backend("cvxpy"), qp.equality
         constraints = []
         for kind, rows in (("==", eq), (">=", ~eq & np.isfinite(qp.l)), ("<=", ~eq & np.isfinite(qp.u))):
             if not rows.any():
@@ -96,18 +119,26 @@ class CVXPY(Solver[CVXPYOptions]):
             b = cp.Parameter(int(rows.sum()), name="b" + kind)
             constraints.append(_RELATIONS[kind](A @ self._x, b))
             self._blocks.append((kind, rows, A, b, constraints[-1]))
-        objective = cp.Minimize(0.5 * cp.sum_squares(self._F @ self._x) + self._q @ self._x)
-        self._problem = cp.Problem(objective, constraints)
-        self._backend = self.variant or "CLARABEL"
-        self.update(program)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self._problem.get_problem_data(self._backend)
+        return constraints
+
+    def _friction(self, program: ConeProgram) -> list[Any]:
+        """Friction cones, or discs, as constraints."""
+        cp = backend("cvxpy")
+        normal, first, second = (self._x[i::ROWS] for i in range(ROWS))
+        self._bound = cp.Parameter(program.k, nonneg=True, name="radius" if program.radius is not None else "mu")
+        radius = self._bound if program.radius is not None else cp.multiply(self._bound, normal)
+        return [normal >= 0, cp.SOC(radius, cp.vstack([first, second]))]
 
     def update(self, program: Program) -> None:
+        if isinstance(program, ConeProgram):
+            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # as in `_conic.py`, programs get no units
+            self._scale = s * (float(np.abs(s * program.q).max(initial=0.0)) or 1.0)
+            self._F.value, self._q.value = _factor(scaled_operator(program.P, s)), s * s * program.q / self._scale
+            self._bound.value = program.mu if program.radius is None else program.radius / self._scale[::ROWS]
+            self._m = None
+            return
         qp = as_qp(program)
-        self._F.value = _factor(qp.P)
-        self._q.value = qp.q
+        self._F.value, self._q.value, self._scale = _factor(qp.P), qp.q, np.ones(qp.n)
         for kind, rows, A, b, _ in self._blocks:
             A.value = qp.A[rows]
             b.value = qp.u[rows] if kind == "<=" else qp.l[rows]
@@ -115,6 +146,8 @@ class CVXPY(Solver[CVXPYOptions]):
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Solve; CVXPY's warm start reuses the backend's own memory where it has one."""
+        if not self._x.size:
+            return RawSolution(np.zeros(0), None, Status.SOLVED)
         cp = backend("cvxpy")
         settings = _TIGHT.get(self._backend, {}) if self.options.tight else {}
         with warnings.catch_warnings():
@@ -129,13 +162,14 @@ class CVXPY(Solver[CVXPYOptions]):
         iterations = 0 if stats is None or not stats.num_iters else int(stats.num_iters)
         if self._x.value is None:
             return RawSolution(None, None, claim, iterations, seconds, str(self._problem.status))
-        y = np.zeros(self._m)
+        x, y = self._scale * self._x.value, None if self._m is None else np.zeros(self._m)
         for kind, rows, _, _, constraint in self._blocks:
+            assert y is not None
             if constraint.dual_value is None:
-                return RawSolution(np.array(self._x.value), None, claim, iterations, seconds)
+                return RawSolution(x, None, claim, iterations, seconds)
             # CVXPY's duals are nonnegative for >= and <=; its equality duals have the opposite sign.
             y[rows] += constraint.dual_value if kind == ">=" else -constraint.dual_value
-        return RawSolution(np.array(self._x.value), y, claim, iterations, seconds, str(self._problem.status))
+        return RawSolution(x, y, claim, iterations, seconds, str(self._problem.status))
 
 
 def _factor(P: Matrix) -> Matrix:

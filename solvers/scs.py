@@ -1,5 +1,6 @@
-"""SCS through qpsolvers: operator splitting on the homogeneous embedding, with Anderson acceleration.
+"""SCS: operator splitting on the homogeneous embedding, with Anderson acceleration.
 
+Quadratic programs go through qpsolvers, cone programs of contacts to SCS itself.
 Algorithm family: Douglas-Rachford splitting; each iteration solves with one sparse quasi-definite factor.
 Assumptions: convex; made for large conic programs. Used here from nothing each time.
 Weaknesses: linear convergence, hundreds of iterations for digits that a direct method has at once, and no polish.
@@ -9,12 +10,18 @@ SIAM J. Optimization 31, 2021.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gaussopt.core.solver import Options
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
-from gaussopt.solvers._qpsolvers import Stateless
+from gaussopt.solvers._conic import Conic, conic_form, impulses
 
 _CLAIMS = {
     1: Status.SOLVED,
@@ -38,7 +45,7 @@ class SCSOptions(Options):
     acceleration_lookback: int = 10
 
 
-class SCS(Stateless[SCSOptions]):
+class SCS(Conic[SCSOptions]):
     """Operator splitting for cone programs."""
 
     name = "scs"
@@ -49,9 +56,20 @@ class SCS(Stateless[SCSOptions]):
     precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = SCSOptions
 
+    def cones(self, program: ConeProgram) -> RawSolution:
+        if not program.k:
+            return RawSolution(np.zeros(0), None, Status.SOLVED)
+        form = conic_form(program)
+        data, kinds = form._asdict(), {"l": form.pushing, "q": [ROWS] * program.k}
+        matrices = {name: data[name] for name in ("P", "A", "b", "c")}
+        found = backend("scs").SCS(matrices, kinds, verbose=False, **vars(self.options)).solve()
+        return impulses(form, found["x"], *self._told(found["info"]))
+
     def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:
+        return self._told(solution.extras)
+
+    def _told(self, info: Mapping[str, Any]) -> tuple[Status, int, float, str]:
         """From SCS's info; its clock counts milliseconds."""
-        info = solution.extras
         claim = _CLAIMS.get(int(info["status_val"]), Status.SOLVER_ERROR)
         if info["status_val"] == 2 and info["iter"] >= self.options.max_iters:
             claim = Status.ITERATION_LIMIT

@@ -11,9 +11,9 @@ from gaussopt.cli.common import Json, completion, show
 
 KINDS = {
     "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
-    "families": "family",
+    "families": "family", "relaxations": "relaxation",
 }  # fmt: skip
-"""Words that `list` takes, and the kind of entry in the registry."""
+"""Words that `list` takes, and the kind of entry: in the registry, or a formulation of contact problems in space."""
 
 
 def list_command(
@@ -28,12 +28,16 @@ def list_command(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """List the problems, formulations, solvers, steppers or families that there are."""
+    """List the problems, formulations, solvers, steppers, families or relaxations of friction in space."""
     from gaussopt.core import registry, solver
     from gaussopt.core.errors import UnknownName
+    from gaussopt.relaxations import RELAXATIONS
+
+    def names(singular: str) -> list[str]:
+        return sorted(RELAXATIONS) if singular == "relaxation" else registry.names(singular)
 
     if kind is None:
-        every: dict[str, list[str]] = {plural: registry.names(singular) for plural, singular in KINDS.items()}
+        every: dict[str, list[str]] = {plural: names(singular) for plural, singular in KINDS.items()}
         told = [f"{plural} ({len(found)}): {', '.join(found)}" for plural, found in every.items()]
         show(context.obj, json_, {"status": "solved", **every}, *told, "More on each kind: gaussopt list KIND")
         return
@@ -41,13 +45,13 @@ def list_command(
         raise UnknownName("list", kind, KINDS)
     singular = KINDS[kind]
     rows: list[dict[str, Any]] = []
-    for name in registry.names(singular):
-        entry = registry.load(singular, name)
+    for name in names(singular):
+        entry = RELAXATIONS[name] if singular == "relaxation" else registry.load(singular, name)
         row: dict[str, Any] = {"name": name, "title": entry.title, "source": entry.source}
         if singular == "solver":
             missing = solver.missing_packages(entry)
             row |= {"available": not missing, "missing": missing, "accepts": [t.__name__ for t in entry.accepts]}
-        elif singular == "formulation":
+        elif singular in ("formulation", "relaxation"):
             row["exact"] = entry.exact
         elif singular == "stepper":
             row |= {"order": entry.order, "adaptive": entry.adaptive}

@@ -25,7 +25,7 @@ from gaussopt.core.step_data import Vector
 
 PROGRAMS = (QP, LinearSystem, LeastSquares, LCP, ConeComplementarity, ConeProgram)
 
-SPARSE_SOLVERS: dict[type, str] = {ConeComplementarity: "hybrid or nsgs", ConeProgram: "clarabel"}
+SPARSE_SOLVERS: dict[type, str] = {ConeComplementarity: "hybrid or nsgs", ConeProgram: "clarabel or scs"}
 """Solvers to name where a program of a type is sparse."""
 
 

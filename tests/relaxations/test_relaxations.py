@@ -63,14 +63,22 @@ def test_more_facets_turn_the_slip_less() -> None:
 
 @pytest.mark.parametrize("radius", [None, 0.3], ids=["cones", "discs"])
 @pytest.mark.parametrize("case", ["random-5-18-5", "frictionless", "pile-8"])
-def test_two_methods_minimise_the_same_cone_program(case: str, radius: float | None) -> None:
+def test_all_methods_minimise_the_same_cone_program(case: str, radius: float | None) -> None:
     problem = known.problem(case)
     bound = None if radius is None else np.full(problem.k, radius * np.abs(known.truths(case)[0]).max())
     program = ConeProgram(problem.W, problem.q, problem.mu, bound)
-    first, second = (go.solve(program, name, tolerance=1e-6) for name in ("clarabel", "apgd"))
-    assert first.status is second.status is go.Status.SOLVED, (first.message, second.message)
-    u = [problem.W @ found.x for found in (first, second)]
-    assert np.linalg.norm(u[0] - u[1]) <= 1e-5 * np.linalg.norm(problem.q)
+    u = []
+    for name in ("clarabel", "apgd", "scs", "cvxpy"):
+        found = go.solve(program, name, tolerance=1e-6)
+        assert found.status is go.Status.SOLVED, (name, found.message)
+        u.append(problem.W @ found.x)
+    assert max(np.linalg.norm(other - u[0]) for other in u) <= 1e-5 * np.linalg.norm(problem.q)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "apgd", "scs", "cvxpy"])
+def test_a_cone_program_of_no_contacts_is_solved_by_nothing(solver: str) -> None:
+    empty = ConeProgram(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+    assert go.solve(empty, solver).status is go.Status.SOLVED
 
 
 def test_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
