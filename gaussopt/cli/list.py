@@ -33,11 +33,11 @@ def list_command(
     from gaussopt.core.errors import UnknownName
     from gaussopt.relaxations import RELAXATIONS
 
-    def names(singular: str) -> list[str]:
+    def known(singular: str) -> list[str]:
         return sorted(RELAXATIONS) if singular == "relaxation" else registry.names(singular)
 
     if kind is None:
-        every: dict[str, list[str]] = {plural: names(singular) for plural, singular in KINDS.items()}
+        every: dict[str, list[str]] = {plural: known(singular) for plural, singular in KINDS.items()}
         told = [f"{plural} ({len(found)}): {', '.join(found)}" for plural, found in every.items()]
         show(context.obj, json_, {"status": "solved", **every}, *told, "More on each kind: gaussopt list KIND")
         return
@@ -45,8 +45,8 @@ def list_command(
         raise UnknownName("list", kind, KINDS)
     singular = KINDS[kind]
     rows: list[dict[str, Any]] = []
-    for name in names(singular):
-        entry = RELAXATIONS[name] if singular == "relaxation" else registry.load(singular, name)
+    for name in known(singular):
+        entry: Any = RELAXATIONS[name] if singular == "relaxation" else registry.load(singular, name)
         row: dict[str, Any] = {"name": name, "title": entry.title, "source": entry.source}
         if singular == "solver":
             missing = solver.missing_packages(entry)
