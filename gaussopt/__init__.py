@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gaussopt.integration.stabilisation import Baumgarte, Projection
     from gaussopt.integration.trajectory import Trajectory
     from gaussopt.interchange.fclib import write_fclib
+    from gaussopt.interchange.mujoco_model import contacts_from_mujoco, from_mujoco, soft_from_mujoco
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
@@ -88,11 +89,14 @@ _HOME = {
     "certify_cone": "certificates.cone", "certify_contact": "certificates.contact", "certify_lcp": "lcp",
     "certify_qp": "certificates.qp", "classify_matrix": "lcp", "classify_step": "certificates.contact_class",
     "compare": "comparison.compare", "concatenate": "simulation.concatenation",
-    "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.defaults",
+    "contact_points": "modelling.contact_points", "contacts_from_mujoco": "interchange.mujoco_model",
+    "enumerate_lcp": "lcp", "formulate": "solving.defaults",
+    "from_mujoco": "interchange.mujoco_model",
     "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
     "problem": "modelling.problem", "rank_report": "linalg.redundancy", "read_problem": "interchange.problem_reader",
     "register": "core.registry", "save_dataset": "storage.netcdf", "save_figure": "plotting.figures",
     "scan": "atlas.scan", "simulate": "simulation.simulate", "simulate_batch": "simulation.batch",
+    "soft_from_mujoco": "interchange.mujoco_model",
     "solve": "solving.solve", "solve_batch": "solving.lcp_batch", "solve_step": "solving.solve",
     "write_fclib": "interchange.fclib",
 }  # fmt: skip
@@ -111,9 +115,10 @@ __all__ = [
     "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
     "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
     "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate",
-    "contact_points", "enumerate_lcp", "formulate", "load_dataset", "make_solver", "mobility", "names", "problem",
+    "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco", "load_dataset",
+    "make_solver", "mobility", "names", "problem",
     "rank_report", "read_problem", "register", "save_dataset", "save_figure", "scan", "simulate", "simulate_batch",
-    "solve", "solve_batch", "solve_step", "write_fclib",
+    "soft_from_mujoco", "solve", "solve_batch", "solve_step", "write_fclib",
 ]  # fmt: skip
 
 

@@ -1,0 +1,139 @@
+"""Models of MuJoCo: what their steps are, against MuJoCo itself and against systems of our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from tests.interchange.humanoid import HUMANOID
+
+mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
+
+
+def loaded(xml: str, q: list[float] | None = None, v: list[float] | None = None) -> tuple[Any, Any]:
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    data.qpos[:] = data.qpos if q is None else q
+    data.qvel[:] = 0.0 if v is None else v
+    return model, data
+
+
+@pytest.fixture(scope="module")
+def landed() -> tuple[Any, Any]:
+    model, data = loaded(HUMANOID)
+    for _ in range(20):
+        mujoco.mj_step(model, data)
+    mujoco.mj_forward(model, data)
+    return model, data
+
+
+PENDULUM = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
+<body><joint name="one" axis="0 1 0"/><geom type="sphere" size=".1" pos="0 0 -1" mass="2"/>
+<body pos="0 0 -1"><joint name="two" axis="0 1 0" {joint}/><geom type="sphere" size=".1" pos="0 0 -.5" mass="1"/></body>
+</body></worldbody>{more}</mujoco>"""
+
+
+def sphere(**contact: object) -> str:
+    words = " ".join(f'{name}="{value}"' for name, value in contact.items())
+    return f"""<mujoco><worldbody><geom type="plane" size="9 9 1" gap="0.1" {words}/>
+<body pos="0 0 0.5"><freejoint/><geom name="ball" type="sphere" size="0.5" mass="2" {words}/></body>
+</worldbody></mujoco>"""
+
+
+def test_a_tree_without_constraints_moves_as_mujoco_says() -> None:
+    model, data = loaded(PENDULUM.format(joint='damping="0.3" stiffness="2"', more=""), [0.4, -0.9], [1.5, -2.0])
+    answer = go.solve_step(go.from_mujoco(model, data))
+    assert answer.status == go.Status.SOLVED
+    assert answer.a == pytest.approx(data.qacc, rel=1e-12)
+
+
+@pytest.mark.parametrize("jacobian", ["dense", "sparse"])
+def test_rows_of_equalities_and_contacts_hold_along_a_motion(jacobian: str, landed: tuple[Any, Any]) -> None:
+    model, data = loaded(HUMANOID.replace("<option", f'<option jacobian="{jacobian}"'))
+    data.qpos[:], data.qvel[:] = landed[1].qpos, landed[1].qvel
+    data.qvel[:] += 0.3 * np.sin(np.arange(model.nv))
+    step = go.from_mujoco(model, data, at_rest=10.0)
+    assert step.m == 3
+    assert step.k == 4
+    a = np.cos(np.arange(model.nv))
+    rate = {"J": step.J @ a - step.gamma, "N": step.J_N @ a + step.zeta_N, "T": step.J_T @ a + step.zeta_T}
+    there = []
+    for time in (-1e-4, 1e-4):
+        near = mujoco.MjData(model)
+        near.qpos[:], near.qvel[:] = data.qpos, data.qvel + time * a
+        mujoco.mj_integratePos(model, near.qpos, data.qvel + 0.5 * time * a, time)
+        there.append(go.from_mujoco(model, near, at_rest=10.0))
+    before, after = there
+    for name, rows in (("J", "J"), ("N", "J_N"), ("T", "J_T")):
+        change = (getattr(after, rows) @ after.v - getattr(before, rows) @ before.v) / 2e-4
+        assert change == pytest.approx(rate[name], abs=1e-5 * np.abs(change).max())
+
+
+def test_a_ball_slides_and_rolls_as_the_textbook_says() -> None:
+    model, data = loaded(sphere(friction="0.3 0 0"), None, [3.0, 0, 0, 0, 0, 0])
+    answer = go.solve_step(go.from_mujoco(model, data), "coulomb-soccp", "hybrid")
+    assert answer.status == go.Status.SOLVED
+    assert answer.a == pytest.approx([-0.3 * 9.81, 0, 0, 0, 2.5 * 0.3 * 9.81 / 0.5, 0], abs=1e-9)
+    rolling = go.from_mujoco(*loaded(sphere(friction="0.3 0 0"), None, [3.0, 0, 0, 0, 6.0, 0]))
+    assert rolling.resting.all()
+    assert go.solve_step(rolling, "coulomb-soccp", "hybrid").a == pytest.approx(np.zeros(6), abs=1e-9)
+
+
+def test_a_limit_of_a_joint_holds_it() -> None:
+    stop = 'limited="true" range="-20 90"'
+    model, data = loaded(PENDULUM.format(joint=stop, more=""), [-0.6, -np.pi / 9 - 1e-6], [0.0, 0.0])
+    step = go.from_mujoco(model, data)
+    assert step.k == 1
+    assert step.mu == 0
+    answer = go.solve_step(step, "lcp", "lemke")
+    assert answer.status == go.Status.SOLVED
+    assert (step.J_N @ answer.a)[0] >= -1e-9
+
+
+def test_a_closed_loop_with_contacts_is_solved_by_all_solvers_that_apply(landed: tuple[Any, Any]) -> None:
+    model, data = landed
+    assert model.njnt >= 20
+    soft, own = go.soft_from_mujoco(model, data), data.qacc.copy()
+    for solver in ("clarabel", "osqp", "piqp", "proxqp"):
+        found = go.solve(soft, solver)
+        assert found.status == go.Status.SOLVED, solver
+        assert np.abs(found.x[: model.nv] - own).max() <= 1e-6 * np.abs(own).max(), solver
+    contacts = go.contacts_from_mujoco(model, data)
+    assert contacts.k == 4
+    velocities = []
+    for solver in ("hybrid", "nsn-ac", "admm"):
+        found = go.solve(contacts.local, solver)
+        assert found.status == go.Status.SOLVED, solver
+        velocities.append(contacts.velocities(found.x)[0])
+    for v in velocities[1:]:
+        assert v == pytest.approx(velocities[0], abs=1e-6)
+
+
+def test_dry_friction_of_a_joint_is_soft_only() -> None:
+    model, data = loaded(PENDULUM.format(joint='frictionloss="0.4"', more=""), [0.4, -0.9], [1.5, -2.0])
+    with pytest.raises(go.BadInput, match="Joint 'two' has dry friction"):
+        go.from_mujoco(model, data)
+    found = go.solve(go.soft_from_mujoco(model, data), "clarabel")
+    assert found.x[:2] == pytest.approx(data.qacc, rel=1e-6)
+
+
+def test_what_is_no_such_row_is_named() -> None:
+    model, data = loaded(sphere(condim=4))
+    with pytest.raises(go.BadInput, match="'ball' has condim 4"):
+        go.from_mujoco(model, data)
+    model, data = loaded(sphere().replace("<worldbody>", '<option cone="elliptic"/><worldbody>'))
+    data.qpos[2] -= 1e-3
+    with pytest.raises(go.BadInput, match="elliptic friction cones"):
+        go.soft_from_mujoco(model, data)
+    with pytest.raises(go.BadInput, match=r"model is str; expected mujoco\.MjModel"):
+        go.from_mujoco("humanoid.xml", data)
+    data.qvel[0] = np.nan
+    with pytest.raises(go.BadInput, match="NaN"):
+        go.from_mujoco(model, data)
+    fast = loaded(sphere().replace('gap="0.1"', ""), None, [0, 0, 0.0, 0, 0, 0])
+    fast[1].qpos[2], fast[1].qvel[2] = 0.5 - 1e-9, -1.0
+    with pytest.raises(go.BadInput, match="give geometries a gap"):
+        go.from_mujoco(*fast)
