@@ -53,6 +53,11 @@ class ContactFiles(Spec):
         """The folder, or the file."""
         return StepSource("contact", self.name)
 
+    @property
+    def has_cones(self) -> bool:
+        """They are."""
+        return True
+
     def items(self) -> tuple[Item, ...]:
         """One problem for each file; raises BadInput if a file has changed."""
         for path, digest in zip(self.paths, self.digests, strict=True):

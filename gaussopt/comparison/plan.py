@@ -12,7 +12,6 @@ from itertools import product
 from typing import Any
 
 from gaussopt.comparison.cases import answer_case, motion_case, time_case
-from gaussopt.comparison.contact_sources import ContactFiles
 from gaussopt.comparison.pairing import (
     check_formulation,
     depends_on,
@@ -146,7 +145,7 @@ def plan_of(
 
 def _all_formulations(specs: Sequence[Spec]) -> list[str]:
     """Those of steps, of contacts in space, or both, as the sources need."""
-    contacts = [spec for spec in specs if isinstance(spec, ContactFiles)]
+    contacts = [spec for spec in specs if spec.has_cones]
     of_steps = registry.names("formulation") if len(contacts) < len(specs) else []
     return [*of_steps, *(RELAXATIONS if contacts else ())]
 

@@ -101,9 +101,14 @@ class FamilyPoint(Spec):
     def items(self) -> tuple[Item, ...]:
         return tuple(map(Item, registry.load("family", self.family).steps(self.dials, self.count)))
 
-    def typical(self) -> StepData:
-        step: StepData = registry.load("family", self.family).steps(self.dials, 1)[0]
+    def typical(self) -> StepData | ConeComplementarity:
+        step: StepData | ConeComplementarity = registry.load("family", self.family).steps(self.dials, 1)[0]
         return step
+
+    @property
+    def has_cones(self) -> bool:
+        """Whether the family is one of contact problems in space."""
+        return isinstance(self.typical(), ConeComplementarity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,11 @@ class Spec(ABC):
     def typical(self) -> Data:
         """An item that shows which formulations and solvers apply."""
 
+    @property
+    def has_cones(self) -> bool:
+        """Whether its items are contacts with friction cones."""
+        return False
+
     def worded(self, reason: str, step: StepData) -> str:
         """A sentence on one of its steps, with the names of its contacts instead of their numbers."""
         return reason

@@ -1,4 +1,4 @@
-"""What a family is: steps of mechanical systems built to measure, with dials for size and difficulty."""
+"""What a family is: steps, or contact problems in space, built to measure, with dials for size and difficulty."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData, Vector
 
@@ -54,8 +55,16 @@ class Dial:
         return number
 
 
+CONE_DIALS = (
+    Dial("contacts", 20, 1, 200, "1", "contacts, three rows each", integer=True, logarithmic=True),
+    Dial("friction", 0.5, 0.0, 1.5, "1", "coefficient of friction"),
+    Dial("mass-ratio", 1.0, 1.0, 1e6, "1", "largest over smallest mass", logarithmic=True),
+)
+"""Dials that all families of contact problems in space have, in this order."""
+
+
 class Family(ABC):
-    """Steps of mechanical systems with dials."""
+    """Steps of mechanical systems, or contact problems in space, with dials."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -63,8 +72,8 @@ class Family(ABC):
     dials: ClassVar[tuple[Dial, ...]]
 
     @abstractmethod
-    def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
-        """`count` related steps, as along a motion; the same for the same arguments.
+    def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData | ConeComplementarity, ...]:
+        """`count` related steps, as along a motion, or draws of contact problems; the same for the same arguments.
 
         Dials that are not given stay at their defaults. Raises BadInput for a dial that the family does not have, or a
         value where it does not go.
@@ -148,6 +157,11 @@ def instants(count: int) -> Vector:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise BadInput(f"The number of steps is {count!r}; give a positive whole number.")
     return np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
+
+
+def draws(count: int) -> range:
+    """Seeds of `count` random contact problems; raises BadInput as `instants`."""
+    return range(1, 1 + len(instants(count)))
 
 
 def asymmetry(step: StepData) -> float:

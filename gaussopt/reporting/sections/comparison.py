@@ -46,7 +46,7 @@ def document(results: Results, changed: Changes | None = None) -> Document:
         None if changed is None else _changes(changed),
         _how_to_read() if judged else None,
         correctness.section(found, results.answers) if judged else None,
-        speed.section(speeds, looks) if any(s.group.kind != "family" and s.means for s in speeds) else None,
+        speed.section(speeds, looks) if any(s.group.ranked and s.means for s in speeds) else None,
         speed.precision_section(found, looks) if results.times else None,
         warm,
         _convergence(judged),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from gaussopt.comparison.records import Answers, CaseRecord, Times
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of
+from gaussopt.relaxations import is_contact_formulation
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -40,6 +41,11 @@ class Group:
         """Records without sweeps of options."""
         answers = [a for a in self.answers if a.solver not in self.sweeps]
         return answers, [t for t in self.times if t.solver not in self.sweeps]
+
+    @property
+    def ranked(self) -> bool:
+        """Whether its solvers are compared over all of it; those of a family of steps are along its dials."""
+        return self.kind != "family" or is_contact_formulation(self.formulation)
 
     @property
     def title(self) -> str:

@@ -71,9 +71,9 @@ def by_formulation(group: Group) -> str:
 
 
 def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
-    """Times by kind of start, means and profiles for each problem; families follow in their own section."""
+    """Times by kind of start, means and profiles for each problem; families of steps follow in their own section."""
     lead = Paragraph(texts("lead", shift=1e6 * performance.SHIFT, penalty=performance.PENALTY))
-    parts = [_group_section(s, looks) for s in speeds if s.group.kind != "family" and s.means]
+    parts = [_group_section(s, looks) for s in speeds if s.group.ranked and s.means]
     return Section("fast", "How fast", (lead,), tuple(parts))
 
 

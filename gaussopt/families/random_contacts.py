@@ -1,0 +1,31 @@
+"""Contacts with random rows, as contact problems with friction cones, of any rank.
+
+Each contact acts on twelve of the velocities. With as many velocities as rows W is regular; with fewer, as much of its
+rank is missing as `deficiency` says, and velocities that keep all contacts apart become rare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.modelling.contact_piles import random_contacts
+from gaussopt.modelling.family import CONE_DIALS, Dial, Family, draws
+
+
+class RandomContacts(Family):
+    """Random contacts of a given rank."""
+
+    name = "random-contacts"
+    title = "Contact problems with random rows"
+    source = "gaussopt"
+    dials = (*CONE_DIALS, Dial("deficiency", 0.0, 0.0, 0.9, "1", "share of the rows of W that depend on others"))
+
+    def steps(self, dials: Mapping[str, float], count: int) -> tuple[ConeComplementarity, ...]:
+        contacts, mu, ratio, share = self.at(dials).values()
+        k = int(contacts)
+        missing = min(round(share * ROWS * k), ROWS * k - ROWS)
+        return tuple(random_contacts(k, mu, ratio, missing, seed).local for seed in draws(count))
+
+
+family = RandomContacts()
