@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaussopt.cli import common
+from gaussopt.cli.contact_files import RowOrder
 from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def compare_command(
     solvers: Solvers = None, precision: Precision = None, stepper: Steppers = "rk4", dt: common.TimeStep = None,
     t_end: common.End = None, tolerance: common.Tolerance = 1e-7, stride: Stride = 10, motions: Motions = True,
     time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None, parquet: Parquet = False,
-    against: Against = None, json_: common.Json = False,
+    against: Against = None, rows: RowOrder = None, json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
     from gaussopt.comparison.changes import changes
@@ -125,7 +126,7 @@ def compare_command(
         check_parquet()
     before = None if against is None else Results.load(against)  # which may be the folder that is written into
     count = common.processes(jobs)
-    chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [], contact or [])
+    chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [], contact or [], rows)
     with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True) as progress:
         results = compare(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
@@ -202,7 +203,13 @@ def export_command(
 
 
 def _sources(
-    names: list[str], families: list[str], dials: list[str], qp: bool, sequences: list[Path], contacts: list[Path]
+    names: list[str],
+    families: list[str],
+    dials: list[str],
+    qp: bool,
+    sequences: list[Path],
+    contacts: list[Path],
+    rows: str | None,
 ) -> list[str | Problem | Spec]:
     from gaussopt.comparison.contact_sources import ContactFiles
     from gaussopt.comparison.sources import ExportedSequence, ProgramFile, convex_programs, family_sweep
@@ -217,7 +224,7 @@ def _sources(
     if qp:
         found += convex_programs()
     found += [ExportedSequence.of(folder) for folder in sequences]
-    found += [ContactFiles.of(path, _note) for path in contacts]
+    found += [ContactFiles.of(path, _note, rows) for path in contacts]
     return found
 
 

@@ -5,10 +5,28 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gaussopt.cli.common import progress_bar
+import typer
+
+from gaussopt.cli.common import completion, progress_bar
 from gaussopt.core.errors import BadInput, GaussoptError
+
+FAILED = ("infeasible", "no_solution", "iteration_limit")
+"""Statuses with which the order of rows is in doubt."""
+
+MOST_TRIED = 100
+"""Contacts up to which the other order is tried."""
+
+RowOrder = Annotated[
+    str | None,
+    typer.Option(
+        "--rows",
+        metavar="ORDER",
+        help="Rows of a contact in the file: normal-first (N, T1, T2) or tangents-first; that of its format if absent.",
+        autocompletion=completion(words=("normal-first", "tangents-first")),
+    ),
+]
 
 if TYPE_CHECKING:
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
@@ -32,20 +50,42 @@ def solve_contact_problem(
     return result
 
 
+def other_order(file: Path, data: ConeComplementarity | GlobalContacts, status: str) -> str:
+    """A sentence where contacts are solved only if their rows stand in another order than that of the format."""
+    from gaussopt.core.files import read_bytes
+    from gaussopt.interchange.problem_reader import order_of_format
+    from gaussopt.interchange.row_order import ORDERS, reordered
+    from gaussopt.solving.solve import solve_contacts
+
+    if status not in FAILED or data.k > MOST_TRIED:
+        return ""
+    own = order_of_format(read_bytes(file))
+    other = next(name for name in ORDERS if name != own)
+    if solve_contacts(reordered(data, other, own))["status"] != "solved":
+        return ""
+    return f" With its rows in the order {other} it is solved: if the file has them so, give --rows {other}."
+
+
 def solve_folder(
-    folder: Path, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any], quiet: bool
+    folder: Path,
+    formulation: str | None,
+    solver: str | None,
+    tolerance: float,
+    options: dict[str, Any],
+    quiet: bool,
+    rows: str | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Solve every contact problem of a folder; what is none is named with its reason and counts as bad input."""
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
     from gaussopt.interchange.problem_reader import members, read_problem
 
-    rows: list[dict[str, Any]] = []
+    told: list[dict[str, Any]] = []
     files = members(folder)
     with progress_bar(f"solve {folder}", quiet, lines=True) as progress:
         for i, file in enumerate(files):
             begin = time.perf_counter()
             try:
-                data = read_problem(file)
+                data = read_problem(file, rows)
                 if not isinstance(data, ConeComplementarity | GlobalContacts):
                     raise BadInput(f"{file} holds no contacts with friction cones; solve it alone.")
                 found = solve_contact_problem(data, formulation, solver, tolerance, options)
@@ -58,20 +98,20 @@ def solve_folder(
             except GaussoptError as error:
                 k, residual, status, message = 0, None, "bad_input", str(error)
             seconds = time.perf_counter() - begin
-            rows.append({"file": file.name, "contacts": k, "status": status, "residual": residual, "seconds": seconds,
+            told.append({"file": file.name, "contacts": k, "status": status, "residual": residual, "seconds": seconds,
                          "message": message})  # fmt: skip
             if progress is not None:
                 progress((i + 1) / len(files))
-    counts = Counter(row["status"] for row in rows)
-    message = ", ".join(f"{status} {count}" for status, count in counts.most_common()) + f" of {len(rows)} files"
+    counts = Counter(row["status"] for row in told)
+    message = ", ".join(f"{status} {count}" for status, count in counts.most_common()) + f" of {len(told)} files"
     status = "solved" if set(counts) == {"solved"} else "bad_input" if set(counts) == {"bad_input"} else "inaccurate"
-    width = max(len(row["file"]) for row in rows)
+    width = max(len(row["file"]) for row in told)
     lines = [
         f"{row['file']:<{width}}  {row['contacts']:>5}  {row['status']:<18}  {_short(row['residual'])}  "
         f"{row['seconds']:.3g} s"
-        for row in rows
+        for row in told
     ]
-    return {"status": status, "message": f"{message}.", "counts": dict(counts), "files": rows}, lines
+    return {"status": status, "message": f"{message}.", "counts": dict(counts), "files": told}, lines
 
 
 def _short(residual: float | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaussopt.cli.common import Json, SolverName, SolverOption, Tolerance, completion, end, pairs_of, plain, show, stop
-from gaussopt.cli.contact_files import solve_contact_problem, solve_folder
+from gaussopt.cli.contact_files import RowOrder, other_order, solve_contact_problem, solve_folder
 from gaussopt.core.errors import BadInput, IllPosed
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def solve_command(
     solver: SolverName = None,
     solver_option: SolverOption = None,
     tolerance: Tolerance = 1e-7,
+    rows: RowOrder = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE.hdf5", help="Write contacts and their answer for FCLIB.")
     ] = None,
@@ -43,11 +44,11 @@ def solve_command(
     if file.is_dir():
         if save is not None:
             raise BadInput("--save applies to one file.")
-        result, lines = solve_folder(file, formulation, solver, tolerance, options, json_)
+        result, lines = solve_folder(file, formulation, solver, tolerance, options, json_, rows)
         show(context.obj, json_, result, *lines, result["message"])
         end(result["status"], result["message"])
         return
-    _finish(context.obj, _solved(file, formulation, solver, tolerance, options, save), json_)
+    _finish(context.obj, _solved(file, formulation, solver, tolerance, options, save, rows), json_)
 
 
 def _solved(
@@ -57,6 +58,7 @@ def _solved(
     tolerance: float,
     options: dict[str, Any],
     save: Path | None,
+    rows: str | None,
 ) -> dict[str, Any]:
     """The result of one file."""
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
@@ -66,12 +68,15 @@ def _solved(
     from gaussopt.linalg.redundancy import rank_report
     from gaussopt.solving.solve import solve, solve_step
 
-    data = read_problem(file)
+    result: dict[str, Any]
+    data = read_problem(file, rows)
     if isinstance(data, ConeComplementarity | GlobalContacts):
-        return solve_contact_problem(data, formulation, solver, tolerance, options, save)
+        result = solve_contact_problem(data, formulation, solver, tolerance, options, save)
+        if rows is None and formulation is None and solver is None:
+            result["message"] += other_order(file, data, result["status"])
+        return result
     if save is not None:
         raise BadInput("--save writes contacts with friction cones only.")
-    result: dict[str, Any]
     if isinstance(data, QP):
         if formulation is not None:
             raise BadInput("A qp is a program already; --formulation applies to steps.")
@@ -160,13 +165,14 @@ def verify_command(
         ),
     ],
     tolerance: Tolerance = 1e-7,
+    rows: RowOrder = None,
     json_: Json = False,
 ) -> None:
     """Certify an answer to a step, a qp, an lcp or a contact problem, whoever computed it."""
     from gaussopt.interchange.problem_reader import read_answer, read_problem
     from gaussopt.solving.verification import verify_answer
 
-    data = read_problem(file)
+    data = read_problem(file, rows)
     given = read_answer(answer_file, data)
     _check_tolerance(tolerance)
     answer = _arrays_of(given, data, answer_file)

@@ -19,14 +19,18 @@ from gaussopt.storage.checksums import digest_of
 
 @dataclass(frozen=True, slots=True)
 class ContactFiles(Spec):
-    """Contact problems of some files in the order of their names, each in local form; `digests` pin their contents."""
+    """Contact problems of some files in the order of their names, each in local form; `digests` pin their contents.
+
+    `rows` is the order of the rows of a contact, see `read_problem`.
+    """
 
     name: str
     paths: Sequence[str]
     digests: Sequence[str]
+    rows: str | None = None
 
     @classmethod
-    def of(cls, path: str | Path, note: Callable[[str], None] | None = None) -> ContactFiles:
+    def of(cls, path: str | Path, note: Callable[[str], None] | None = None, rows: str | None = None) -> ContactFiles:
         """Read and check a file, or all files of a folder; raises BadInput.
 
         `note` is called with a sentence on each file of a folder that holds no contacts, which is then left out.
@@ -38,7 +42,7 @@ class ContactFiles(Spec):
         for file in map(str, members(where) if where.is_dir() else [where]):
             digest = digest_of(read_bytes(file))
             try:
-                _read(file, digest)
+                _read(file, digest, rows)
                 kept[file] = digest
             except BadInput as error:
                 if note is None or not where.is_dir():
@@ -46,7 +50,7 @@ class ContactFiles(Spec):
                 note(f"{Path(file).name} is left out: {error}")
         if not kept:
             raise BadInput(f"The folder {path} holds no contacts with friction cones.")
-        return cls(where.stem, tuple(kept), tuple(kept.values()))
+        return cls(where.stem, tuple(kept), tuple(kept.values()), rows)
 
     @property
     def source(self) -> StepSource:
@@ -62,16 +66,18 @@ class ContactFiles(Spec):
         """One problem for each file; raises BadInput if a file has changed."""
         for path, digest in zip(self.paths, self.digests, strict=True):
             check_digest(Path(path), digest)
-        return tuple(Item(_read(path, digest)) for path, digest in zip(self.paths, self.digests, strict=True))
+        return tuple(
+            Item(_read(path, digest, self.rows)) for path, digest in zip(self.paths, self.digests, strict=True)
+        )
 
     def typical(self) -> ConeComplementarity:
         """That of the first file."""
-        return _read(self.paths[0], self.digests[0])
+        return _read(self.paths[0], self.digests[0], self.rows)
 
 
 @cache
-def _read(path: str, digest: str) -> ConeComplementarity:
-    found = read_problem(path)
+def _read(path: str, digest: str, rows: str | None) -> ConeComplementarity:
+    found = read_problem(path, rows)
     if isinstance(found, GlobalContacts):
         return found.local
     if not isinstance(found, ConeComplementarity):

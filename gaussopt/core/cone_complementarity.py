@@ -38,6 +38,9 @@ from gaussopt.core.sparse_arrays import read_sparse, to_triplets
 LARGEST = 1e60
 """Largest entry, and inverse of the smallest that may be the largest, of W and q."""
 
+FRAMES = 1e-6
+"""Largest difference of the products of the vectors of a frame from those of unit vectors at right angles."""
+
 
 @shown
 @dataclass(frozen=True)
@@ -100,9 +103,13 @@ class ConeComplementarity:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> ConeComplementarity:
-        """Checked problem from the contents of a `contact` file; raises BadInput."""
+        """Checked problem from the contents of a `contact` file; raises BadInput.
+
+        `frames`, (k, 3, 3) with the rows N, T1, T2 of each contact, are checked where they are given, and not needed.
+        """
         require("A contact problem", data, "W", "q", "mu")
         mu = friction_coefficients(data["mu"])
+        check_frames(data.get("frames"), len(mu))
         rows = ROWS * len(mu)
         q, given = _array("q", data["q"], (rows,)), data["W"]
         dense = not given_sparse(given) and not isinstance(given, DelassusProduct)
@@ -159,9 +166,10 @@ class GlobalContacts:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> GlobalContacts:
-        """Checked problem from the contents of a `contact-global` file; raises BadInput."""
+        """Checked problem from the contents of a `contact-global` file, with `frames` as there; raises BadInput."""
         require("A global contact problem", data, "M", "H", "f", "w", "mu")
         mu = friction_coefficients(data["mu"])
+        check_frames(data.get("frames"), len(mu))
         rows, f = ROWS * len(mu), as_array("f", data["f"], (None,))
         n = len(f)
         M: Any
@@ -238,6 +246,21 @@ class GlobalContacts:
         """The contents of a `contact-global` file."""
         names = ("M", "H", "f", "w", "mu", *(("G", "b") if len(self.b) else ()))
         return {"kind": "contact-global", **{name: _listed(getattr(self, name)) for name in names}}
+
+
+def check_frames(frames: Any, k: int) -> None:
+    """See that the frames of k contacts are orthonormal and right-handed, where they are given; raises BadInput."""
+    if is_absent(frames):
+        return
+    given = as_array("frames", frames, (k, ROWS, ROWS))
+    off = np.abs(given @ given.transpose(0, 2, 1) - np.eye(ROWS)).max(axis=(1, 2), initial=0.0)
+    advice = "W, or H, and q have to be made with frames of unit vectors N, T1, T2 at right angles, N x T1 = T2."
+    if (off > FRAMES).any():
+        i = int(np.argmax(off > FRAMES))
+        raise BadInput(f"frames[{i}] is not orthonormal, by {off[i]:.2g}; {advice}")
+    left = np.linalg.det(given) < 0
+    if left.any():
+        raise BadInput(f"frames[{int(np.argmax(left))}] is left-handed; {advice}")
 
 
 def friction_coefficients(value: Any) -> Vector:

@@ -14,8 +14,8 @@ MAGIC = b"PK\x03\x04"
 NAMES = ("G", "g", "mus", "lam0")
 
 
-def read(content: bytes) -> ConeComplementarity:
-    """The problem of a file; raises BadInput with a sentence that begins behind the name of the file."""
+def read(content: bytes, in_space: bool = False) -> ConeComplementarity:
+    """The problem of a file, always in space; raises BadInput, its sentence to follow the name of the file."""
     arrays = arrays_of(content, NAMES)
     G, g, mus = (arrays[name] for name in NAMES[:3])
     if G is None or g is None or mus is None:

@@ -118,8 +118,8 @@ def dense(name: str, A: Any) -> Matrix:
     return as_dense(name, A, A.shape)
 
 
-def read(content: bytes) -> ConeComplementarity | GlobalContacts:
-    """The problem of a file; raises BadInput with a sentence that begins behind the name of the file."""
+def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
+    """The problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
     import h5py
 
     try:
@@ -130,9 +130,9 @@ def read(content: bytes) -> ConeComplementarity | GlobalContacts:
                     "it holds contacts with rolling friction (fclib_global_rolling), which are not solved here"
                 )
             if reader.has(LOCAL):
-                return _local(reader)
+                return _local(reader, in_space)
             if reader.has(GLOBAL):
-                return _global(reader)
+                return _global(reader, in_space)
     except BadInput:
         raise
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
@@ -156,8 +156,8 @@ def read_solution(content: bytes) -> dict[str, list[float]]:
         raise BadInput(f"it is no whole HDF5 file ({' '.join(str(error).split())[:120]})") from None
 
 
-def _local(reader: Reader) -> ConeComplementarity:
-    dimension = check_dimension(reader.integer(f"{LOCAL}/spacedim"))
+def _local(reader: Reader, in_space: bool) -> ConeComplementarity:
+    dimension = check_dimension(reader.integer(f"{LOCAL}/spacedim"), in_space)
     W, q, mu = reader.matrix(f"{LOCAL}/W"), reader.array(f"{LOCAL}/vectors/q"), reader.array(f"{LOCAL}/vectors/mu")
     if W.shape != (len(q), len(q)) or len(q) != dimension * len(mu):
         raise BadInput(f"W has shape {W.shape}, q {len(q)} and mu {len(mu)} entries, with {dimension} rows a contact")
@@ -180,8 +180,8 @@ def _condensed(W: Matrix, q: Vector, V: Matrix, R: Matrix, s: Vector) -> tuple[M
     return W - V @ inner[:, :-1], q - V @ inner[:, -1]
 
 
-def _global(reader: Reader) -> GlobalContacts:
-    dimension = check_dimension(reader.integer(f"{GLOBAL}/spacedim"))
+def _global(reader: Reader, in_space: bool) -> GlobalContacts:
+    dimension = check_dimension(reader.integer(f"{GLOBAL}/spacedim"), in_space)
     data = {name: reader.array(f"{GLOBAL}/vectors/{name}") for name in ("f", "w", "mu")}
     data |= {name: reader.matrix(f"{GLOBAL}/{name}") for name in ("M", "H")}
     if reader.has(f"{GLOBAL}/G"):

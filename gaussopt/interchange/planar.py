@@ -13,8 +13,10 @@ PLANAR = 2
 """Rows of a contact in the plane: N, T."""
 
 
-def check_dimension(dimension: float) -> int:
-    """Rows of a contact, 2 or 3; raises BadInput."""
+def check_dimension(dimension: float, in_space: bool) -> int:
+    """Rows of a contact, 3, or also 2 where it need not be in space; raises BadInput."""
+    if in_space and dimension == PLANAR:
+        raise BadInput("its contacts lie in the plane, with rows N and T; an order of rows is given in space only")
     if dimension not in (PLANAR, ROWS):
         raise BadInput(f"its contacts have {dimension:g} rows; expected 3 (N, T1, T2), or 2 in the plane")
     return int(dimension)

@@ -7,36 +7,56 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.core import problem_files
+from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import json_object, read_bytes
 from gaussopt.core.problem_files import Problem, check_entries, parse
 from gaussopt.interchange import contactbench_npz, fclib, siconos_dat
+from gaussopt.interchange.row_order import check_order, reordered
 
 
-def read_problem(path: str | os.PathLike[str]) -> Problem:
+def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Problem:
     """Step data, a program or contacts from a JSON file, or contacts from a file of another code.
 
-    Known are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives. Raises BadInput.
+    Known are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives. `rows` is the order in which
+    the file has the rows of a contact, "normal-first" or "tangents-first", where it is not that of its format; what
+    is returned has N, T1, T2. Raises BadInput.
     """
+    if rows is not None:
+        check_order(rows)
     content = read_bytes(path)
     try:
-        if content.startswith(fclib.MAGIC):
-            return _told(fclib.read, content)
-        if content.startswith(contactbench_npz.MAGIC):
-            return _told(contactbench_npz.read, content)
-        head = content[:4096].lstrip()
-        if head[:1].isdigit():
-            return _told(siconos_dat.read, _text(content))
-        return parse(json_object(content, path))
+        found = _read(content, path, rows is not None)
+        if rows is None:
+            return found
+        if not isinstance(found, ConeComplementarity | GlobalContacts):
+            raise BadInput(f"it holds no contacts in space, of which the order of rows would be {rows}.")
+        return reordered(found, rows, order_of_format(content))
     except BadInput as error:
         text = str(error)
         raise BadInput(text if text.startswith((f"{path}", "Cannot read")) else f"{path}: {text}") from None
 
 
-def _told(read: Any, content: Any) -> Problem:
+def order_of_format(content: bytes) -> str:
+    """The order that the format of a file has."""
+    return "tangents-first" if content.startswith(contactbench_npz.MAGIC) else "normal-first"
+
+
+def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Problem:
+    """The problem in the order of its format."""
+    if content.startswith(fclib.MAGIC):
+        return _told(fclib.read, content, in_space)
+    if content.startswith(contactbench_npz.MAGIC):
+        return _told(contactbench_npz.read, content, in_space)
+    if content[:4096].lstrip()[:1].isdigit():
+        return _told(siconos_dat.read, _text(content), in_space)
+    return parse(json_object(content, path))
+
+
+def _told(read: Any, content: Any, in_space: bool) -> Problem:
     """What a reader finds; its complaints as sentences."""
     try:
-        found: Problem = read(content)
+        found: Problem = read(content, in_space)
     except BadInput as error:
         text = str(error)
         raise BadInput(text if text.endswith(".") else f"{text}.") from None

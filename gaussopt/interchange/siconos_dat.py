@@ -92,10 +92,11 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def read(text: str) -> ConeComplementarity | GlobalContacts:
-    """The problem of a file; raises BadInput with a sentence that begins behind the name of the file."""
+def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
+    """The problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
     words = Words(text)
-    dimension, k = check_dimension(words.number("the dimension")), words.integer("the number of contacts")
+    dimension = check_dimension(words.number("the dimension"), in_space)
+    k = words.integer("the number of contacts")
     rows = dimension * k
     first = _matrix(words, "the first matrix")
     if first.shape[0] != first.shape[1]:

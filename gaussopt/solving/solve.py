@@ -176,6 +176,8 @@ def solve_contacts(
     r = found.x
     certificate = dict(found.certificate)
     proved = distance(certificate) if found.status is Status.SOLVED else ""
+    if not local.symmetric:
+        proved += f" W differs from its transpose by {local.asymmetry:.2g} of its largest entry, and is taken as it is."
     result: dict[str, Any] = {
         "status": str(found.status), "message": found.message + proved, "formulation": formulation,
         "solver": sequence.solvers, "r": r, "u": None if r is None else local.u(r),
