@@ -123,7 +123,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
     data = traj.to_mapping()
     warned = f", with {counted(len(traj.warnings), 'warning')} below" if traj.warnings else ""
-    pair = f"{data['formulation']} by {data['solver']}"
+    pair = traj.method_words
     lines = [f"{data['problem']}: {pair}, {data['stepper']}: {data['status']}{warned}"]
     if data["t"] is not None:
         compiled = ", compiled" if data["engine"] == "compiled" else ""

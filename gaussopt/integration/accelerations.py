@@ -98,6 +98,11 @@ class CertifiedAccelerations:
         self._redundant: bool | None = None
 
     @property
+    def stand_ins(self) -> list[str]:
+        """Formulations and solvers that stood in where that of the motion does not fit, as "stick-slip by lemke"."""
+        return []
+
+    @property
     def seconds(self) -> float:
         """Seconds that are counted in some part; `backend` is a part of `solve`."""
         return sum(x for part, x in self.timing.items() if part != "backend")

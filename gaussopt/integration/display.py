@@ -147,8 +147,14 @@ class ShownMotion(RecordedMotion):
         return f"{', '.join(display.counted(count, one) for one, count in counts.items())}; {self._method()}"
 
     def _method(self) -> str:
-        names = [str(self.meta.get(key, "?")) for key in ("formulation", "solver", "stepper")]
-        return "{} by {}, {}".format(*names)
+        return f"{self.method_words}, {self.meta.get('stepper', '?')}"
+
+    @property
+    def method_words(self) -> str:
+        """Formulation and solver in words, with those that stood in for them."""
+        others = " and ".join(self.meta.get("stand_ins", ()))
+        pair = f"{self.meta.get('formulation', '?')} by {self.meta.get('solver', '?')}"
+        return f"{pair} ({others} where contacts stick)" if others else pair
 
     def _certified(self) -> str:
         worst = self.worst

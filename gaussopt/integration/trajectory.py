@@ -237,7 +237,8 @@ class Trajectory(ShownMotion):
 
         return {
             "problem": self.meta["problem"], "formulation": self.meta["formulation"], "solver": self.meta["solver"],
-            "stepper": self.meta["stepper"], "status": str(self.status), "message": self.message, "t": final(self.t),
+            "stand_ins": list(self.meta.get("stand_ins", ())), "stepper": self.meta["stepper"],
+            "status": str(self.status), "message": self.message, "t": final(self.t),
             "q": final(self.q), "v": final(self.v), "a": final(self.a), "lam": final(self.lam),
             "lam_N": final(self.lam_N), "lam_T": None if last < 0 else _plane(self.lam_T[-1]),
             "contacts": list(self.contacts), "g_N": final(self.gap), "v_T": None if last < 0 else _plane(self.slip[-1]),

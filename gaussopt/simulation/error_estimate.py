@@ -29,6 +29,9 @@ TENFOLD = 10.0
 MOST_INSTANTS = 256
 """Recorded instants that are compared, about; of an adaptive motion without a recording interval an eighth of them."""
 
+REST = 1e-4
+"""Way of a coordinate, relative to its largest value, below which a motion is near rest."""
+
 SOME_DRIFT = 1e-8
 """Largest constraint residual up to which nobody asks how far the state is from the constraints."""
 
@@ -66,13 +69,15 @@ def amplitudes(columns: Columns, mass: Vector) -> Vector:
     """Amplitude of each coordinate of a recorded motion, (n,): its largest minus its smallest value.
 
     A coordinate that hardly moves counts for a thousandth of the motion: of the largest amplitude, compared in the
-    mass norm (where it has no mass, as plain numbers). `mass` is the diagonal of M, (n,).
+    mass norm (where it has no mass, as plain numbers). A motion that hardly moves at all counts for a ten-thousandth of
+    the largest coordinate. `mass` is the diagonal of M, (n,).
     """
     ranges = np.ptp(columns["q"], axis=0)
+    reach = np.maximum(ranges, REST * np.abs(columns["q"]).max(axis=0))
     weights = np.sqrt(np.abs(mass))
-    least = np.full(len(ranges), float(ranges.max()))
+    least = np.full(len(ranges), float(reach.max()))
     heavy = weights > 0
-    least[heavy] = float((weights * ranges).max()) / weights[heavy]
+    least[heavy] = float((weights * reach).max()) / weights[heavy]
     found: Vector = np.maximum(ranges, HARDLY * least)
     return found
 

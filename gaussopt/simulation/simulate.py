@@ -269,7 +269,7 @@ def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, li
     adaptive = s.method.adaptive
     return {
         "problem": start.name, "variant": start.variant, "parameters": start.parameters,
-        "formulation": s.formulation, "solver": s.solver,
+        "formulation": s.formulation, "solver": s.solver, "stand_ins": motion.stand_ins,
         "solver_options": {k: str(x) for k, x in (s.solver_options or {}).items()}, "stepper": s.method.name,
         "dt": control.dt, "t_end": control.t_end, "rtol": control.rtol if adaptive else None,
         "atol": control.atol if adaptive else None,

@@ -78,6 +78,12 @@ class ContactSolvers:
         """For jumps of the velocity, and for steps that the solver of the others refuses, but in space."""
         return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
 
+    @property
+    def stand_ins(self) -> list[str]:
+        """Those that were needed at contacts without slip, in words."""
+        made = [self.__dict__[name] for name in ("stick", "cones") if name in self.__dict__]
+        return [f"{one.formulation.name} by {one.sequence.solver.name}" for one in made]
+
     def for_step(self, step: StepData) -> StepSolver:
         """The one that fits the step."""
         if not step.k:
@@ -114,6 +120,11 @@ class ContactAccelerations(CertifiedAccelerations):
         super().__init__(system, solvers.main, stabiliser)
         self.solvers, self.kernel, self._phase = solvers, kernel, phase
         self._latest: tuple[float, bytes, CertifiedStage | None] | None = None
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """As of the solvers."""
+        return self.solvers.stand_ins
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
         """By the kernel where the stage is regular, else in the general way."""
