@@ -181,7 +181,13 @@ def export_command(
     set_: common.Set = None,
     json_: common.Json = False,
 ) -> None:
-    """Write the step programs along a reference trajectory as files for other programs, each with its solution."""
+    """Write the step programs along a reference trajectory as files for other programs, each with its solution.
+
+    With moreau-jean they are the contact problems of the time steps of a motion in space, as FCLIB files.
+    """
+    if formulation == "moreau-jean":
+        _export_contacts(context.obj, (problem, set_), out, reference, stride, json_)
+        return
     from gaussopt.comparison.sequence_files import export_sequence
     from gaussopt.modelling.problem import problem as find
 
@@ -200,6 +206,21 @@ def export_command(
         **{k: manifest[k] for k in ("problem", "reference", "formulation", "kind", "count")},
     }  # fmt: skip
     common.show(context.obj, json_, data, message, f"Manifest: {data['manifest']}")
+
+
+def _export_contacts(
+    screen: Any, what: tuple[str, list[str] | None], out: Path, reference: str | None, stride: int, as_json: bool
+) -> None:
+    from gaussopt.comparison.contact_export import export_contacts
+    from gaussopt.modelling.problem import problem as find
+
+    if reference is not None:
+        raise BadInput("--reference does not apply to moreau-jean: the steps are those of the motion itself.")
+    with common.progress_bar("export", as_json) as progress:
+        found = export_contacts(find(what[0], **common.settings_of(what[1])), out, stride=stride, progress=progress)
+    count = len(found["files"])
+    message = f"{count} contact problems of {what[0]} in {out}; {found['certified']} with a certified solution."
+    common.show(screen, as_json, {"status": "solved", "message": message, "count": count, **found}, message)
 
 
 def _sources(

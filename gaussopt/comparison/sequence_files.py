@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from gaussopt._version import __version__
 from gaussopt.comparison.items import SIMULATED, Item, states_of
 from gaussopt.core import registry
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.files import inside, json_object, prepare_folder, read_regular, write_bytes, write_text
 from gaussopt.core.problem_files import parse
@@ -98,6 +99,11 @@ def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str,
         raise NotAccepted(
             f"The formulation {formulation!r} makes a linear system, which is neither a quadratic program nor a "
             "complementarity problem; export gauss or another formulation that optimises."
+        )
+    if isinstance(program, ConeComplementarity):
+        raise NotAccepted(
+            f"The formulation {formulation!r} makes contact problems in accelerations; export moreau-jean, which "
+            "writes those of time steps, in velocities, as FCLIB files."
         )
     if not isinstance(program, LCP):
         program = as_qp(program)

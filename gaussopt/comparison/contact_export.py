@@ -1,0 +1,79 @@
+"""The contact problems of a motion in space as FCLIB files, which other codes read: one of each Moreau-Jean step.
+
+They are stated in velocities and impulses, u = W r + q, with the contacts that may close within the step. A file is
+named after the problem, the number of the step and that of the contacts, and holds the solution where it is certified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.errors import BadInput, NotAccepted
+from gaussopt.core.files import prepare_folder
+from gaussopt.core.status import Status
+from gaussopt.formulations.moreau_jean import formulation
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.interchange.fclib import write_fclib
+from gaussopt.modelling.problem import Problem
+from gaussopt.simulation.simulate import simulate
+from gaussopt.solving.solve import solve
+
+
+def export_contacts(
+    problem: Problem, out: Path, *, stride: int = 1, t_end: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Write the contact problems of every `stride`-th step of a motion into a new folder.
+
+    Returns `files`, a list of their names, and `certified`, how many have a solution. Steps without contacts are left
+    out. Raises NotAccepted for contacts in the plane, and BadInput if the folder holds something already or the motion
+    has no contacts.
+    """
+    if stride < 1:
+        raise BadInput(f"stride is {stride}; it must be at least 1.")
+    if out.is_dir() and any(out.iterdir()):
+        raise BadInput(f"{out} is not empty; choose another folder, so that no old problems stay among the new.")
+    start = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    if start.J_T.shape[1] < 2:
+        raise NotAccepted(
+            f"The contacts of {problem.label} are not in space: Moreau-Jean steps are exported as FCLIB files of "
+            "contacts with two tangents."
+        )
+    motion = simulate(problem, stepper="moreau-jean", t_end=t_end, error_estimate=False, step_folder=None)
+    prepare_folder(out)
+    files, certified, last = [], 0, len(motion.t) - 1
+    for i in range(0, last, stride):
+        t, h = float(motion.t[i]), float(motion.t[i + 1] - motion.t[i])
+        posed = _posed(problem, t, motion.q[i], motion.v[i], h)
+        if posed is not None:
+            found = solve(posed, "hybrid")
+            r = found.x if found.status is Status.SOLVED else None
+            files.append(f"{problem.name}-i{i:05d}-{posed.k}.hdf5")
+            text = f"a Moreau-Jean step of {h:g} s"
+            write_fclib(out / files[-1], posed, r, f"{problem.label}, t = {t:.9g} s", text)
+            certified += r is not None
+        if progress is not None:
+            progress(min(1.0, (i + stride) / last))
+    if not files:
+        raise BadInput(f"No contact closes in the motion of {problem.label}, so that nothing was written.")
+    return {"files": files, "certified": certified}
+
+
+def _posed(problem: Problem, t: float, q: Any, v: Any, h: float) -> ConeComplementarity | None:
+    """The problem of one step; None where no contact may close."""
+    step = replace(problem.system.evaluate(t, q, v), dt=h)
+    assert step.g_N is not None
+    assert step.gdot_N is not None
+    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # as the loop of these steps does
+    closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= near)
+    if not len(closed):
+        return None
+    program, _ = formulation.apply(formulation.prepare(step.select(closed)))
+    assert isinstance(program, ConeComplementarity)
+    return program
