@@ -370,8 +370,8 @@ def test_a_system_without_constraints_has_no_drift(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("words", "offered"),
     [("comp", "compare"), ("run crank-s", "crank-slider"), ("run four-bar --solver daq", "daqp"),
-     ("compare four-bar --solvers kkt,daq", "kkt,daqp"), ("compare mi", "mine.py"), ("show radau", "radau"),
-     ("show mi", "mine.py"), ("list fam", "families"), ("compare --family box-", "box-stack")],
+     ("compare four-bar --solvers kkt,daq", "kkt,daqp"), ("compare mi", "mine.py"), ("show radau-", "radau-projected"),
+     ("show mi", "mine.py"), ("list fam", "families"), ("compare --family box-s", "box-stack")],
 )  # fmt: skip
 def test_tab_completes_commands_names_and_files(
     words: str, offered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
