@@ -57,7 +57,7 @@ gaussopt compare --contact runs/contact-cases --formulations \
 }
 """Title and command of each short report; data/environment.csv holds its settings."""
 
-SHOWN = ("words", "wrong-programs", "claims", "right-contact-*", "right-one-contact-*")
+SHOWN = ("words", "wrong-programs", "claims", "right-contact-*", "right-one-contact-*", "solved-contact-*")
 """Tables that a short report shows."""
 
 PICTURES = ("profile-contact-*", "profile-pairs-contact-*")

@@ -58,6 +58,11 @@ class ContactFiles(Spec):
         return StepSource("contact", self.name)
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the files."""
+        return tuple(Path(path).name for path in self.paths)
+
+    @property
     def has_cones(self) -> bool:
         """They are."""
         return True

@@ -71,6 +71,7 @@ class Plan:
             "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": list(self.precision),
             "time_budget": self.time_budget, "case_limit": self.case_limit, "problems": self._problems(),
             "versions": versions(), "code": self._code(),
+            "files": {spec.source.name: list(spec.files) for spec in self.specs if spec.files},
         }  # fmt: skip
 
     def _code(self) -> dict[str, Any]:

@@ -131,7 +131,9 @@ class Results:
         failures, meta = data["failures"], data["meta"]
         if not isinstance(meta, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
             raise TypeError("failures and meta are no mappings of text")
-        if not all(isinstance(x, str) for x in meta.get("sources", [])):
+        files = meta.get("files", {})
+        named = isinstance(files, dict) and all(isinstance(of, list) for of in files.values())
+        if not named or not all(isinstance(x, str) for of in (meta.get("sources", []), *files.values()) for x in of):
             raise TypeError("sources are no names")
         return cls(
             tuple(map(Answers.read, data["answers"])), tuple(map(Times.read, data["times"])),

@@ -36,6 +36,11 @@ class Spec(ABC):
         """Whether its items are contacts with friction cones."""
         return False
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the files of its items, where they are files of contacts."""
+        return ()
+
     def worded(self, reason: str, step: StepData) -> str:
         """A sentence on one of its steps, with the names of its contacts instead of their numbers."""
         return reason

@@ -13,6 +13,8 @@ import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.comparison.contact_sources import ContactFiles
 from gaussopt.comparison.results import Results
+from gaussopt.reporting.sections import who_solved
+from gaussopt.reporting.sections.grouping import groups
 
 W = np.eye(3) + 0.1 * np.ones((3, 3))
 STICKS = go.ConeComplementarity(W, np.array([-1.0, 0.1, 0.05]), np.array([0.5]))
@@ -57,6 +59,16 @@ def test_exact_solvers_are_confirmed_and_relaxations_are_told_apart(compared: tu
         assert answer.certified[1] > 1e-3
         assert max(answer.primal + answer.dual + answer.gap) < 1e-6
     assert all(t.work > 0 for t in results.times)
+
+
+def test_the_report_tells_who_solved_which_file(compared: tuple[int, Results]) -> None:
+    _, results = compared
+    [group] = groups(results)
+    files = results.meta["files"][group.name]
+    assert files == ["a.json", "b.hdf5"]
+    a, b = who_solved.table(group, files).rows
+    assert (a[0], a[1]) == ("a.json", "4 of 4")
+    assert b == ("b.hdf5", "2 of 4", "aclm: clarabel; coulomb-soccp: hybrid", "inaccurate 2")
 
 
 def test_a_file_that_holds_something_else_is_named(folder: Path, capsys: Any, tmp_path: Path) -> None:

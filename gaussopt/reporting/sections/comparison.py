@@ -45,7 +45,7 @@ def document(results: Results, changed: Changes | None = None) -> Document:
     sections: list[Section | None] = [
         None if changed is None else _changes(changed),
         _how_to_read() if judged else None,
-        correctness.section(found, results.answers) if judged else None,
+        correctness.section(found, results.answers, results.meta.get("files", {})) if judged else None,
         speed.section(speeds, looks) if any(s.group.ranked and s.means for s in speeds) else None,
         speed.precision_section(found, looks) if results.times else None,
         warm,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from gaussopt.comparison import metrics, tables
 from gaussopt.comparison.records import Answers
 from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
+from gaussopt.reporting.sections import who_solved
 from gaussopt.reporting.sections.grouping import (
     Group,
     gathered,
@@ -32,8 +33,11 @@ MOST_ROWS = 30
 MOST_REASONS = 12
 
 
-def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
-    """Words of solvers, formulations that are wrong, and a matrix for each problem or family."""
+def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[str, Sequence[str]]) -> Section:
+    """Words of solvers, formulations that are wrong, and a matrix for each problem or family; who solved which file.
+
+    `files` are names of files, by the name of the group of contacts that they are of.
+    """
     blocks: list[Block] = []
     words = metrics.words(answers)
     if words:
@@ -46,7 +50,8 @@ def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
         rows = ((w.formulation, w.source, w.steps, w.wrong, w.worst) for w in wrong)
         blocks.append(texts.table("wrong-programs", rows, tolerance=PROGRAM_TOLERANCE))
     blocks += _reasons(answers)
-    parts = tuple(Section(f"right-{g.anchor}", g.title, tuple(_matrices(g))) for g in groups)
+    solved = {g.anchor: [who_solved.table(g, files[g.name])] for g in groups if g.kind == "contact" and g.name in files}
+    parts = tuple(Section(f"right-{g.anchor}", g.title, (*_matrices(g), *solved.get(g.anchor, ()))) for g in groups)
     return Section("right", "Who is right", tuple(blocks), parts)
 
 
