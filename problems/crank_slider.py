@@ -76,7 +76,7 @@ def linkage(q: Vector, p: Parameters, slider: Place) -> tuple[Shape, ...]:
     edge, up, down = slider[0] + 0.1 * l2, slider[1] + 0.35 * height, slider[1] - 0.35 * height
     return (
         draw.Bar(O, A, "l_1"), draw.Bar(tail, head, "l_2"), draw.Block(slider, 0.2 * l2, height),
-        draw.Bearing(O, "O", "w"), draw.Pin(A, "A", "n"), draw.Pin(slider, "B", "nw"),
+        draw.Bearing(O, "O", "w"), draw.Pin(A, "A", "n"), draw.Pin(slider, "B", "se"),
         draw.Point((x2, y2), trace=True), draw.Spring((edge, up), (end, up), "k"),
         draw.Damper((end, down), (edge, down), "c"), draw.Wall((end, -1.2 * height), (end, 1.2 * height)),
         draw.Angle(O, 0.0, th1, "θ_1"), draw.Angle(A, 0.0, th2, "θ_2"), draw.Torque(O, "τ"),

@@ -67,7 +67,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     x, phi, y = q
     r, C = np.sqrt(p["I_C"] / p["M"]), (x, y)
     return (
-        Axes((0.0, 0.0)), Block(C, 2.2 * r, 1.3 * r, phi), Blade(C, 1.5 * r, phi), Point(C, "C", "s", trace=True),
+        Axes((0.0, 0.0)), Block(C, 2.2 * r, 1.3 * r, phi), Blade(C, 1.5 * r, phi), Point(C, "C", "se", trace=True),
         Angle(C, 0.0, phi, "φ"), Force(C, p["alpha"], "F"), Torque(C, "L_C"),
     )  # fmt: skip
 

@@ -69,8 +69,8 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     A, end = along(centre, -l, q[2]), along(centre, l, q[2])
     return (
         Ground((A[0], 0.0)), Bar(A, end), Point(A, "A", "nw"), Point(centre), Point(end, trace=True),
-        ContactPoint("A", A), Angle(A, 0.0, q[2], "θ"), Length(A, centre, "l", 0.2 * l),
-        Length(centre, end, "l", 0.2 * l),
+        ContactPoint("A", A), Angle(A, 0.0, q[2], "θ"), Length(A, centre, "l", 0.45 * l),
+        Length(centre, end, "l", 0.45 * l),
     )  # fmt: skip
 
 

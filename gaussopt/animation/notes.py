@@ -45,7 +45,7 @@ def room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
         case sketch.Angle():
             angles, reach = [shape.start, shape.end], 62.0
         case sketch.Torque():
-            return [(*shape.at, sx * 26.0, sy * 26.0) for sx in (-1.6, 1.0) for sy in (-1.0, 1.0)]
+            return [(*shape.at, sx * 32.0, sy * 32.0) for sx in (-1.6, 1.0) for sy in (-1.0, 1.0)]
         case sketch.Bearing():
             return [(*shape.at, 0.0, 24.0)]
         case _:
@@ -64,8 +64,8 @@ def _force(shape: sketch.Force, view: View) -> list[Part]:
 
 def _torque(shape: sketch.Torque, view: View) -> list[Part]:
     x, y = view.pixels(shape.at)
-    r = 24.0
-    arc = tuple((x + r * math.cos(a), y + r * math.sin(a)) for a in np.radians(np.arange(115.0, -101.0, -6.0) + 180))
+    r = 30.0
+    arc = tuple((x + r * math.cos(a), y + r * math.sin(a)) for a in np.radians(np.arange(115.0, -71.0, -6.0) + 180))
     a0, a1 = arc[-2], arc[-1]
     head = arrow_head(a1, math.atan2(a1[1] - a0[1], a1[0] - a0[0]), LOAD, 0.9)
     return [fixed(Stroke((arc[:-1],), LOAD, 1.9), head), fixed(Word((x - r - 5, y - 6), shape.label, "end"))]
@@ -85,8 +85,10 @@ def _angle(shape: sketch.Angle, view: View) -> list[Part]:
         back = shape.end - math.copysign(0.8 * HEAD[0] / r, sweep)
         tail = (x + r * math.cos(back), y - r * math.sin(back))
         marks.append(arrow_head(arc[-1], math.atan2(arc[-1][1] - tail[1], arc[-1][0] - tail[0]), INK, 0.75))
-    middle = (shape.start + shape.end) / 2
-    reach = r + (15 if abs(sweep) > 0.5 else 28)
+    # Between the legs of a narrow angle there is no room: its letter stands outside, beyond the first one.
+    narrow = abs(sweep) <= 0.5
+    middle = shape.start - math.copysign(0.25, sweep) if narrow else (shape.start + shape.end) / 2
+    reach = r + 15
     at = (x + reach * math.cos(middle), y - reach * math.sin(middle) + 0.3 * LETTER)
     return [fixed(*marks), fixed(Word(at, shape.label))]
 

@@ -28,12 +28,17 @@ FORMS = {
 }  # fmt: skip
 """The colour of each method of the papers, by words in the labels of its curves; the first word that occurs decides."""
 
+STATISTICS = {"median": "-", "largest": "--", "least": ":"}
+"""The line of each statistic, by the last word of the labels of its curves."""
+
 REFERENCE = "reference"
 """A word in the labels of what methods are compared with, which is drawn in black."""
 
 
 def forms(labels: Iterable[str]) -> list[dict[str, Any]]:
     """Colour and line of curves: every method has one colour in all figures, and its curves differ by their lines.
+
+    A label that ends in a comma and a statistic has the line of this statistic.
 
     Curves of no known method take the colours that are left, in order.
     """
@@ -48,7 +53,8 @@ def forms(labels: Iterable[str]) -> list[dict[str, Any]]:
             others += 1
         else:
             place, style = colour, (colour + known[:i].count(colour)) % 4
-        found.append({"color": CURVES[place], "linestyle": STYLES[style]})
+        line = STATISTICS.get(told[i].rpartition(", ")[2], STYLES[style])
+        found.append({"color": CURVES[place], "linestyle": line})
     return found
 
 

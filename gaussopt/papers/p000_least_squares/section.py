@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -81,7 +83,7 @@ def operations_figure() -> Figure:
     limit = {"as many operations": np.ones_like(shares)}
     return line_figure(
         "paper-000-operations", f"{text('operations')} {words}.", f"Operations of eq. (14) {words}.", shares,
-        curves | limit, ("constraints m / coordinates n", "operations of eq. (14), ratio"), log=True, above=True,
+        curves | limit, ("constraints m / coordinates n", "ratio of operations"), log=True, above=True,
         columns=("m/n", "curve"),
     )  # fmt: skip
 
@@ -129,26 +131,35 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
     )  # fmt: skip
 
 
-TORQUES, TURNS = (-0.5, -0.30, -0.28), 10
+TORQUES, TURNS = (-0.5, -0.30, -0.28), 50
 """Torques, of which the first is printed and the others are on both sides of the least with which it rests, N m."""
 
 
+@cache
 def turning_figure() -> Figure:
-    """The crank's rate over the turns that it makes from the printed start, with several torques."""
-    crank, per_turn = Crank.of(problem(PROBLEM).parameter_values), 200
+    """The crank's mean rate in each turn that it makes from the printed start, with several torques."""
+    crank, per_turn = Crank.of(problem(PROBLEM).parameter_values), 100
     run = backwards(crank.at(tau=np.array(TORQUES)), 0.0, TURNS, per_turn)
-    turns = run.covered / (2 * np.pi)
-    speeds = crank.speed(-run.covered[:, None], run.kinetic)
-    # A crank that has stopped has no rate over the angle any more.
-    stopped = np.maximum.accumulate((run.kinetic <= 0) & (turns[:, None] > 0), axis=0)
-    curves = {f"τ = {t:g} N m": -np.where(stopped[:, i], np.nan, speeds[:, i]) for i, t in enumerate(TORQUES)}
+    turns = np.arange(2.0, TURNS + 1)
+    curves, stops, said = {}, {}, []
+    for i, torque in enumerate(TORQUES):
+        label = f"τ = {torque:g} N m"
+        if run.stops[i]:
+            made = run.covered[np.flatnonzero(run.kinetic[1:, i] <= 0)[0] + 1] / (2 * np.pi)
+            stops[f"{label} stops"] = (np.array([made]), np.zeros(1))
+            said.append(f"with {label} it stops after {made:.2f} turns")
+            continue
+        speed = crank.speed(-run.covered[per_turn:], run.kinetic[per_turn:, i])  # the first turn begins at rest
+        slow = 1 / speed
+        spent = np.append(0.0, np.cumsum((slow[1:] + slow[:-1]) / 2 * (run.covered[1] - run.covered[0])))[::per_turn]
+        curves[label] = -2 * np.pi / np.diff(spent)
+        said.append(f"with {label} it has {curves[label][-1]:.1f} rad/s in turn {TURNS}")
     mean = periodic(crank, per_turn)[0]
-    ends = ", ".join(f"{k} {'stops' if run.stops[i] else f'{-speeds[-1, i]:.1f} rad/s'}" for i, k in enumerate(curves))
-    words = f"after {TURNS} turns {ends}; the printed motion tends to {-mean:.1f} rad/s on average"
+    words = f"{', '.join(said)}; with {TORQUES[0]:g} N m it tends to {-mean:.1f} rad/s"
     return line_figure(
-        "paper-000-turning", f"{text('turning')} At last: {words}.", f"Crank rate over turns: {words}.", turns,
-        curves | {f"mean of the limit, τ = {TORQUES[0]:g} N m": np.full_like(turns, -mean)},
-        ("turns made backwards", "θ̇₁ / (rad/s)"), above=True, size=(4.4, 2.8), columns=("turns", "curve"),
+        "paper-000-turning", f"{text('turning')} At last: {words}.", f"Mean rate of the crank in a turn: {words}.",
+        turns, curves | {f"limit, τ = {TORQUES[0]:g} N m": np.full_like(turns, -mean)},
+        ("turns made backwards", "mean θ̇₁ of a turn / (rad/s)"), above=True, columns=("turns", "curve"), markers=stops,
     )  # fmt: skip
 
 

@@ -14,7 +14,16 @@ from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p004_quasi_velocities import motions, spread
 from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
-from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
+from gaussopt.papers.p004_quasi_velocities.motions import (
+    DRAWN,
+    DRAWN_STEP,
+    FORMULA,
+    PROBLEM,
+    QUASI,
+    REGULAR,
+    TAN,
+    violation,
+)
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import Crests, Spread
@@ -196,12 +205,15 @@ def coordinates(
 def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
     """The velocity across the blade over time, by all runs."""
     found = {k: violation(v) for k, v in runs.items()}
-    data = {k: y[thin(len(y))] for k, y in found.items()}
+    drawn = {k: (v.t[thin(len(v.t))], found[k][thin(len(v.t))]) for k, v in runs.items()}
+    # This curve coincides with another one, which would cover it.
+    dotted = {k: (t[::30], y[::30]) for k, (t, y) in drawn.items() if k == FORMULA and len(runs) > 1}
+    data = {k: y for k, (_, y) in drawn.items() if k not in dotted}
     largest = "; ".join(f"{k} at most {float(y.max()):.1e} m/s" for k, y in found.items())
     return line_figure(
         f"paper-004-{name}", f"{title} (logarithmic): {largest}.{remarks(data, log=True)}",
-        f"Velocity across the blade: {largest}.", {k: v.t[thin(len(v.t))] for k, v in runs.items()}, data,
-        ("t / s", "|vₙ| / (m/s)"), size=(4.4, 2.9), log=True, above=True,
+        f"Velocity across the blade: {largest}.", {k: drawn[k][0] for k in data}, data,
+        ("t / s", "|vₙ| / (m/s)"), size=(4.4, 2.9), log=True, above=True, markers=dotted,
     )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def _svg(problem: Problem, shapes: Sequence[sketch.Shape], alt: str) -> str:
     rough = _rough(problem)
     for s in shapes:
         if isinstance(s, sketch.ContactPoint):
-            parts += _contact(s, view, rough.get(s.name, False))
+            parts += _contact(s, view, rough.get(s.name, False), float(places[:, 0].mean()))
     return page([placed(p) for p in parts], view.width, view.height, alt)
 
 
@@ -95,8 +95,8 @@ def _contact_room(shape: sketch.Shape) -> list[tuple[float, float, float, float]
     return [(*shape.at, size * u[0], -size * u[1]) for size, u in reach]
 
 
-def _contact(contact: sketch.ContactPoint, view: View, rough: bool) -> list[Part]:
-    """The forces of a contact as letters and arrows."""
+def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: float) -> list[Part]:
+    """The forces of a contact as letters and arrows; `middle` is where the body is, x in m."""
     x, y = view.pixels(contact.at)
     name = contact.name if len(contact.name) <= 2 else ""
     forces = [("N", contact.normal, NORMAL, ARROWS[0])]
@@ -107,9 +107,10 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool) -> list[Part
         u = (direction[0], -direction[1])
         tip = (x + size * u[0], y + size * u[1])
         upright = abs(u[1]) > 0.7
-        at = (tip[0] + (8 if upright else 2 * u[0]), tip[1] + (6 if upright else 17))
+        right = contact.at[0] >= middle if upright else u[0] > 0  # beside an upright arrow away from the body
+        at = (tip[0] + (8 if right else -8) if upright else tip[0] + 2 * u[0], tip[1] + (6 if upright else 17))
         label = f"{letter}_{name}" if name else letter
-        anchor = "start" if upright or u[0] > 0 else "end"
+        anchor = "start" if right else "end"
         found.append(fixed(*arrow((x, y), tip, colour, 2.0), Word(at, label, anchor, LETTER, colour)))
     return found
 

@@ -35,7 +35,7 @@ class Frame:
     logx: bool = False
     ylim: tuple[float, float] | None = None
     above: bool = False
-    size: tuple[float, float] = (5.8, 3.0)
+    size: tuple[float, float] = (4.6, 2.8)
 
 
 def lines(
@@ -50,7 +50,7 @@ def lines(
         y = np.maximum(np.abs(y), ZERO_IS) if how.log else y
         axes.plot(own, y, label=typeset(label), linewidth=1.4, **style)
     for (label, (px, py)), style in zip(marked.items(), points(marked), strict=True):
-        axes.plot(px, py, linestyle="none", label=label, markersize=3.5, fillstyle="none", **style)
+        axes.plot(px, py, linestyle="none", label=typeset(label), markersize=3.5, fillstyle="none", **style)
     if how.log:
         axes.set_yscale("log")
     if how.logx:
