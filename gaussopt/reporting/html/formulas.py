@@ -29,6 +29,9 @@ _ATTRIBUTES = re.compile(
 _RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝⟂:,;")
 """Behind these a long formula in a line of text may be broken; browsers do not break MathML themselves."""
 
+_SMALL_OR_LARGE = re.compile(r"((?:(?<![\w.)\]-])-)?(?<![\w.])\d+(?:\.\d+)?)e([-+]?\d+)(?!\w)")
+"""A number with an exponent: its mantissa and its power of ten."""
+
 _LIMITS = ("min", "max", "inf", "sup", "lim")
 """What is written below these stands below them in a displayed formula."""
 
@@ -101,7 +104,16 @@ def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str
 def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
     """Parts of a text without formulas: every second piece between references is an anchor."""
     for j, part in enumerate(REFERENCE.split(text) if references else [text]):
-        yield ("reference", part) if j % 2 else ("text", part.replace("\\$", "$"))
+        if j % 2:
+            yield "reference", part
+            continue
+        # A number with an exponent is read as a power of ten, which a sentence shows as such.
+        words, *found = _SMALL_OR_LARGE.split(part.replace("\\$", "$"))
+        yield "text", words
+        for mantissa, exponent, behind in zip(found[::3], found[1::3], found[2::3], strict=True):
+            factor = "" if mantissa == "1" else rf"{mantissa}\cdot "
+            yield "formula", f"{factor}10^{{{int(exponent)}}}"
+            yield "text", behind
 
 
 def _fragment(latex: str) -> Markup:
