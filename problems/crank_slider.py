@@ -258,8 +258,9 @@ def _comes_to_rest() -> Evidence:
     from gaussopt.simulation.simulate import simulate
 
     traj = simulate(
-        problem, "lagrange", "kkt", stepper="dop853", t_end=10.0, rtol=1e-6, atol=1e-6, error_estimate=False
-    )
+        problem, "gauss", "kkt", stepper="dop853", t_end=10.0, rtol=1e-6, atol=1e-6, error_estimate=False,
+        engine="compiled",
+    )  # fmt: skip
     late = traj.t >= 5.0
     mean = (traj.q[-1, 2] - traj.q[late][0, 2]) / (traj.t[-1] - traj.t[late][0])
     return Evidence(

@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import quantile_test
 
 from gaussopt.comparison.records import SourceKey
 from gaussopt.comparison.results import Results
@@ -211,6 +210,8 @@ def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[fl
     if timed < FEWEST:
         then, now = before.times.parts["work"], after.times.parts["work"]
         return middle, now[1] / then[3], now[3] / then[1]
+    from scipy.stats import quantile_test  # loading it takes long, and reports of one comparison do without
+
     result: Any = quantile_test(ratios)
     interval = result.confidence_interval(CONFIDENCE)
     return middle, float(interval.low), float(interval.high)

@@ -95,11 +95,9 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
         blocks.append(Items(tuple(map(text, judged.conditions.splitlines()))))
     name = _anchor(claim)
     if judged.readings:
-        # A reading on time holds, or not, on the machine that measured.
-        holds = [Timed(text_of(r.holds)) if judged.times_decide else r.holds for r in judged.readings]
         read = (
-            (Tex(r.meaning), "ours" if r.ours else "the source's", held, text(r.where))
-            for r, held in zip(judged.readings, holds, strict=True)
+            (Tex(r.meaning), "ours" if r.ours else "the source's", _truth(r.holds, text), text(r.where))
+            for r in judged.readings
         )
         blocks.append(texts.table("readings", read, anchor=f"{name}-readings", claim=claim))
     blocks += _evidence(name, claim.id, judged, text)
@@ -112,13 +110,18 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
 def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) -> Iterator[Block]:
     """Tables of derivations, searches and numbers; `text` is that of their numbers."""
     derived = ((Tex(d.statement), text(d.computed), d.holds) for d in of.derivations)
-    sought = ((Tex(s.sought), Tex(s.covered), text(s.found), s.refutes) for s in of.searches)
+    sought = ((Tex(s.sought), Tex(s.covered), text(s.found), _truth(s.refutes, text)) for s in of.searches)
     if of.derivations:
         yield texts.table("derivation", derived, anchor=f"{name}-derivation", what=what)
     if of.searches:
         yield texts.table("search", sought, anchor=f"{name}-search", what=what)
     if of.rows:
         yield Table(name, texts("numbers", what=what), of.columns, of.rows, of.timed)
+
+
+def _truth(holds: bool, text: type[Tex]) -> bool | Timed:
+    """Whether something holds; where times decide, it does so on the machine that measured."""
+    return Timed(text_of(holds)) if text is Timed else holds
 
 
 def _verdict(judged: Judgement | str) -> str:

@@ -451,8 +451,9 @@ def test_the_row_decides_the_drift(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("lost", "verdict"), [(0.0, ClaimVerdict.FALSE), (9.0, ClaimVerdict.TRUE)])
 def test_orders_decide(monkeypatch: pytest.MonkeyPatch, lost: float, verdict: ClaimVerdict) -> None:
-    # No order counts as lost and nothing as degenerate, or every order and everything.
-    assert _changed(monkeypatch, LOST=lost, DEGENERATE=1e99 if lost == 0.0 else 0.5).verdict is verdict
+    # No order counts as lost, nothing as degenerate and nothing as grown, or every order and everything.
+    degenerate, grown = (1e99, np.inf) if lost == 0.0 else (0.5, -1.0)
+    assert _changed(monkeypatch, LOST=lost, DEGENERATE=degenerate, GROWN=grown).verdict is verdict
 
 
 @pytest.mark.parametrize("number", ["C14", "C15", "C16", "C17"])

@@ -92,7 +92,7 @@ def check(quick: bool) -> Judgement:
                      statement=efficient, largest=largest),
     )  # fmt: skip
     searches = tuple(_search(name, of, races) for name, of in ratios.items())
-    numbers = {"boundary": boundary, "grid": _grid(quick), "count": len(races),
+    numbers = {"boundary": boundary, "grid": _grid(races), "count": len(races),
                "below": int((ratios["system"] < 1).sum()), "printed": _printed(races),
                "operations": {name: Span.of(operation_ratio(rivals, True)) for name, rivals in RIVALS.items()},
                "times": {name: Span.of(of) for name, of in ratios.items()},
@@ -113,11 +113,10 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
     return float(brentq(lambda x: float(operation_ratio(rivals, True, np.array([x]))[0]) - 1.0, SHARES[0], SHARES[-1]))
 
 
-def _grid(quick: bool) -> str:
+def _grid(races: list[Race]) -> str:
     """The sizes that are timed, in words."""
-    (*sizes, largest), (*shares, most) = GRID[quick]
-    return text("grid", sizes=f"{', '.join(map(str, sizes))} and {largest}",
-                many=f"{', '.join(f'{x:.2g}' for x in shares)} and {most:.2g}")  # fmt: skip
+    sizes, many = [r.n for r in races], [r.m / r.n for r in races]
+    return text("grid", sizes=(min(sizes), max(sizes)), many=(min(many), max(many)))
 
 
 def _printed(races: list[Race]) -> Span:

@@ -29,6 +29,9 @@ RESOLVED = (1e-9, 1e-3)
 LOST = 3.0
 """An order below which RK4, of order 4, has lost its order."""
 
+GROWN = 1.0
+"""A violation grows if it is larger than this many times in the later half of a motion."""
+
 CLEAR = 0.2
 """Distance |cos(phi)| of a motion from the poles that counts as passing none."""
 
@@ -51,7 +54,7 @@ def check(quick: bool) -> Judgement:
     """The law of what is left at a pole, motions with many places of it, and searches for bodies that say otherwise."""
     forced, free = (_pass(force, 300 if quick else 4000) for force in (True, False))
     over, told = _over(forced, free)
-    bodies, orders = _orders(300 if quick else 3000)
+    bodies, orders, grows = _orders(300 if quick else 3000)
     adversary = _bodies(1 if quick else 15)
     singular, degenerate = _singular(1 if quick else 10)
     kept = not adversary.refutes and orders["regular"][0] > LOST
@@ -62,6 +65,7 @@ def check(quick: bool) -> Judgement:
         texts.reading("printed-drifts", all(lost.values()), lost),
         texts.reading("any-row-is-singular", degenerate["tan"] and degenerate["regular"]),
         texts.reading("any-row-drifts", all(lost.values()) and not kept),
+        texts.reading("grows", grows == 1.0, {"grown": grows > 0.0, "not-grown": False}, ours=False, share=grows),
     )
     tan, regular = ([measured(case, row, quick) for case in ("NH-A", "NH-B")] for row in ("tan", "regular"))
     count = 200 if quick else 20_000
@@ -152,8 +156,11 @@ def _less(generations: int) -> Attempt:
     return texts.attempt("less", found.value < 0.9 * pole.LEAST, found=found, place=found.at[-1])
 
 
-def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]]]:
-    """Orders of the violation of random bodies: least, median, largest; of the tan row where no pole is near."""
+def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
+    """Orders of the violation of random bodies: least, median, largest; of the tan row where no pole is near.
+
+    The number is the share of motions with the regular row in which the violation grows.
+    """
     body = BladeBody.of(numbers(np.random.default_rng(17), count))
     found, number = {}, {}
     for row in ("regular", "tan"):
@@ -171,11 +178,11 @@ def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]]]
         found[row] = float(order.min()), float(np.median(order)), float(order.max())
         number[row] = len(order)
     refutes = found["regular"][0] < LOST or found["tan"][0] < LOST
+    grows = float((late > GROWN * early).mean())
     search = texts.attempt(
-        "orders", refutes, count=count, found=found, number=number, grows=float((late > early).mean()),
-        times=float(np.median(late / early)),
-    )  # fmt: skip
-    return search, found
+        "orders", refutes, count=count, found=found, number=number, grows=grows, times=float(np.median(late / early))
+    )
+    return search, found, grows
 
 
 def _bodies(generations: int) -> Attempt:

@@ -49,7 +49,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement |
             *_figures(results, crests), *texts.told("cause", least=LEAST),
             *texts.told("orders", ranges=RANGES, **numbers_of(c17, "forced", "free", "regular")),
             *_drift(results, tan, free, regular, found),
-            verdict_on("C17", c17), *supported(c17, (True, False, False, False), _routh(results)),
+            verdict_on("C17", c17), *supported(c17, (True, False, False, False, False), _routh(results)),
         ]),
         ("speed", "Speed", [
             verdict_on("C16", c16), *supported(_of_evaluations(c16), (False, False, False), _speed(c16)),
@@ -177,7 +177,7 @@ def _of_evaluations(judged: Judgement | str) -> Judgement | str:
 def _speed(judged: Judgement | str) -> list[Block]:
     ratios = numbers_of(judged, "regular", "equal", "tan")
     told = {k: None if v is None else _ratio(v) for k, v in ratios.items()}
-    others = numbers_of(judged, "few", "many", "cases")
+    others = numbers_of(judged, "few", "many", "cases", "hand", "package")
     bodies, over = (ratios[k] and len(ratios[k]) for k in ("regular", "tan"))
     return texts.told(
         "C16", Timed, ranges=RANGES, tolerance=number(TOLERANCE), span=SPAN, bodies=bodies, poles=over, **told, **others
