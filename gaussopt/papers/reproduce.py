@@ -1,4 +1,7 @@
-"""The report on the papers: its cases are run, its sections drawn, and it is written."""
+"""The report on the papers: its cases are run, its sections drawn, and it is written.
+
+The papers are imported once the processes have begun to do so too, so that no core waits for another.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,6 @@ from typing import Any
 
 from gaussopt.core.files import write_text
 from gaussopt.execution.workers import check_jobs, run_jobs
-from gaussopt.papers import ledger
-from gaussopt.papers.p001_friction import atlas_section
-from gaussopt.papers.pages import PAPERS, document, solvers_case
-from gaussopt.papers.sections import bibliography, solver_comparison
 from gaussopt.processes.workers import Workers
 from gaussopt.reporting import pdf as printing
 from gaussopt.reporting.html.page import prepare_report, write
@@ -41,6 +40,11 @@ def reproduce(
 
     with Workers(jobs) as workers:
         workers.prepare(_load)
+        from gaussopt.papers import ledger
+        from gaussopt.papers.p001_friction import atlas_section
+        from gaussopt.papers.pages import PAPERS, document, solvers_case
+        from gaussopt.papers.sections import bibliography, solver_comparison
+
         # The cases of a paper carry its number while they run, so that papers may name theirs alike.
         cases = [replace(c, key=f"{number}: {c.key}") for number, paper in PAPERS.items() for c in paper.cases(quick)]
         cases += [*atlas_section.cases(quick), *ledger.cases(quick)]
@@ -68,5 +72,7 @@ def reproduce(
 
 
 def _load() -> None:
-    """Load what nearly all cases need: this module, and with it all papers, and the claims."""
+    """Load what nearly all cases need: all papers, and the claims."""
+    from gaussopt.papers import ledger, pages  # noqa: F401
+
     ledger.ledger()

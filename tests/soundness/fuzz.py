@@ -250,6 +250,7 @@ def _warm() -> None:
 
     import gaussopt.animation.animate
     import gaussopt.atlas.scan
+    import gaussopt.papers.pages
     import gaussopt.papers.reproduce
     import gaussopt.reporting.sections.atlas
     import gaussopt.reporting.write  # noqa: F401

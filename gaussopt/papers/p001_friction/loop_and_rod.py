@@ -151,7 +151,7 @@ def energy_figure(results: PaperResults) -> Figure | None:
     marks = {f"reference at {motions.FED:g} s": (np.full(2, motions.FED), np.array(derived))}
     return motions.curves_figure(
         "paper-001-energy", texts("energy", changes=changes), f"Energy: {words}.",
-        {k: v.t for k, v in drawn.items()}, curves, "energy / J", size=(6.4, 3.4),
+        {k: v.t for k, v in drawn.items()}, curves, "energy / J", above=True, size=(4.6, 2.9),
         markers=marks,
     )  # fmt: skip
 
