@@ -39,6 +39,9 @@ NEAR = 1e-4
 MOST_ROWS = 6_000
 """Rows of a problem beyond which no Jacobian is factorised."""
 
+FIRST = 50
+"""Sweeps, twice, after which it is seen whether they are slow."""
+
 APART = 1e-4
 """Distance of velocities, relative to |q|, from which they are two."""
 
@@ -114,10 +117,15 @@ class Hybrid(Solver[HybridOptions]):
         sweeps = Sweeps(problem)
         if given is not None:
             sweeps.r[:] = given
+        # A pile at rest is solved by one cone program, which costs less than many sweeps or a few of Newton's steps.
+        slow = problem.k > MANY and problem.n <= MOST_ROWS and self._is_slow(sweeps)
+        found = fixed_point(problem, 1) if slow else None
+        if found is not None and residual(problem, found) <= NEAR:
+            yield found
+            found = None
         swept = self._sweep(sweeps)
         if problem.k > MANY and swept > NEAR:
-            # A pile at rest is solved by one cone program, which costs less than a few of Newton's steps.
-            found = fixed_point(problem, 1)
+            found = found if slow else fixed_point(problem, 1)
             if found is not None and residual(problem, found) < swept:
                 yield found
         yield sweeps.r.copy()
@@ -128,6 +136,14 @@ class Hybrid(Solver[HybridOptions]):
         sweeps.run(10 * options.sweeps, 0.1 * options.tolerance * velocity_size(problem))
         yield sweeps.r.copy()
         yield np.zeros(problem.n)
+
+    def _is_slow(self, sweeps: Sweeps) -> bool:
+        """Whether the first sweeps lead nowhere near and no longer halve the natural map."""
+        errors = []
+        for _ in range(2):
+            sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(self._problem))
+            errors.append(residual(self._problem, sweeps.r))
+        return errors[1] > max(NEAR, 0.5 * errors[0])
 
     def _sweep(self, sweeps: Sweeps) -> float:
         """Sweep as long as the natural map falls by half within a few rounds; returns it."""
