@@ -19,10 +19,10 @@ from gaussopt.modelling.sketch import Bearing, Parameters, Point, Shape
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass of each rod"),
     Parameter("L", 1.0, "m", "length of each rod"),
-    Parameter("d", 0.1, "m", "diameter of each rod"),
+    Parameter("d", 0.1, "m", "edge of the square section of each rod"),
     Parameter("g", 9.81, "m/s^2", "gravity along -y"),
 )
-CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1), (0, 0, 1)])
+CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)])
 """Corners of the cube at which the hinges stand at the start; the last edge, back to the first, is the ground."""
 EDGES = np.roll(CORNERS, -1, axis=0) - CORNERS
 AXES = np.cross(np.roll(EDGES, 1, axis=0), EDGES)
@@ -34,7 +34,7 @@ def model() -> Model:
 
     model = Model(dim=3, name="bricard", parameters=PARAMETERS)
     m, L, d, g = model.symbols.values()
-    model.gravity, along, across = (0, -g, 0), m * d**2 / 8, m * (L**2 / 12 + d**2 / 16)
+    model.gravity, along, across = (0, -g, 0), m * d**2 / 6, m * (L**2 + d**2) / 12
     half = sp.Rational(1, 2)
     rods = [
         model.body(
@@ -72,7 +72,7 @@ assembly = Assembly(model)
 problem = Problem(
     name="bricard",
     title="Bricard's mechanism, with a row that is redundant in any position",
-    source="R. Bricard 1897; IFToMM benchmark library of multibody systems, problem A03",
+    source="R. Bricard 1897; IFToMM benchmark library of multibody systems, problem A04, start as in Exudyn",
     description="Five rods in unit quaternions, 35 coordinates, 35 holonomic constraints, one degree of freedom.",
     build=assembly.build,
     start=assembly.start,

@@ -2,83 +2,76 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from gaussopt.codegen.loop import ROW
 from gaussopt.compiled.generated_loop import INTERPRETER_ERRORS, GeneratedLoop
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.loops import End
-from gaussopt.integration.steppers.base import ScipyIntegration, gave_up
+from gaussopt.integration.steppers.base import ScipyIntegration, Unwatched, gave_up
 
 LEAP = 1000
 """Accepted steps between two reports of progress."""
 
+LOOKS = 8
+"""Parts of a step at whose ends the rows are looked at."""
+
 
 class GeneratedAdaptiveLoop(GeneratedLoop):
-    """Steps chosen by the method; the first one is SciPy's choice."""
+    """Steps chosen by the method; the first one is SciPy's choice.
+
+    With a recording interval, a recorded state is the end of a shorter step from the state before, beside the motion.
+    """
 
     def begin(self) -> None:
         """Record the start, and choose the first step as SciPy does."""
-        t, q, v = self.t, self.q, self.v
+        t, q, v, control = self.t, self.q, self.v, self.control
         self._write_down(np.array([t]), np.concatenate((q, v))[None, :])
-        self._bounds = self._landings(self.origin)
+        self._grid = None if control.dt is None else replace(control, origin=self.origin)
+        self._due = 1 if self._grid is None else self._grid.grid_index(t)
+        self._bounds = np.array([*(control.instants if control.dt is None else ()), control.t_end])
         landed = float(np.searchsorted(self._bounds, t, side="right"))
         self._clock = self._array([t, self._start(t, q, v, None).next_step, 0.0, 0.0, landed, 0.0])
+        self._beside = self._array([0.0] * self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Begin where a loop stood, which holds nothing beside the state."""
         self.begin()
 
-    def _landings(self, t: float) -> Vector:
-        dt, end = self.control.dt, self.control.t_end
-        if dt is None:
-            return np.array([*self.control.instants, end])
-        grid = t + dt * np.arange(1, math.floor((end - t) / dt + 2))
-        return np.append(grid[grid <= end - 1e-9 * dt], end)
-
-    def _start(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
-        control = replace(self.control, origin=self.origin, every_step=True, first_step=first)
-        found = self.method.start(self.motion, t, q, self.motion.state_of(t, q, v), control)
+    def _start(self, t: float, q: Vector, v: Vector, first: float | None, end: float | None = None) -> ScipyIntegration:
+        c = self.control
+        control = replace(c, t_end=c.t_end if end is None else end, dt=None, origin=self.origin, first_step=first)
+        motion = self.motion if end is None else Unwatched(self.motion)
+        found = self.method.start(motion, t, q, self.motion.state_of(t, q, v), control)
         assert isinstance(found, ScipyIntegration)
         return found
 
     def advance(self) -> End | None:
         """Take some accepted steps; records what is due, raises BadInput if the step size vanishes."""
-        clock, control, n = self._clock, self.control, len(self.q)
-        own = control.dt is None
-        y, worst = self._array([*self.q.tolist(), *self.v.tolist()]), self._array([0.0, 0.0])
-        width, landed = 2 * n + 1, int(clock[4])
-        trace = self._zeros(LEAP * width)
-        before, begin = (y.copy(), clock.copy()), perf_counter()
+        clock, n = self._clock, len(self.q)
+        before = np.array([self.t, *self.q, *self.v])
+        y, begin = self._array(before[1:].tolist()), perf_counter()
+        kept = y.copy(), clock.copy()
         try:
-            done = self._march.march(
-                self._flat(self._bounds), len(self._bounds), LEAP, own, control.rtol, control.atol, y, clock, self._p,
-                self.limit, self.sharp, self._work, worst, trace,
-            )  # fmt: skip
+            done, rows = self._marched(y, clock, self._bounds, True, self._work)
         except INTERPRETER_ERRORS:
-            y[:], clock[:] = before
-            done, clock[5] = 0, 1.0
+            y[:], clock[:] = kept
+            done, rows = 0, np.zeros((0, 2 * n + 1))
+            clock[5] = 1.0
         self.motion.timing["solve"] += perf_counter() - begin
-        self.motion.evaluations += int(clock[3])
-        clock[3] = 0.0
-        self._note_residuals(worst)
         t, state = float(clock[0]), np.array(y)
         self.q, self.v = state[:n], state[n:]
         stuck = done < 0
-        done = -1 - done if stuck else done
-        first = self.steps if own else landed
-        self.steps += done
-        count = done if own else int(clock[4]) - landed
-        rows = np.asarray(trace)[: width * count].reshape(count, width)
-        number = np.arange(first + 1, first + count + 1)
-        rows = rows[(number % self.every == 0) | (rows[:, 0] >= control.t_end)]
-        self._write_down(rows[:, 0], rows[:, 1:])
+        self.steps += len(rows)
+        self._watch(np.vstack((before[None, :], rows)))
+        self._record(before, rows, self.steps - len(rows))
         self.t = t
         if stuck:
             raise BadInput(gave_up(t, "Required step size is less than spacing between numbers."))
@@ -86,20 +79,89 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
             self._interpret()
         return None
 
+    def _marched(self, y: Any, clock: Any, bounds: Vector, own: bool, work: Any) -> tuple[int, Matrix]:
+        """Accepted steps, or minus one and fewer where the step size vanished, and what they leave to be recorded."""
+        width, control, worst = 2 * len(self.q) + 1, self.control, self._array([0.0, 0.0])
+        trace = self._zeros((LEAP if own else 1) * width)
+        done = self._march.march(
+            self._flat(bounds), len(bounds), LEAP, own, control.rtol, control.atol, y, clock, self._p, self.limit,
+            self.sharp, work, worst, trace,
+        )  # fmt: skip
+        self.motion.evaluations += int(clock[3])
+        clock[3] = 0.0
+        self._note_residuals(worst)
+        count = (done if done >= 0 else -1 - done) if own else 1
+        return done, np.asarray(trace)[: width * count].reshape(count, width)
+
+    def _watch(self, states: Matrix) -> None:
+        """Look how independent rows are at the ends of steps and on the cubics between them."""
+        begin, n = perf_counter(), len(self.q)
+        if len(states) < 2 or not self.equations.m:
+            return
+        h, (q, v) = np.diff(states[:, :1], axis=0), (states[:, 1 : n + 1], states[:, n + 1 :])
+        parts = [states]
+        for x in np.arange(1, LOOKS) / LOOKS:
+            place = q[:-1] + h * x * v[:-1] + (3 * np.diff(q, axis=0) - h * (2 * v[:-1] + v[1:])) * x**2
+            place += (h * (v[:-1] + v[1:]) - 2 * np.diff(q, axis=0)) * x**3
+            parts.append(np.hstack((states[:-1, :1] + x * h, place, (1 - x) * v[:-1] + x * v[1:])))
+        every = np.concatenate(parts)
+        every = every[every[:, 0].argsort(kind="stable")]
+        table = self._table(every[:, 0], every[:, 1:])
+        if table is not None:
+            inverse = ROW + n + self.equations.m
+            self.motion.singular.extend(every[:, 0], table[:, 9], table[:, inverse:])
+        self.motion.timing["verify"] += perf_counter() - begin
+
+    def _record(self, before: Vector, rows: Matrix, steps: int) -> None:
+        """Write down what is due of states behind so many steps, each (t, q, v); `before` is the one before them."""
+        end = self.control.t_end
+        if self._grid is None:
+            number = np.arange(steps + 1, steps + len(rows) + 1)
+            due = rows[(number % self.every == 0) | (rows[:, 0] >= end)]
+        else:
+            found = []
+            for row in rows:
+                while (instant := self._grid.instant(self._due)) < row[0]:
+                    if self._due % self.every == 0:
+                        found.append(self._between(before, instant))
+                    self._due += 1
+                if instant == row[0]:
+                    if self._due % self.every == 0 or instant >= end:
+                        found.append(row)
+                    self._due += 1
+                before = row
+            due = np.array(found).reshape(-1, rows.shape[1])
+        if len(due):
+            self._write_down(due[:, 0], due[:, 1:])
+
+    def _between(self, before: Vector, t: float) -> Vector:
+        """The state at an instant by a shorter step from the state before, (t, q, v)."""
+        n = len(self.q)
+        clock = self._array([before[0], t - before[0], 0.0, 0.0, 0.0, 0.0])
+        with suppress(*INTERPRETER_ERRORS):
+            done, rows = self._marched(self._array(before[1:].tolist()), clock, np.array([t]), False, self._beside)
+            if done > 0 and clock[4] == 1.0 and not clock[5]:
+                return np.asarray(rows[0])
+        self.handed_over += 1
+        integration = self._start(before[0], before[1 : n + 1], before[n + 1 :], t - before[0], t)
+        reached, q, u = float(before[0]), before[1 : n + 1], before[n + 1 :]
+        while reached < t:
+            reached, q, u = integration.advance()
+        v = self.motion.velocity(t, q, u)
+        q, v = self.motion.stabiliser.correct(self.system, t, q, v) or (q, v)
+        return np.array([t, *q, *v])
+
     def _interpret(self) -> None:
         """One accepted step by the interpreted motion."""
         clock, t, q, v = self._clock, self.t, self.q, self.v
+        before = np.array([t, *q, *v])
         integration = self._start(t, q, v, float(clock[1]))
         t, q, u = integration.advance()
         v = self.motion.velocity(t, q, u)
+        q, v = self.motion.stabiliser.correct(self.system, t, q, v) or (q, v)
         self.steps += 1
         self.handed_over += 1
-        landing = t >= self._bounds[int(clock[4])]
-        clock[4] += float(landing)
-        if self.control.dt is None or landing:
-            q, v = self.motion.stabiliser.correct(self.system, t, q, v) or (q, v)
-            number = self.steps if self.control.dt is None else int(clock[4])
-            if number % self.every == 0 or t >= self.control.t_end:
-                self._write_down(np.array([t]), np.concatenate((q, v))[None, :])
+        clock[4] += float(t >= self._bounds[int(clock[4])])
+        self._record(before, np.array([[t, *q, *v]]), self.steps - 1)
         clock[0], clock[1], clock[2] = t, integration.next_step, 0.0
         self.t, self.q, self.v = t, q, v

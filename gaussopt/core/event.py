@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,11 +39,14 @@ class Event:
     function: Callable[[float, Vector, Vector], float]
     direction: int = 0
     terminal: bool = False
+    kind: ClassVar[str] = "Event"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be watched."""
         if not callable(self.function):
-            raise BadInput(f"The function of event {self.name!r} is not callable; give a function of (t, q, v).")
+            raise BadInput(
+                f"The function of {self.kind.lower()} {self.name!r} is not callable; give a function of (t, q, v)."
+            )
         if self.direction not in (-1, 0, 1):
             raise BadInput(f"The direction of event {self.name!r} is {self.direction!r}; give -1, 0 or 1.")
 
@@ -51,14 +55,14 @@ class Event:
         try:
             number = float(call_with_copies(self.function, t, q, v))
         except Changed:
-            raise BadInput(f"Event {self.name!r} {WRITES}, at t = {t:.9g}.") from None
+            raise BadInput(f"{self.kind} {self.name!r} {WRITES}, at t = {t:.9g}.") from None
         except BaseException as error:
-            pass_on(f"The event {self.name!r} was not looked at", error)
+            pass_on(f"The {self.kind.lower()} {self.name!r} was not looked at", error)
             raise BadInput(
-                f"Event {self.name!r} raised {type(error).__name__} at t = {t:.9g}: {one_line(error)}."
+                f"{self.kind} {self.name!r} raised {type(error).__name__} at t = {t:.9g}: {one_line(error)}."
             ) from error
         if not math.isfinite(number):
-            raise BadInput(f"Event {self.name!r} is {number} at t = {t:.9g}; it must be finite.")
+            raise BadInput(f"{self.kind} {self.name!r} is {number} at t = {t:.9g}; it must be finite.")
         return number
 
     def values(self, t: Vector, q: Matrix, v: Matrix) -> Vector:
@@ -75,3 +79,9 @@ class Event:
         except BaseException:  # `value` finds the instant, and the words
             sound = False
         return found if sound else np.array([self.value(*state) for state in zip(t.tolist(), q, v, strict=True)])
+
+
+class Integrand(Event):
+    """A function of (t, q, v) that is summed along a motion."""
+
+    kind: ClassVar[str] = "Integral"

@@ -166,6 +166,7 @@ class Stepper(ABC):
     name, title, source : str
     order, stages : stages are the accelerations of a step
     adaptive : bool
+    implicit : bool, whether a step is so costly that states within it are interpolated instead of stepped to
     loop : name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.loops`)
     pair : (formulation, solver), optional, what it is meant to be used with, taken if none are named
     tableau : Tableau, optional, of an explicit Runge-Kutta method
@@ -180,6 +181,7 @@ class Stepper(ABC):
     pair: ClassVar[tuple[str, str] | None] = None
     tableau: ClassVar[Tableau | None] = None
     stages: ClassVar[int] = 1
+    implicit: ClassVar[bool] = False
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
         """Why it cannot integrate such a motion, of "velocity" or "quasi-velocity"; None if it can."""

@@ -262,11 +262,15 @@ class CertifiedAccelerations:
         """dq/dt: u is the velocity."""
         return u
 
-    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """du/dt, the acceleration."""
-        a = self.answer(t, q, u).a
+    def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
+        """The certified acceleration, (n,)."""
+        a = self.answer(t, q, v).a
         assert a is not None
         return a
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """du/dt, the acceleration."""
+        return self.acceleration(t, q, u)
 
     def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
         """U for a velocity v."""

@@ -1,48 +1,77 @@
-"""The loop of a motion without contacts: advance, stabilise, record."""
+"""The loop of a motion without contacts: advance, stabilise, watch, record."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
+from gaussopt.core.status import Status
+from gaussopt.core.stepper import Control
 from gaussopt.integration.loops import End, MotionLoop
+from gaussopt.integration.steppers.base import Unwatched
+from gaussopt.integration.watched_steps import Crossing, WatchedSteps
+from gaussopt.solving.answer import Answer
 
 DIVERGED = "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
 
 
 class BilateralLoop(MotionLoop):
-    """One integration from start to end."""
+    """One integration from start to end.
+
+    An adaptive method takes its own steps, wherever it records: a state between two of them is the end of a shorter
+    step from the first, or of an implicit method read off the path between them.
+    """
 
     diverged = DIVERGED
 
     def begin(self) -> None:
         """Record the start and begin there."""
         motion, t, q, v = self.motion, self.t, self.q, self.v
-        self.record(t, q, v, motion.answer(t, q, v))
+        answer = motion.answer(t, q, v)
+        self._prepare()
+        if self._watched is not None:
+            self._watched.begin(t, q, v, motion.acceleration(t, q, v))
+        self.record(t, q, v, answer)
         self._start(motion.state_of(t, q, v))
 
+    def _prepare(self) -> None:
+        rules, grid = self.rules, self.method.adaptive and self.control.dt is not None
+        self._grid: Control | None = replace(self.control, origin=self.origin) if grid else None
+        watched = rules.events or rules.integrals or (grid and self.method.implicit)
+        self._watched = (
+            WatchedSteps(self.system, rules.events, rules.integrals, self.method.adaptive) if watched else None
+        )
+
     def _start(self, u: Vector, count: int = 0) -> None:
-        self._u, self._count = u, count
-        self._integration = self.method.start(self.motion, self.t, self.q, u, self.control)
+        self._u = u
+        self._count = count if self._grid is None else self._grid.grid_index(self.t) - 1
+        control = self.control if self._grid is None else replace(self.control, dt=None)
+        self._integration = self.method.start(self.motion, self.t, self.q, u, control)
 
     def memory(self) -> dict[str, Any]:
-        """The state beside q, and how many times the loop has advanced."""
-        return {"u": self._u, "count": self._count, "motion": self.motion.memory()}
+        """The state beside q, how many times the loop has advanced, and what is watched."""
+        watched = {} if self._watched is None else self._watched.memory()
+        return {"u": self._u, "count": self._count, "motion": self.motion.memory(), "watched": watched}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Begin where a loop stood."""
         u = np.array(memory["u"], dtype=np.float64)
-        self.motion.recall(self.t, self.q, u, memory["motion"])
+        motion, t, q, v = self.motion, self.t, self.q, self.v
+        motion.recall(t, q, u, memory["motion"])
+        self._prepare()
+        if self._watched is not None:
+            self._watched.recall(memory["watched"], t, q, v, motion.acceleration(t, q, v))
         if self.method.adaptive:
-            self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+            self.record(t, q, v, motion.answer(t, q, v))
         self._start(u, memory["count"])
 
     def advance(self) -> End | None:
-        """Take one step (adaptive: one accepted step, or those to the next recording instant)."""
+        """Take one step of the method."""
         motion, integration = self.motion, self._integration
         try:
             t, q, u = integration.advance()
@@ -58,15 +87,77 @@ class BilateralLoop(MotionLoop):
             q, v = corrected
             u = motion.state_of(t, q, v)
             integration.replace(q, u)
-        self._count += 1
         answer = motion.answer(t, q, v)  # the first of the next step: certified whether recorded or not
         motion.passed(t, q, u)
-        if self._count % self.every == 0 or t >= self.control.t_end:
+        crossings = []
+        if self._watched is not None:
+            crossings = self._watched.take(t, q, v, motion.acceleration(t, q, v), self._dense)
+        ended = self._within(t, crossings)
+        if ended is not None:
+            self.steps += integration.taken
+            return ended
+        if self._grid is None:
+            self._count += 1
+        on_grid = self._grid is None or (self._count > 0 and self._grid.instant(self._count) == t)
+        if (on_grid and self._count % self.every == 0) or t >= self.control.t_end:
             self.record(t, q, v, answer)
         self.t, self.q, self.v, self._u = t, q, v, u
         self.steps += integration.taken
         return None
 
+    def _dense(self) -> Any:
+        return self._integration.within() if self.motion.state == "velocity" else None
+
     def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """The state that the stabilisation continues from, None if it stays as it is."""
         return self.motion.stabiliser.correct(self.system, t, q, v)
+
+    # -- between the ends of a step ----------------------------------------------------------------------------
+
+    def _within(self, t: float, crossings: list[Crossing]) -> End | None:
+        """Record events and instants that are due within the step to t; how the motion ended there, or None."""
+        for crossing in crossings:
+            self._record_grid(crossing.t)
+            self._record_between(crossing.t, crossing.q, crossing.v)
+            begin, self.t = self.t, crossing.t
+            for i in crossing.events:
+                event = self.rules.events[i]
+                self.note(event.name, **({"terminal": True} if event.terminal else {}))
+            if crossing.terminal:
+                name = next(x.name for x in (self.rules.events[i] for i in crossing.events) if x.terminal)
+                return Status.SOLVED, f"Ended at the event {name!r} at t = {self.t:.12g}."
+            self.t = begin
+        self._record_grid(t)
+        return None
+
+    def _record_grid(self, end: float) -> None:
+        """Record the instants of an adaptive method that are due before `end`."""
+        grid = self._grid
+        while grid is not None and (instant := grid.instant(self._count + 1)) <= end:
+            self._count += 1
+            if instant < end and self._count % self.every == 0:
+                self._record_between(instant, *self._between(instant))
+            if instant >= self.control.t_end:
+                break
+
+    def _between(self, t: float) -> tuple[Vector, Vector]:
+        """Q and v at an instant within the step that begins at the present state."""
+        if self.method.implicit:
+            assert self._watched is not None
+            return self._watched.state(t)
+        motion, reached, c = Unwatched(self.motion), self.t, self.control
+        control = Control(t, None, c.rtol, c.atol, first_step=t - reached)
+        integration = self.method.start(motion, reached, self.q, self._u, control)
+        while reached < t:
+            reached, q, u = integration.advance()
+        return q, self.motion.velocity(t, q, u)
+
+    def _record_between(self, t: float, q: Vector, v: Vector) -> None:
+        q, v = self.corrected(t, q, v) or (q, v)
+        self.record(t, q, v, self.motion.answer(t, q, v))
+
+    def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
+        """Write down a state with the certified answer there, and the integrals up to it."""
+        super().record(t, q, v, answer)
+        if self._watched is not None:
+            self.sums.append(self._watched.sum_at(t))

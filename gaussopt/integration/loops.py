@@ -14,7 +14,7 @@ import numpy as np
 from gaussopt.contact.impact_laws import ImpactLaw, newton
 from gaussopt.core.arrays import Vector, all_finite
 from gaussopt.core.errors import BadInput
-from gaussopt.core.event import Event
+from gaussopt.core.event import Event, Integrand
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations
@@ -66,7 +66,7 @@ class MotionEvent:
 
 @dataclass(frozen=True, slots=True)
 class ContactRules:
-    """Rules of a motion with contacts; `events` are the user's.
+    """Rules of a motion with contacts; `events` and `integrals` are the user's.
 
     `close` tells whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
     """
@@ -74,6 +74,7 @@ class ContactRules:
     impact: ImpactLaw = newton
     events: Sequence[Event] = ()
     close: bool = False
+    integrals: Sequence[Integrand] = ()
 
 
 class MotionLoop(ABC):
@@ -92,6 +93,7 @@ class MotionLoop(ABC):
     events : list of MotionEvent
     kept : where a continuation begins: before the last step, which the end may have shortened; at the end of an
         adaptive method
+    sums : integrals at the recorded instants, where some are asked for
     engine : "interpreted" or "compiled"
     """
 
@@ -108,6 +110,7 @@ class MotionLoop(ABC):
         self.events: list[MotionEvent] = []
         self.steps = 0
         self.kept: Mark | None = None
+        self.sums: list[Vector] = []
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
 
     def integrate(self, t: float, q: Vector, v: Vector) -> End:

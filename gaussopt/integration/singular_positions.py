@@ -1,13 +1,14 @@
 """Whether a motion came close to a singular position, where the rows of its constraints depend on each other.
 
 There mechanisms may have several branches, the equations of motion do not say which one goes on, and a step of any
-method may jump from one to the other while every residual is small. Watched is, at every step of an interpreted motion
-and every recorded state of a compiled one, how far a row is from those before it: as the sine of an angle
-(`Certificate.independence`), and beside its usual distance in this motion, because rows may vanish. Between two states
-it is estimated: these numbers fall and rise about linearly at a singular position that is passed, so that the lines
-through the two states before and the two behind meet below the true value. Where an interpreted step is so long that
-its ends may lie on both sides, the states between them are looked at, too. Of a compiled motion a position that is
-approached and left within less than two recorded intervals on either side is missed.
+method may jump from one to the other while every residual is small. Watched is, at every step of an interpreted motion,
+at every recorded state of a compiled one, and within every compiled step of an adaptive method, how far a row is from
+those before it: as the sine of an angle (`Certificate.independence`), and beside its usual distance in this motion,
+because rows may vanish. Between two states it is estimated: these numbers fall and rise about linearly at a singular
+position that is passed, so that the lines through the two states before and the two behind meet below the true value.
+Where an interpreted step is so long that its ends may lie on both sides, the states between them are looked at, too.
+Of a compiled motion of constant steps a position that is approached and left within less than two recorded intervals on
+either side is missed.
 """
 
 from __future__ import annotations
@@ -133,6 +134,8 @@ class SingularWatch:
         t, angles, closeness = (
             self._blocks[0] if len(self._blocks) == 1 else map(np.concatenate, zip(*self._blocks, strict=True))
         )
+        t, first = np.unique(t, return_index=True)  # states between steps may be noted behind their ends
+        angles, closeness = angles[first], closeness[first]
         usual = usual_closeness(t, closeness)
         # The largest numbers tell most motions from those that must be looked at more closely.
         if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():

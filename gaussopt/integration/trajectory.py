@@ -98,6 +98,8 @@ class Trajectory(ShownMotion):
     forces_unique : (N,), bool
         Whether lam, lam_N and lam_T are the only forces that cause the acceleration. Where they are not, as of two
         contacts of one body that stick, only their resultant has a meaning; the message names them.
+    integrals : dict of (N,)
+        Integrals by name, from the start of the motion to each recorded instant.
     events : tuple of dict
         What happened when: {"t", "kind", ...}.
     error_estimate : (n,)
@@ -152,6 +154,7 @@ class Trajectory(ShownMotion):
     warnings: tuple[str, ...] = ()
     restart: Mapping[str, Any] = field(default_factory=dict, repr=False)
     error_estimate: Vector = field(default_factory=lambda: np.zeros(0))
+    integrals: Mapping[str, Vector] = field(default_factory=dict)
 
     @property
     def _known(self) -> dict[str, tuple[str, ...]]:
@@ -166,9 +169,13 @@ class Trajectory(ShownMotion):
         variables: dict[str, Any] = {
             name: (("time", *dimensions), getattr(self, name)) for name, dimensions in self._known.items()
         }
+        if self.integrals:
+            variables["integrals"] = (("time", "integral"), np.stack(list(self.integrals.values()), axis=1))
         if len(self.error_estimate):
             variables["error_estimate"] = ("coordinate", self.error_estimate)
         coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
+        if self.integrals:
+            coords["integral"] = list(self.integrals)
         if self.contacts:
             coords["contact"] = list(self.contacts)
         if self.lam.shape[1]:
@@ -193,6 +200,7 @@ class Trajectory(ShownMotion):
             columns |= {prefix + name: block[:, i] for i, name in enumerate(self.coordinates)}
         columns |= {name: self.lam[:, i] for i, name in enumerate(self.rows)}
         columns |= {name: getattr(self, name) for name in PER_TIME if name in self._known}
+        columns |= {f"integral_{name}": values for name, values in self.integrals.items()}
         for i, name in enumerate(self.contacts):
             columns |= {f"{what}_{name}": getattr(self, what)[:, i] for what in ("lam_N", "gap", "mode")}
             for j in range(self.lam_T.shape[2]):
@@ -242,7 +250,8 @@ class Trajectory(ShownMotion):
             "q": final(self.q), "v": final(self.v), "a": final(self.a), "lam": final(self.lam),
             "lam_N": final(self.lam_N), "lam_T": None if last < 0 else _plane(self.lam_T[-1]),
             "contacts": list(self.contacts), "g_N": final(self.gap), "v_T": None if last < 0 else _plane(self.slip[-1]),
-            "coordinates": list(self.coordinates), "steps": self.meta["steps"], "events": list(self.events),
+            "coordinates": list(self.coordinates), "steps": self.meta["steps"],
+            "integrals": {name: final(values) for name, values in self.integrals.items()}, "events": list(self.events),
             "certificate": self.worst.to_mapping(), "error_estimate": self.error_estimate,
             "compared_with": self.meta.get("compared_with", []), "drift": drift,
             "energy": energy, "timing": timing,
@@ -277,6 +286,7 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
     """The arrays of a trajectory in a file, each of the shape that the others call for; raises where they are not."""
     found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
+    found["integrals"] = _integrals(data, len(found["t"]))
     k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)
     n = found["q"].shape[-1]
     found["error_estimate"] = found.get("error_estimate", np.full(n, np.nan)).astype(np.float64)
@@ -293,6 +303,16 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
     if not (np.isfinite(found["t"]).all() and (np.diff(found["t"]) >= 0).all()):
         raise ValueError("its instants do not follow each other")
     return found | {"forces_unique": found["forces_unique"] > 0}
+
+
+def _integrals(data: xr.Dataset, instants: int) -> dict[str, Vector]:
+    """Integrals by name; raises where they do not fit."""
+    if "integrals" not in data:
+        return {}
+    values, names = np.asarray(data["integrals"].values, dtype=np.float64), data["integral"].values.tolist()
+    if values.shape != (instants, len(names)):
+        raise ValueError(f"integrals is of shape {values.shape}, expected ({instants}, {len(names)})")
+    return dict(zip(map(str, names), values.T, strict=True))
 
 
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,6 +68,7 @@ def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
     arrays: dict[str, Any] = {
         name: np.concatenate((getattr(first, name)[:rows], getattr(last, name))) for name in ARRAYS
     }
+    integrals = {name: np.concatenate((x[:rows], last.integrals[name])) for name, x in first.integrals.items()}
     open_forces = {**first.meta["open_forces"]}
     for name, found in last.meta["open_forces"].items():
         open_forces[name] = sorted({*open_forces.get(name, ()), *found})
@@ -82,7 +83,7 @@ def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
         if x != "evaluations"
     }
     return replace(
-        last, **arrays, events=(*first.events[:events], *last.events), warnings=warnings,
+        last, **arrays, integrals=integrals, events=(*first.events[:events], *last.events), warnings=warnings,
         error_estimate=first.error_estimate + last.error_estimate,
         worst=WorstCertificate(**worst, evaluations=first.worst.evaluations + last.worst.evaluations),
         timing=_sum(first.timing, last.timing, {**first.timing, **last.timing}), restart=restart,

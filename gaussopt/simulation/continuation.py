@@ -173,9 +173,10 @@ class Continuation:
         for key in sorted({*parameters, *meta["parameters"]}):
             self._compare(key, parameters.get(key), meta["parameters"].get(key))
 
-    def check_first(self, name: str, events: list[str], first: StepData) -> None:
-        """Refuse other names of events, and other equations at the start."""
+    def check_first(self, name: str, events: list[str], integrals: list[str], first: StepData) -> None:
+        """Refuse other names of events or integrals, and other equations at the start."""
         self._compare("events", events, self._settings["events"])
+        self._compare("integrals", integrals, self._settings.get("integrals", []))
         here, there = equations(first), np.array(self.kept["equations"])
         if here.shape != there.shape or not (np.abs(here - there) <= SAME * (1.0 + np.abs(there).max())).all():
             raise BadInput(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from time import perf_counter
 
 from gaussopt.compiled import loop_of
 from gaussopt.compiled.contact_phases import PhaseMarcher
 from gaussopt.compiled.generated_loop import GeneratedLoop
-from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled
+from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted, NotCompiled
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
 from gaussopt.integration.bilateral_loop import BilateralLoop
 from gaussopt.integration.events.accelerations import ContactAccelerations, ContactSolvers
@@ -18,6 +19,7 @@ from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.printed_loop import PrintedLoop
+from gaussopt.integration.steppers.base import Unwatched
 from gaussopt.integration.time_stepping import TimeSteppingLoop
 from gaussopt.integration.trajectory import Recorder
 from gaussopt.simulation.settings import RunSettings
@@ -28,6 +30,9 @@ MANY = 20_000
 
 CONTACT_STAGE = 4
 """How many accelerations without contacts one with contacts counts for."""
+
+TRIAL = 20
+"""Steps of an adaptive method from which the work of a run is estimated."""
 
 LONG_STATE = 100
 """Coordinates that count as one small system."""
@@ -56,12 +61,13 @@ def _bilateral_loop(settings: RunSettings, progress: Progress | None) -> MotionL
     motion = kinds[state](s.system, solver, s.stabiliser)
     motion.singular.stop = s.on_singular == "stop"
     motion.know(s.first, s.first.t, s.start.q, s.start.v)
-    given = motion, s.method, s.control, Recorder(), progress, s.record_every
-    reason = None if s.engine != "auto" or _many(s) else "long runs only"
+    given = motion, s.method, s.control, Recorder(), progress, s.record_every, s.rules
+    reason = None if s.engine != "auto" or s.method.adaptive or _many(s) else "long runs only"
     if s.engine != "interpreted" and reason is None:
         kind = loop_of(motion.system, s.method)
         reason = _why_interpreted(s, state, kind)
-        if kind is not None and reason is None:
+        worth = reason is not None or s.engine == "compiled" or not s.method.adaptive or _long(s)
+        if kind is not None and reason is None and worth:
             loop = kind(*given)
             try:
                 loop.prepare(s.first)
@@ -88,6 +94,8 @@ def _state(settings: RunSettings, solver: StepSolver) -> str:
 def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop] | None) -> str | None:
     """Why generated code cannot run a motion without contacts, None if it can."""
     s = settings
+    if s.rules.events or s.rules.integrals:
+        return "events and integrals look at every step, and generated code records only some"
     if kind is None:
         return "the system is not given by energies (System.from_lagrangian)"
     if (s.formulation, s.solver) != ("gauss", kind.solver) or s.solver_options:
@@ -142,6 +150,28 @@ def _many(settings: RunSettings, weight: int = 1) -> bool:
         return False
     # Numpy steps of long linkages take as long as many of small systems.
     return weight * _evaluations(settings) * max(1, settings.first.n // LONG_STATE) >= MANY
+
+
+def _long(settings: RunSettings) -> bool:
+    """Whether a run by an adaptive method that names no formulation and no solver is worth compiling.
+
+    How far its first steps get tells how many there will be; states that are recorded between steps cost a step each.
+    """
+    s, t = settings, settings.first.t
+    if s.named:
+        return False
+    solver = StepSolver(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
+    motion = Unwatched(CertifiedAccelerations(s.system, solver, s.stabiliser))
+    control, steps = replace(s.control, dt=None, instants=()), 0
+    try:
+        integration = s.method.start(motion, t, s.start.q, s.start.v, control)
+        while steps < TRIAL and t < control.t_end:
+            t, steps = integration.advance()[0], steps + 1
+    except GaussoptError:  # the motion itself tells why
+        return False
+    whole = control.t_end - s.first.t
+    steps_left = steps * whole / (t - s.first.t) + (0.0 if s.control.dt is None else whole / s.control.dt)
+    return s.method.stages * steps_left * max(1, s.first.n // LONG_STATE) >= MANY
 
 
 def _evaluations(settings: RunSettings) -> float:

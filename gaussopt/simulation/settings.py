@@ -27,6 +27,7 @@ from gaussopt.integration.trajectory import MOST_BYTES
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.simulation.continuation import Continuation
+from gaussopt.simulation.integrands import integrands
 from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
 
@@ -154,10 +155,12 @@ class RunSettings:
         for event in given["events"]:
             if not isinstance(event, Event):
                 raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
-        rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close")
+        rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close",
+                             integrands(given["integrals"] or {}, start.system, method, len(start.q)))  # fmt: skip
         first = evaluated(start.system, t0, start.q, start.v)  # a plain system learns here how many contacts it has
         if continued is not None:
-            continued.check_first(start.name, [x.name for x in rules.events], first)
+            watched = [[x.name for x in some] for some in (rules.events, rules.integrals)]
+            continued.check_first(start.name, watched[0], watched[1], first)
             continued.check_end(start.t_end)
         system = start.system.of_motion(first.m)
         every = stride(given["record_every"])
@@ -165,7 +168,7 @@ class RunSettings:
         own = method.pair or (None, None)
         pair = _pair(formulation or own[0], solver or own[1], system, first)
         if not system.contact_names:
-            _check_without_contacts(system, method, rules.events)
+            _check_without_contacts(system, method)
         if given["engine"] not in ENGINES:
             raise UnknownName("engine", given["engine"], ENGINES)
         if given["on_singular"] not in ON_SINGULAR:
@@ -294,15 +297,10 @@ def refuse_large(what: str, size: float, every: int, instead: str = "") -> None:
         )
 
 
-def _check_without_contacts(system: AbstractSystem, method: Stepper, events: Sequence[Event]) -> None:
+def _check_without_contacts(system: AbstractSystem, method: Stepper) -> None:
     """Refuse what only motions with contacts have."""
     if method.loop:
         raise NotAccepted(f"The stepper {method.name!r} is for motions with contacts, and {system.name!r} has none.")
-    if events:
-        raise NotAccepted(
-            f"Events are located in motions with contacts, and {system.name!r} has none; look for them in what is "
-            "recorded."
-        )
 
 
 def _check_state(state: str, system: AbstractSystem) -> None:

@@ -57,9 +57,10 @@ def simulate(
     atol: float | None = None, tolerance: float | None = None, stabilisation: str | Stabilisation | None = None,
     warm_start: bool | None = None, state: str | None = None, q0: Any = None, v0: Any = None, t0: float | None = None,
     solver_options: Mapping[str, Any] | None = None, impact: str | None = None, accumulation: str | None = None,
-    events: Sequence[Event] = (), step_folder: str | Path | None = ".", keep_interrupted: bool = False,
-    progress: Callable[[float], None] | None = None, engine: str | None = None, record_every: int | None = None,
-    start: Trajectory | str | Path | None = None, error_estimate: bool = True, on_singular: str | None = None,
+    events: Sequence[Event] = (), integrals: Mapping[str, Any] | None = None, step_folder: str | Path | None = ".",
+    keep_interrupted: bool = False, progress: Callable[[float], None] | None = None, engine: str | None = None,
+    record_every: int | None = None, start: Trajectory | str | Path | None = None, error_estimate: bool = True,
+    on_singular: str | None = None,
 ) -> Trajectory:  # fmt: skip
     """Integrate a problem, certifying every step.
 
@@ -72,17 +73,16 @@ def simulate(
     t0, t_end : s; 0 and the problem's own if not given
     rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given; other steppers have none
     tolerance : relative distance to the true acceleration that a step may have (1e-7); `inf` only records it
-    stabilisation : "none" (if not given), "baumgarte", "projection" (moves the start onto the constraints, too) or an
-        object
+    stabilisation : "none" (if not given), "baumgarte", "projection" (moves the start, too) or an object
     warm_start : whether each solve starts from the previous answer, as it does if not given
     state : "velocity" or "quasi-velocity", integrated beside q; that of the formulation if not given. With
         quasi-velocities the velocity constraints hold identically.
     q0, v0 : (n,), initial state; the problem's own if not given
     solver_options : options of the solver
     impact : "newton" (if not given), "poisson" or "none"; the coefficients of restitution belong to the contacts
-    accumulation : whether impacts that accumulate "stop" the motion (if not given; status `accumulation`, and when) or
-        "close" the contact, with e_N = 0, shortly before that instant
-    events : further events to locate in motions with contacts, beside those of the problem
+    accumulation : whether impacts that accumulate "stop" the motion (if not given) or "close" the contact, with e_N = 0
+    events : further events to locate, beside those of the problem
+    integrals : by name, functions of (t, q, v), or SymPy expressions, to sum along a motion; see docs/own-system.md
     step_folder : where a step that is not accepted is saved, None for nowhere
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
@@ -244,12 +244,20 @@ def _trajectory(
         **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
         events=tuple(event.to_mapping() for event in loop.events), restart=restart,
+        integrals=_integrals(settings, loop),
         error_estimate=np.full(len(start.q), math.nan) if error is None else error.largest,
         meta={
             **_about(settings, loop, many), **({"machine_failure": True} if end.machine else {}),
             "compared_with": list(error.compared) if error is not None else [],
         },
     )  # fmt: skip
+
+
+def _integrals(settings: RunSettings, loop: MotionLoop) -> dict[str, Vector]:
+    """Integrals by name, (N,), zero at a start whose step has no accepted answer."""
+    names = [x.name for x in settings.rules.integrals]
+    rows = np.array(loop.sums if loop.sums else [[0.0] * len(names)] * len(loop.recorder))
+    return dict(zip(names, rows.T, strict=True)) if names else {}
 
 
 def _loose(worst: Mapping[str, float], status: Status) -> str | None:
@@ -307,6 +315,7 @@ def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str
         "state": loop.motion.state, "impact": s.impact, "accumulation": "close" if s.rules.close else "stop",
         "engine": loop.engine, "record_every": s.record_every, "stabilisation": s.stabiliser,
         "events": [event.name for event in s.rules.events],
+        **({"integrals": [x.name for x in s.rules.integrals]} if s.rules.integrals else {}),
         "solver_options": s.solver_options and dict(s.solver_options),
     }  # fmt: skip
     begin = Mark(first.t, s.start.q, s.start.v, first.t, 0, 0, 0)

@@ -421,6 +421,3 @@ def test_an_adaptive_motion_that_gets_stuck_keeps_what_was_computed(dt: float | 
 def test_what_only_contacts_have_is_refused() -> None:
     with pytest.raises(NotAccepted, match="is for motions with contacts"):
         go.simulate("crank-slider", stepper="moreau-jean", t_end=0.01, dt=0.005)
-    event = go.Event("turn", lambda t, q, v: q[2])
-    with pytest.raises(NotAccepted, match="Events are located in motions with contacts"):
-        go.simulate("crank-slider", t_end=0.01, events=[event])

@@ -48,6 +48,17 @@ class _Fixed(Integration):
         self._q, self._u = q, u
 
 
+class Unwatched:
+    """A motion whose accepted states are not looked at: those of steps beside its own."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
+        self.answer, self.solve = motion.answer, motion.solve
+
+    def passed(self, t: float, q: Vector, u: Vector) -> None:
+        """Nothing."""
+
+
 class Adaptive(Stepper):
     """A SciPy method with error control."""
 

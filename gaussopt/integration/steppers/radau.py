@@ -11,7 +11,7 @@ class RadauStepper(Adaptive):
     name = "radau"
     title = "Radau IIA, order 5, implicit, adaptive (for stiff systems)"
     source = "Hairer & Wanner 1996, SciPy"
-    order = 5
+    order, implicit = 5, True
     method = "Radau"
 
 

@@ -67,7 +67,7 @@ class RadauProjected(Stepper):
     name = "radau-projected"
     title = "Radau IIA, order 5, implicit, adaptive, on the constraints (for stiff mechanisms)"
     source = "Ascher & Petzold 1991, SIAM J. Numer. Anal. 28"
-    order, stages, adaptive = 5, STAGES, True
+    order, stages, adaptive, implicit = 5, STAGES, True, True
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
         """Contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
