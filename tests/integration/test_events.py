@@ -25,7 +25,7 @@ from gaussopt.cli.main import run
 from gaussopt.problems import guided_slider_crank, two_bar
 
 G = 9.81
-FINE: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12, "step_folder": None}
+FINE: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12, "step_folder": None, "engine": "compiled"}
 SOLVED = go.Status.SOLVED
 REFERENCES = [
     (name, reference.name) for name in ("sliding-rod", "two-bar") for reference in go.problem(name).references

@@ -85,16 +85,13 @@ def distance(point: ContactPoint, shapes: tuple[Shape, ...]) -> float:
     return min(found, key=abs)
 
 
-def planar_contacts(name: str) -> bool:
-    entry = go.problem(name)
-    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
-    return step.k > 0 and step.J_T.shape[1] == 1
-
-
-@pytest.mark.parametrize(("name", "variant"), [x for x in VARIANTS if planar_contacts(x[0]) and "printed" not in x[1]])
+@pytest.mark.parametrize(("name", "variant"), [x for x in VARIANTS if "printed" not in x[1]])
 def test_contact_points_are_where_the_system_says(name: str, variant: str) -> None:
     entry = go.problem(name, **({"variant": variant} if variant else {}))
     system = entry.system
+    start = system.evaluate(0.0, entry.q0, entry.v0)
+    if not start.k or start.J_T.shape[1] != 1:
+        return  # without contacts in the plane there is nothing to draw
     for q in states(entry):
         shapes = shapes_at(entry, q)
         contacts = {s.name: s for s in shapes if isinstance(s, ContactPoint)}
