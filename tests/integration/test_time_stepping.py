@@ -19,7 +19,8 @@ SOLVED = go.Status.SOLVED
 
 
 def moreau(problem: Any, dt: float, **settings: Any) -> go.Trajectory:
-    traj = go.simulate(problem, stepper="moreau-jean", dt=dt, step_folder=None, **settings)
+    settings = {"step_folder": None, "error_estimate": False, **settings}
+    traj = go.simulate(problem, stepper="moreau-jean", dt=dt, **settings)
     assert traj.status is SOLVED, traj.message
     return traj
 

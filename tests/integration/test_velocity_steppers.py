@@ -62,7 +62,7 @@ def swing() -> go.Problem:
 
 
 def run(problem: Any, stepper: str, **settings: Any) -> go.Trajectory:
-    found = go.simulate(problem, stepper=stepper, step_folder=None, **settings)
+    found = go.simulate(problem, stepper=stepper, step_folder=None, error_estimate=False, **settings)
     assert found.status is go.Status.SOLVED, found.message
     return found
 

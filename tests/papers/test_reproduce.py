@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable
 from difflib import unified_diff
 from html.parser import HTMLParser
 from pathlib import Path

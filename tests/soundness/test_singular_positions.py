@@ -95,7 +95,7 @@ def test_a_motion_away_from_singular_positions_carries_no_warning(engine: str) -
 
 @pytest.mark.parametrize("name", ["four-bar", "crank-slider", "knife-edge-body", "bouncing-ball"])
 def test_problems_of_the_papers_carry_no_warning(name: str) -> None:
-    motion = go.simulate(name, step_folder=None, record_every=5)
+    motion = go.simulate(name, step_folder=None, record_every=5, engine="compiled")
     assert motion.warnings == (), motion.message
 
 
