@@ -23,6 +23,7 @@ from gaussopt.atlas.contact_study import CLASSES, MEANINGS, study
 from gaussopt.atlas.grid_states import chosen_axes, closed_sliding, state, states, values_at
 from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.atlas.view import draw, slip_label
+from gaussopt.core.arrays import check_progress
 from gaussopt.core.display import About, picture, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP
@@ -291,6 +292,7 @@ def scan(
     {'one solution': 8}
     """
     begin = perf_counter()
+    check_progress(progress)
     entry = find(problem, **settings) if isinstance(problem, str) else problem.at(**settings) if settings else problem
     chosen = chosen_axes(entry, axes)
     first = entry.system.evaluate(0.0, entry.q0, entry.v0)

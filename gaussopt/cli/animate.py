@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 def animate_command(
     context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html|mp4", help="Where to write the animation.")],
     problem: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="PROBLEM|FILE.py",
-            help="A name from `gaussopt list problems`, or a file with a sketch in it.",
+            help="A name from `gaussopt list problems`, or a file with a sketch in it; not needed with --from.",
             autocompletion=common.completion("problem", files=(".py",)),
         ),
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html|mp4", help="Where to write the animation.")],
+    ] = None,
     from_: Annotated[
         Path | None, typer.Option("--from", metavar="FILE.nc", help="Draw a motion that `gaussopt run --save` wrote.")
     ] = None,
@@ -42,6 +42,7 @@ def animate_command(
 ) -> None:
     """Simulate a problem and draw its motion: bodies, contact forces, paths, events."""
     from gaussopt.animation.animate import animate, check_ending
+    from gaussopt.core.errors import BadInput
     from gaussopt.core.files import check_target
     from gaussopt.modelling.problem import problem as find
     from gaussopt.modelling.problem import sketch_of
@@ -50,26 +51,30 @@ def animate_command(
     # Everything that can be refused is refused before anything is computed.
     check_ending(out)
     check_target(out)
-    entry = find(problem, **common.settings_of(set_))
-    sketch_of(entry)
+    if problem is None and from_ is None:
+        raise BadInput("Name the PROBLEM that is simulated, or by --from a motion that `gaussopt run --save` wrote.")
+    entry = None if problem is None else find(problem, **common.settings_of(set_))
+    if entry is not None:
+        sketch_of(entry)
     if from_ is not None:
         given = {
             "--set": set_, "--formulation": formulation, "--solver": solver, "--stepper": stepper, "--dt": dt,
             "--t-end": t_end, "--stabilisation": stabilisation, "--impact": impact, "--accumulation": accumulation,
         }  # fmt: skip
-        trajectory = _recorded(from_, entry.name, given)
+        trajectory = _recorded(from_, None if entry is None else entry.name, given)
     else:
-        with common.progress_bar(problem, json_) as progress:
+        assert entry is not None
+        with common.progress_bar(entry.name, json_) as progress:
             trajectory = simulate(
                 entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, stabilisation=stabilisation,
                 impact=impact, accumulation=accumulation, progress=progress, step_folder=None, keep_interrupted=True,
             )  # fmt: skip
     # A motion that ended early shows what there is.
     file = animate(trajectory, out, problem=None if from_ is not None else entry) if len(trajectory.t) > 1 else None
-    _finish(context.obj, trajectory, entry.name, file, json_)
+    _finish(context.obj, trajectory, str(trajectory.meta["problem"]) if entry is None else entry.name, file, json_)
 
 
-def _recorded(file: Path, problem: str, given: dict[str, Any]) -> Trajectory:
+def _recorded(file: Path, problem: str | None, given: dict[str, Any]) -> Trajectory:
     """The motion in a file; options that belong to a simulation are refused."""
     from gaussopt.core.errors import BadInput, Unverified
     from gaussopt.integration.trajectory import Trajectory
@@ -82,7 +87,7 @@ def _recorded(file: Path, problem: str, given: dict[str, Any]) -> Trajectory:
         trajectory = Trajectory.load(file)
     for warning in noted:
         print(f"gaussopt: {warning.message}", file=sys.stderr)
-    if trajectory.meta.get("problem") != problem:
+    if problem is not None and trajectory.meta.get("problem") != problem:
         raise BadInput(f"{file} holds a motion of {trajectory.meta.get('problem')!r}, not of {problem!r}.")
     return trajectory
 

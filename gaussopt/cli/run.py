@@ -139,10 +139,11 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
             ),
         ]
         if any(errors):
-            lines.append(f"* the largest one on the way, estimated from {' and '.join(data['compared_with'])}")
+            again = " and again with ".join(data["compared_with"])
+            lines.append(f"* the largest error on the way; to estimate it, the motion was computed again with {again}")
     lines += _events(traj)
     lines += [f"warning: {warning}" for warning in traj.warnings]
-    if traj.status is Status.SOLVED:
+    if traj.status in (Status.SOLVED, Status.ACCUMULATION):
         lines.append(f"{_certified(traj)}; this says nothing about the error of the time steps")
     if not data["forces_unique"]:
         which = named_forces(data["open_forces"])

@@ -10,7 +10,7 @@ import typer
 
 from gaussopt.cli.common import Json, SolverName, SolverOption, Tolerance, completion, end, pairs_of, plain, show, stop
 from gaussopt.cli.contact_files import RowOrder, other_order, solve_contact_problem, solve_folder
-from gaussopt.core.errors import BadInput, IllPosed
+from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
     from gaussopt.core.step_data import StepData
@@ -66,6 +66,7 @@ def _solved(
     from gaussopt.core.status import Status
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.linalg.redundancy import rank_report
+    from gaussopt.solving.defaults import default_pair
     from gaussopt.solving.solve import solve, solve_step
 
     result: dict[str, Any]
@@ -91,7 +92,7 @@ def _solved(
     elif isinstance(data, LCP):
         result = _solve_lcp(data, formulation or "lcp", solver, tolerance, options)
     else:
-        name, by = _defaults(data, formulation, solver)
+        name, by = default_pair(data, formulation, solver)
         answer = solve_step(data, name, by, tolerance=tolerance, solver_options=options)
         w: Any = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
         result = {
@@ -105,20 +106,6 @@ def _solved(
         if data.k and answer.certificate.verdict not in (Status.INFEASIBLE, Status.UNBOUNDED):
             result["classification"] = _classification(data)
     return result
-
-
-def _defaults(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
-    """Formulation and solver that take the step, where none are given."""
-    from gaussopt.contact.activity import closed_contacts
-    from gaussopt.solving.defaults import default_solver, formulate
-
-    name = formulation or ("stick-slip" if len(closed_contacts(step)) else "gauss")
-    if solver is not None:
-        return name, solver
-    try:
-        return name, default_solver(formulate(step, name))
-    except IllPosed:
-        return name, "newton"  # there is no program to solve; the sentence comes from solve_step
 
 
 def _classification(step: StepData) -> dict[str, Any] | None:

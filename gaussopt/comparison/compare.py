@@ -17,6 +17,7 @@ from gaussopt.comparison import plan as planning
 from gaussopt.comparison.records import Answers, MotionRecord, Times
 from gaussopt.comparison.results import Results, write_results
 from gaussopt.comparison.spec import Spec
+from gaussopt.core.arrays import check_progress
 from gaussopt.core.errors import BadInput
 from gaussopt.core.renamed import renamed
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
@@ -80,6 +81,7 @@ def compare(
     UnknownName, BadInput, MissingBackend
         Before anything is computed.
     """
+    check_progress(progress)
     asked = planning.listed_sources(sources)
     check_jobs(max(1, jobs))  # less than one has always been one
     plan = planning.plan_of(

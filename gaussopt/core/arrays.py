@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ SYMMETRY_TOLERANCE = 1e-10
 
 DEFINITE_TOLERANCE = 1e-10
 """Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
+
+MOST_NAMES = 12
+"""Coordinates that a sentence names."""
 
 
 def all_finite(x: Vector) -> bool:
@@ -67,6 +70,16 @@ def shape_in_words(shape: tuple[int | None, ...]) -> str:
     if len(shape) == 2:
         return kind + "".join(f" with {s} {axis if s != 1 else axis[:-1]}" for axis, s in known)
     return kind + (", " if known else "") + " and ".join(f"{s} along the {axis}" for axis, s in known)
+
+
+def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str]) -> Vector:
+    """A vector with an entry for every coordinate, (n,); raises BadInput, which tells them in their order."""
+    found = as_array(name, value, (None,))
+    n = len(coordinates)
+    if len(found) != n:
+        order = ", ".join([*coordinates[:MOST_NAMES], *(["..."] if n > MOST_NAMES else [])])
+        raise BadInput(f"{name} has shape {found.shape}, expected ({n},): one entry for each of {order}.")
+    return found
 
 
 def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[float, Vector, Vector]:
@@ -122,13 +135,33 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
         # Scaling by the diagonal makes the test independent of the units of the coordinates.
         size = np.abs(np.diag(M))
         d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
-        lowest = float(np.linalg.eigvalsh(M / np.outer(d, d))[0])
-        if not lowest >= -DEFINITE_TOLERANCE * len(M):
-            raise BadInput(
-                f"{what} is indefinite: an eigenvalue of its diagonally scaled form is {lowest:.6g}; "
-                "a mass matrix must be positive semidefinite."
-            )
+        scaled = M / np.outer(d, d)
+        if not np.linalg.eigvalsh(scaled)[0] >= -DEFINITE_TOLERANCE * len(M):
+            raise BadInput(f"{what} is indefinite: {_negative_direction(M, np.linalg.eigh(scaled)[1][:, 0] / d)}")
     return M
+
+
+def _negative_direction(M: Matrix, u: Vector) -> str:
+    """Where a mass matrix gives negative energy: the end of a sentence; u, (n,), is a direction that shows it."""
+    i = int(np.argmin(np.diag(M)))
+    if M[i, i] < 0:
+        return (
+            f"its diagonal entry [{i}, {i}] is {M[i, i]:.6g}; give masses and moments of inertia that are not negative."
+        )
+    u = u / np.abs(u).max()
+    moving = [int(k) for k in np.flatnonzero(np.abs(u) > 1e-3)]
+    ratio = " to ".join(f"{u[k]:.3g}" for k in moving)
+    return (
+        f"velocities of the coordinates {moving} (counted from 0) in the ratio {ratio} would have negative kinetic "
+        f"energy, {0.5 * float(u @ M @ u):.3g}; make the entries of M that couple them smaller."
+    )
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what cannot be called with the fraction done; raises BadInput."""
+    if progress is not None and not callable(progress):
+        example = "progress=lambda done: print(f'{done:.0%}')"
+        raise BadInput(f"progress is {progress!r}; give a function of the fraction done, such as {example}.")
 
 
 def is_absent(value: Any) -> bool:

@@ -5,11 +5,12 @@ Adapters translate; they do not judge. Whatever a backend says is its `claim`, a
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, TypeVar
@@ -71,6 +72,15 @@ class Solver(ABC, Generic[O]):
     aborts: ClassVar[bool] = False
     precision: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     options_type: ClassVar[type[Options]] = Options
+
+    _has_program = False
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let `solve` say in a sentence that no program was set up, whatever a solver keeps of it."""
+        super().__init_subclass__(**given)
+        for name, wrapped in (("setup", _noted), ("solve", _after_setup)):
+            if name in cls.__dict__:
+                setattr(cls, name, wrapped(cls.__dict__[name]))
 
     def __init__(self, variant: str | None, options: O) -> None:
         self.variant = variant
@@ -135,6 +145,29 @@ class Solver(ABC, Generic[O]):
         """Solve the current program, from a start (x, y) if the solver can use one."""
 
 
+def _noted(setup: Callable[..., None]) -> Callable[..., None]:
+    """A solver's `setup`, which leaves a note that it was called."""
+
+    @functools.wraps(setup)
+    def called(self: Solver[Any], program: Program) -> None:
+        self._has_program = True
+        setup(self, program)
+
+    return called
+
+
+def _after_setup(solve: Callable[..., RawSolution]) -> Callable[..., RawSolution]:
+    """A solver's `solve`, which raises BadInput before `setup`."""
+
+    @functools.wraps(solve)
+    def called(self: Solver[Any], start: tuple[Vector, Vector | None] | None = None) -> RawSolution:
+        if not self._has_program:
+            raise BadInput(f"The solver {self.name!r} has no program yet; call its setup(program) before solve().")
+        return solve(self, start)
+
+    return called
+
+
 def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
     """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend.
 
@@ -178,8 +211,9 @@ def parse_options(cls: type[Solver[Any]], given: Mapping[str, Any]) -> Any:
     for key, value in given.items():
         field_name = key.replace("-", "_")
         if field_name not in known:
-            near = get_close_matches(field_name, known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
+            plain = {name.lower(): name for name in known}
+            near = get_close_matches(field_name.lower(), plain, n=1, cutoff=0.5)
+            hint = f"did you mean {plain[near[0]]!r}?" if near else f"known: {', '.join(known) or 'none'}."
             raise BadInput(f"The solver {cls.name!r} has no option {key!r}; {hint}")
         limit = field_name in ("max_iter", "max_iters", "iter_limit")
         if limit and str(value).lstrip("+-").isdigit() and int(value) < 1:

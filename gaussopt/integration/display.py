@@ -158,7 +158,11 @@ class ShownMotion(RecordedMotion):
 
     def _certified(self) -> str:
         worst = self.worst
-        known = self.status is Status.SOLVED and worst.evaluations > 0 and np.isfinite(worst.relative_error)
+        known = (
+            self.status in (Status.SOLVED, Status.ACCUMULATION)
+            and worst.evaluations > 0
+            and np.isfinite(worst.relative_error)
+        )
         return f"accelerations certified: {worst.words}" if known else ""
 
     def _inexact(self) -> str:

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaussopt.core import registry
+from gaussopt.core.arrays import Vector, as_array, as_coordinates
 from gaussopt.core.display import About, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.event import Event
 from gaussopt.core.foreign import call
-from gaussopt.core.step_data import Vector, as_array
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.erratum import Erratum
 from gaussopt.modelling.parameter import Parameter
@@ -188,7 +188,8 @@ class Problem:
             )
         for key, value in settings.items():
             if key in ("q0", "v0"):
-                vector = as_array(key, value, (n,))
+                named = self if variant == self.variant else self.at(variant=variant)
+                vector = as_coordinates(key, value, named.system.coordinates(n))
                 q0, v0 = (vector, v0) if key == "q0" else (q0, vector)
             elif key not in known:
                 raise UnknownName(

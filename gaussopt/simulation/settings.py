@@ -12,7 +12,7 @@ import numpy as np
 
 from gaussopt.contact.impact_laws import ImpactLaw, impact_law
 from gaussopt.core import registry
-from gaussopt.core.arrays import Vector, as_array
+from gaussopt.core.arrays import Vector, as_array, as_coordinates, check_progress
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted, UnknownName
 from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
@@ -84,8 +84,10 @@ class RunStart:
         if isinstance(problem, AbstractSystem):
             if q0 is None or v0 is None or t_end is None:
                 raise BadInput("A bare system needs q0=..., v0=... and t_end=..., each given by its name.")
-            q = as_array("q0", q0, (problem.size,))
-            return cls(problem, problem.name, "", problem.parameters, q, as_array("v0", v0, (len(q),)), dt, t_end)
+            size = problem.size
+            q = as_array("q0", q0, (None,)) if size is None else as_coordinates("q0", q0, problem.coordinates(size))
+            v = as_coordinates("v0", v0, problem.coordinates(len(q)))
+            return cls(problem, problem.name, "", problem.parameters, q, v, dt, t_end)
         problem = problem.at(**{k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None})
         return cls(
             problem.system, problem.name or problem.system.name, problem.variant, problem.parameter_values, problem.q0,
@@ -263,8 +265,7 @@ def check_kinds(stabilisation: Any, progress: Any) -> None:
     """Refuse a stabilisation or a progress function of the wrong type; raises BadInput."""
     if not (isinstance(stabilisation, str) or hasattr(stabilisation, "correct")):
         raise BadInput(f"stabilisation is {stabilisation!r}; give none, baumgarte, projection or a Stabilisation.")
-    if progress is not None and not callable(progress):
-        raise BadInput(f"progress is {progress!r}; give a function of the fraction done.")
+    check_progress(progress)
 
 
 def check_impacts(impact: str, accumulation: str) -> ImpactLaw:

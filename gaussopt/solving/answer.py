@@ -52,7 +52,8 @@ class Answer:
         found = error_words(c.error_bound, c.relative_error, c.rounding_floor)
         words = found if self.status is Status.SOLVED else self.message
         rows = [
-            ("status", self.status), ("claim of the solver", self.claim), ("a", self.a), ("lam", self.lam),
+            ("status", self.status), *([("method", self.details["method"])] if "method" in self.details else []),
+            ("claim of the solver", self.claim), ("a", self.a), ("lam", self.lam),
             *([("lam_N", self.lam_N), ("lam_T", self.lam_T)] if len(self.lam_N) else []),
             ("forces unique", self.forces_unique),
             ("iterations", self.iterations), ("seconds", self.timing.total), ("message", self.message),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gaussopt.contact.activity import closed_contacts
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, IllPosed
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.step_data import StepData
 from gaussopt.solving.foreign_formulation import find
@@ -25,6 +26,17 @@ def default_solver(program: Program) -> str:
     if isinstance(program, QP) and not program.equalities_only:
         return "daqp"
     return "kkt"
+
+
+def default_pair(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
+    """Formulation and solver that take a step, where they are not given: stick-slip with contacts, gauss without."""
+    name = formulation or ("stick-slip" if len(closed_contacts(step)) else "gauss")
+    if solver is not None:
+        return name, solver
+    try:
+        return name, default_solver(formulate(step, name))
+    except IllPosed:
+        return name, "newton"  # there is no program to solve; the sentence comes from solve_step
 
 
 def check_step(step: Any) -> None:

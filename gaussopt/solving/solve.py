@@ -24,7 +24,7 @@ from gaussopt.formulations.base import Formulation
 from gaussopt.lcp.verification import check_lcp
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.contact_sequence import ContactSequence
-from gaussopt.solving.defaults import check_step, default_solver
+from gaussopt.solving.defaults import check_step, default_pair, default_solver
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.step_solver import StepSolver
 from gaussopt.solving.verification import verified
@@ -32,8 +32,8 @@ from gaussopt.solving.verification import verified
 
 def solve_step(
     step: StepData,
-    formulation: str = "gauss",
-    solver: str = "kkt",
+    formulation: str | None = None,
+    solver: str | None = None,
     *,
     tolerance: float = DEFAULT_TOLERANCE,
     solver_options: Mapping[str, Any] | None = None,
@@ -41,8 +41,9 @@ def solve_step(
 ) -> Answer:
     """Formulate, solve and certify one step.
 
-    Of a step that knows its gaps, the contacts that are open take no part; their forces are zero. Options of the
-    solver are given as in `solve`.
+    Of a step that knows its gaps, the contacts that are open take no part; their forces are zero. Where no formulation
+    is given it is stick-slip for a step with contacts and gauss for one without, and where no solver is given it is an
+    exact one; `details["method"]` of the answer names them then. Options of the solver are given as in `solve`.
 
     Raises
     ------
@@ -60,9 +61,12 @@ def solve_step(
     solved -156.5795
     """
     check_step(step)
-    driver = StepSolver(formulation, solver, {**options, **(solver_options or {})}, tolerance)
+    pair = default_pair(step, formulation, solver)
+    driver = StepSolver(*pair, {**options, **(solver_options or {})}, tolerance)
     closed = driver.formulation.contacts(step)
     answer = driver.solve(step.select(closed))
+    if formulation is None or solver is None:
+        answer = replace(answer, details={"method": " by ".join(pair), **answer.details})
     return _spread(answer, step, closed) if len(closed) < step.k else answer
 
 

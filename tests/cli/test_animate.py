@@ -67,9 +67,10 @@ def test_nothing_to_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
 
 def test_from_a_saved_motion(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     go.simulate("four-bar", dt=0.01, t_end=0.05, step_folder=None).save(tmp_path / "m.nc")
-    code, data, _ = call(capsys, "four-bar", "--out", "x.svg", "--from", "m.nc")
+    code, data, _ = call(capsys, "--out", "x.svg", "--from", "m.nc")
     assert (code, data["t"]) == (0, pytest.approx(0.05))
     for arguments, culprit in (
+        ((), "Name the PROBLEM"),
         (("crank-slider", "--from", "m.nc"), "'four-bar'"),
         (("four-bar", "--from", "m.nc", "--dt", "0.1"), "--dt"),
         (("four-bar", "--from", "none.nc"), "none.nc"),

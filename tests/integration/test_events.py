@@ -275,6 +275,7 @@ def test_bouncing_ball_to_its_accumulation(data: Callable[[str], Any]) -> None:
     assert end["ratio"] == pytest.approx(0.9, abs=1e-4)
     assert end["contact"] == "floor"
     assert "accumulate" in traj.message
+    assert "accelerations certified" in repr(traj)
     assert traj.t[-1] <= exact["zeno"]
     for j in range(len(traj.t)):
         if np.abs(np.array(impacts) - traj.t[j]).min() > 1e-9:

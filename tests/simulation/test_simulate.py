@@ -90,7 +90,8 @@ def test_a_rheonomic_system_ends_where_the_test_set_says() -> None:
         holonomic=[xb * xl + yb * yl, (xl - xr) ** 2 + (yl - yr) ** 2 - 1], name="car-axis",
     )  # fmt: skip
     traj = go.simulate(
-        system, "lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12, stabilisation="projection", t_end=3.0, error_estimate=False,
+        system, "lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12, stabilisation="projection", t_end=3.0,
+        error_estimate=False,
         q0=[0.0, 0.5, 1.0, 0.5], v0=[-0.5, 0.0, -0.5, 0.0],
     )  # fmt: skip
     position = [0.0493455784275402809, 0.496989460230171154, 1.04174252488542152, 0.373911027265361257]
@@ -356,8 +357,8 @@ def test_progress_rises_to_one() -> None:
         ({"solver": "ospq"}, ("'ospq'", "did you mean 'osqp'")),
         ({"stepper": "rk_4"}, ("'rk_4'", "did you mean 'rk4'")),
         ({"stabilisation": "project"}, ("'project'", "did you mean 'projection'")),
-        ({"solver": "osqp", "solver_options": {"max_itr": 3}}, ("'max_itr'", "did you mean 'max_iter'")),
-        ({"q0": [0.0]}, ("q0 has shape (1,)", "(7,)")),
+        ({"solver": "osqp", "solver_options": {"MAX_ITR": 3}}, ("'MAX_ITR'", "did you mean 'max_iter'")),
+        ({"q0": [0.0]}, ("q0 has shape (1,)", "(7,): one entry for each of x1, y1, theta1")),
         ({"v0": [float("nan")] * 7}, ("v0[0] is nan",)),
     ],
 )
@@ -419,6 +420,8 @@ def test_unknown_problems_and_parameters_get_the_nearest(assert_sentence: Callab
         with pytest.raises(go.UnknownName) as caught:
             attempt()
         assert_sentence(caught.value, *culprits)
+    with pytest.raises(TypeError, match=r"simulate\(\) has no argument 'stepr'; did you mean 'stepper'\?"):
+        go.simulate("crank-slider", stepr="rk4")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("value", ["fast", None, float("nan"), inf, [1.0]])

@@ -157,6 +157,15 @@ def test_refusals_come_before_solving(assert_sentence: Callable[..., None]) -> N
     assert_sentence(caught.value, "'fake'", "QP, LinearSystem", "LeastSquares")
 
 
+def test_a_pair_that_fits_is_chosen_and_named() -> None:
+    problem = go.problem("sliding-rod")
+    contact = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    for step, method in ((contact, "stick-slip by lemke"), (contact.select(np.array([], int)), "gauss by kkt")):
+        answer = go.solve_step(step)
+        assert (answer.status, answer.details["method"]) == (go.Status.SOLVED, method)
+        np.testing.assert_array_equal(answer.a, go.solve_step(step, *method.split(" by ")).a)
+
+
 def test_an_unknown_solver_gets_the_nearest(assert_sentence: Callable[..., None]) -> None:
     for attempt in (
         lambda: go.solve_step(STEP, solver="newtn"),

@@ -355,6 +355,12 @@ NONE: Any = None
 CALLS = {
     "solve": (lambda: go.solve(NONE, "kkt"), "A program is one of QP"),
     "solver": (lambda: go.make_solver(NONE), "A solver is a name"),
+    "solver without a program": (lambda: go.make_solver("osqp").solve(None), "'osqp' has no program yet"),
+    "mass": (lambda: go.StepData.from_mapping({"M": [[1.0, 2.0], [2.0, 1.0]], "Q": [0.0, 0.0]}),
+             "is indefinite: velocities of the coordinates [0, 1] (counted from 0) in the ratio -1 to 1 would have"),
+    "negative mass": (lambda: go.System([[1.0, 0.0], [0.0, -3.0]], [0.0, 0.0]).evaluate(0.0, [0.0] * 2, [0.0] * 2),
+                      "is indefinite: its diagonal entry [1, 1] is -3; give masses"),
+    "progress": (lambda: go.scan("two-bar", progress=True), "progress is True; give a function of the fraction"),  # type: ignore[arg-type]
     "formulate": (lambda: go.formulate(NONE, "gauss"), "A step is StepData"),
     "solve_step": (lambda: go.solve_step(NONE), "A step is StepData"),
     "time": (lambda: ONE.evaluate("a", [0.0], [0.0]), "t is 'a'; give a finite number"),  # type: ignore[arg-type]
