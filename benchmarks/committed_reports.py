@@ -49,10 +49,10 @@ gaussopt compare crank-slider four-bar knife-edge-body --family linkage --dial b
         "Contacts with friction cones: exact solvers and relaxations",
         """\
 python benchmarks/contact_cases.py runs/contact-cases
-gaussopt compare --contact runs/contact-cases --formulations \
-  coulomb-soccp,aclm,tresca,panagiotopoulos,coulomb-ccp,coulomb-pyramid:4,coulomb-pyramid:16 \
-  --solvers admm,apgd,clarabel,enumerate-cone,extragradient,hybrid,lemke,nsgs,nsn-ac,nsn-fb,prox,psor \
-  --time-budget 0.05 --case-limit 120 --out runs/friction""",
+gaussopt compare --contact runs/contact-cases --formulations \\
+  coulomb-soccp,aclm,tresca,panagiotopoulos,coulomb-ccp,coulomb-pyramid:4,coulomb-pyramid:16 \\
+  --solvers admm,apgd,clarabel,enumerate-cone,extragradient,hybrid,lemke,nsgs,nsn-ac,nsn-fb,prox,psor,scs \\
+  --time-budget 0.05 --case-limit 30 --out runs/friction""",
     ),
 }
 """Title and command of each short report; data/environment.csv holds its settings."""
@@ -92,7 +92,8 @@ def shorten(report: Path, short: Path) -> None:
     shown = [name for name in re.findall(r"\(data/([^)]+)\.csv\)", text) if any(fnmatch(name, k) for k in SHOWN)]
     tables = [_table(text, name) for name in dict.fromkeys(shown)]
     pictures = [p for p in sorted((report / "figures").glob("*.svg")) if any(fnmatch(p.stem, k) for k in PICTURES)]
-    files = [f for f in sorted((report / "data").glob("*.csv")) if any(fnmatch(f.stem, k) for k in (*SHOWN, *KEPT))]
+    kinds = (*SHOWN, *PICTURES, *KEPT)
+    files = [f for f in sorted((report / "data").glob("*.csv")) if any(fnmatch(f.stem, k) for k in kinds)]
     data = ["## Data", *(f"- [{file.name}](data/{file.name})" for file in files)]
     parts = [
         f"# {title}",

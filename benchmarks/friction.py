@@ -180,8 +180,8 @@ def measured_cause(problem: go.ConeComplementarity, r: Any, inaccurate: bool) ->
         own.r[:] = r
         own.run(MORE)
         return (
-            f"{MORE} more sweeps of `nsgs` multiply the natural map by {residual(problem, own.r) / before:.3g}; why no "
-            "more is not known"
+            f"{MORE} more sweeps of `nsgs` multiply the natural map by {residual(problem, own.r) / before:.3g}; why "
+            "they gain no more is not known"
         )
     program, clarabel = ConeProgram(problem.symmetric_part, problem.q, problem.mu), make_solver("clarabel")
 
