@@ -273,7 +273,7 @@ def beside_mujoco() -> Iterator[Row]:
 def table(rows: Sequence[Row]) -> str:
     """The section as Markdown."""
     lines = [HEADING, "", "Made by `python benchmarks/friction.py`; piles are pyramids of spheres, times the least "
-             "processor time of several. What falls short stands with its cause.", "",
+             "processor time of several. What falls short stands with what was measured of it.", "",
              "| what | goal | measured | met | remark |", "|---|---|---|---|---|"]  # fmt: skip
     words = {True: "yes", False: "no", None: ""}
     lines += [f"| {row.what} | {row.goal} | {row.found} | {words[row.met]} | {row.remark} |" for row in rows]
