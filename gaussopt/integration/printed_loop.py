@@ -47,6 +47,7 @@ class PrintedLoop(BilateralLoop):
         super().recall({**memory, "motion": {}})
 
     def _close(self) -> None:
+        self.rules = replace(self.rules, events=())  # the printed steps look for none
         k, d = self.motion.phase.sigma.shape
         self.motion.phase = replace(AllClosed.flight(k, d), closed=tuple(range(k)))
 
