@@ -91,7 +91,7 @@ def test_contact_points_are_where_the_system_says(name: str, variant: str) -> No
     system = entry.system
     start = system.evaluate(0.0, entry.q0, entry.v0)
     if not start.k or start.J_T.shape[1] != 1:
-        return  # without contacts in the plane there is nothing to draw
+        pytest.skip("no contacts in the plane")
     for q in states(entry):
         shapes = shapes_at(entry, q)
         contacts = {s.name: s for s in shapes if isinstance(s, ContactPoint)}
