@@ -88,7 +88,11 @@ def test_equality_rows_that_come_or_go_end_a_motion_and_lose_none(
     assert motion.status is Status.BAD_INPUT
     assert "equality of 'mine' returned" in motion.message
     assert "rows, and 1 before" in motion.message
-    check_kept(motion, tmp_path)
+    end = 0.05
+    if stepper in ("dop853", "radau"):  # of their own steps the last one that does not pass the break
+        end = motion.t[-1]
+        assert 0.0 < end <= BREAK
+    check_kept(motion, tmp_path, end)
 
 
 def test_rows_that_change_are_told_where_an_adaptive_method_takes_its_own_steps(tmp_path: Path) -> None:
