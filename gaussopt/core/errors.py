@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import PurePath
 
 from gaussopt.core.status import Status
 
@@ -44,6 +45,9 @@ class UnknownName(GaussoptError, KeyError):
         near = get_close_matches(name, known, n=1, cutoff=0.5) if isinstance(name, str) else []
         near = near or [k for k in known if k.lower() == str(name).lower()]
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
+        if isinstance(name, str) and name.endswith(".py"):
+            short = PurePath(name).stem.replace("_", "-")
+            hint = f"set GAUSSOPT_PLUGINS={name} (in Python go.register({name!r})) and name it {short!r}."
         self.sentence = f"Unknown {what} {name!r}; {hint}"
         super().__init__(self.sentence)
 

@@ -125,6 +125,11 @@ def test_an_unknown_name_gets_the_nearest(
     assert_sentence(caught.value, kind, repr(wrong), f"did you mean {right!r}")
 
 
+def test_a_file_in_place_of_a_name_is_told_how_it_becomes_one() -> None:
+    with pytest.raises(go.UnknownName, match=r"set GAUSSOPT_PLUGINS=my_solver\.py .* and name it 'my-solver'"):
+        go.make_solver("my_solver.py")
+
+
 def test_a_name_like_no_other_gets_the_list(assert_sentence: Callable[..., None]) -> None:
     with pytest.raises(go.UnknownName) as caught:
         registry.load("solver", "zzzzzz")
