@@ -145,6 +145,15 @@ def relink(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = links_from(ROOT / "README.md", page)((ROOT / "README.md").read_text(encoding="utf-8")) + source[0]
 
 
+def accessible(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Mend lists that a screen reader cannot count: references whose entries are no items, and lists outside items."""
+    body = context.get("body", "").replace('<div role="list" class="citation-list">', '<div class="citation-list">')
+    if pagename == "_modules/index":
+        inner, last, rest = body.replace("</li>\n<ul>", "\n<ul>").rpartition("</ul>")
+        body = inner.replace("</ul>", "</ul></li>") + last + rest
+    context["body"] = body
+
+
 def copy_papers(app: Sphinx, failure: Exception | None) -> None:
     """Put the report of the papers onto the site."""
     if failure is None and app.builder.format == "html":
@@ -190,6 +199,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", docstring, priority=400)  # before napoleon
     app.connect("builder-inited", copy_pages, priority=100)
     app.connect("source-read", relink, priority=100)
+    app.connect("html-page-context", accessible)
     app.connect("build-finished", copy_papers)
     app.add_directive("animation", Animation)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

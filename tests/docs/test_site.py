@@ -84,8 +84,8 @@ def opened(browser: Any) -> Iterator[Opener]:
 
 
 PAGES = ("index", "README", "api", "generated/gaussopt.simulate", "generated/gaussopt.QP", "certificates",
-         "how-to-choose", "gallery", "tutorials/crank-slider", "tutorials/counterexample",
-         "_repository/reports/solvers/index")  # fmt: skip
+         "how-to-choose", "gallery", "bibliography", "_modules/index",
+         "tutorials/crank-slider", "tutorials/counterexample", "_repository/reports/solvers/index")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PAGES)
