@@ -44,10 +44,9 @@ class Unilateral:
 
 @dataclass(frozen=True)
 class Rows:
-    """Equality rows, (m, nv), their residuals, (m,), and the contacts and limits, of one configuration."""
+    """Equality rows, (m, nv), and the contacts and limits, of one configuration."""
 
     J: Matrix
-    residual: Vector
     contacts: Sequence[Unilateral]
 
     def moving(self, v: Vector) -> tuple[Vector, dict[tuple[int, ...], Vector]]:
@@ -138,7 +137,7 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
         raise BadInput(
             "The model has elliptic friction cones, which are no linear rows; set its option cone to pyramidal."
         )
-    dry = np.flatnonzero((kinds == names.mjCNSTR_FRICTION_DOF) | (kinds == names.mjCNSTR_FRICTION_TENDON))
+    dry = _dry(mj, kinds)
     two_sided = kinds == names.mjCNSTR_EQUALITY
     two_sided[dry] = True
     n, m, d = int(model.nv), len(J), len(dry)
@@ -194,13 +193,19 @@ def _rows(mj: Any, model: Any, data: Any) -> Rows:
     """Rows of the configuration of `data`, whose positions are up to date."""
     names, J = mj.mjtConstraint, _constraint_rows(mj, model, data)
     kinds = np.array(data.efc_type)
-    if (at := np.flatnonzero((kinds == names.mjCNSTR_FRICTION_DOF) | (kinds == names.mjCNSTR_FRICTION_TENDON))).size:
+    if (at := _dry(mj, kinds)).size:
         raise BadInput(f"{_named(mj, model, data, int(at[0]))} has dry friction (frictionloss), which is no contact; "
                        "set it to zero, or take soft_from_mujoco.")  # fmt: skip
     equal = kinds == names.mjCNSTR_EQUALITY
     limits = [_limit(data, int(i), J[i]) for i in np.flatnonzero(
         (kinds == names.mjCNSTR_LIMIT_JOINT) | (kinds == names.mjCNSTR_LIMIT_TENDON))]  # fmt: skip
-    return Rows(J[equal], np.array(data.efc_pos)[equal], [*limits, *_contacts(mj, model, data)])
+    return Rows(J[equal], [*limits, *_contacts(mj, model, data)])
+
+
+def _dry(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Numbers of the rows of dry friction in joints and tendons."""
+    names = mj.mjtConstraint
+    return np.flatnonzero((kinds == names.mjCNSTR_FRICTION_DOF) | (kinds == names.mjCNSTR_FRICTION_TENDON))
 
 
 def _limit(data: Any, i: int, row: Vector) -> Unilateral:
@@ -221,7 +226,7 @@ def _contacts(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
         one, two = (int(g) for g in contact.geom)
         if min(one, two) < 0:
             raise BadInput("A contact touches a flexible body; contacts of rigid geometries are understood only.")
-        words = f"The contact of {_geometry(mj, model, one)} and {_geometry(mj, model, two)}"
+        words = _pair(mj, model, one, two)
         if contact.dim > PLAIN:
             raise BadInput(f"{words} has condim {contact.dim}; torsional and rolling friction are not Coulomb's law "
                            "of a point, so set condim to 1 or 3.")  # fmt: skip
@@ -246,10 +251,10 @@ def _derivatives(mj: Any, model: Any, data: Any, rows: Rows) -> tuple[Vector, di
     """J_dot v, (m,), and that of each contact, (3,): derivatives of J(q) v along v with v held."""
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
-    if speed == 0.0 or not (len(rows.J) or rows.contacts):
-        return np.zeros(len(rows.J)), {c.key: np.zeros(ROWS) for c in rows.contacts}
-    step, near = SHIFT / speed, mj.MjData(model)
     total, of_contacts = np.zeros(len(rows.J)), {c.key: np.zeros(ROWS) for c in rows.contacts}
+    if speed == 0.0 or not (len(total) or of_contacts):
+        return total, of_contacts
+    step, near = SHIFT / speed, mj.MjData(model)
     for by, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
         near.qpos[:], near.eq_active[:], near.time = data.qpos, data.eq_active, data.time
         near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
@@ -267,9 +272,11 @@ def _derivatives(mj: Any, model: Any, data: Any, rows: Rows) -> tuple[Vector, di
 
 
 def _unilateral(mj: Any, model: Any, key: tuple[int, ...]) -> str:
-    if key[0] >= 0:
-        return "A limit"
-    return f"The contact of {_geometry(mj, model, key[1])} and {_geometry(mj, model, key[2])}"
+    return "A limit" if key[0] >= 0 else _pair(mj, model, key[1], key[2])
+
+
+def _pair(mj: Any, model: Any, one: int, two: int) -> str:
+    return f"The contact of {_geometry(mj, model, one)} and {_geometry(mj, model, two)}"
 
 
 def _geometry(mj: Any, model: Any, number: int) -> str:
