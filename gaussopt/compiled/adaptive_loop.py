@@ -15,7 +15,8 @@ from gaussopt.compiled.generated_loop import INTERPRETER_ERRORS, GeneratedLoop
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.loops import End
-from gaussopt.integration.steppers.base import ScipyIntegration, Unwatched, gave_up
+from gaussopt.integration.singular_positions import within_step
+from gaussopt.integration.steppers.base import ScipyIntegration, beside, gave_up
 
 LEAP = 1000
 """Accepted steps between two reports of progress."""
@@ -45,11 +46,9 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         """Begin where a loop stood, which holds nothing beside the state."""
         self.begin()
 
-    def _start(self, t: float, q: Vector, v: Vector, first: float | None, end: float | None = None) -> ScipyIntegration:
-        c = self.control
-        control = replace(c, t_end=c.t_end if end is None else end, dt=None, origin=self.origin, first_step=first)
-        motion = self.motion if end is None else Unwatched(self.motion)
-        found = self.method.start(motion, t, q, self.motion.state_of(t, q, v), control)
+    def _start(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
+        control = replace(self.control, dt=None, origin=self.origin, first_step=first)
+        found = self.method.start(self.motion, t, q, self.motion.state_of(t, q, v), control)
         assert isinstance(found, ScipyIntegration)
         return found
 
@@ -99,11 +98,10 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         if len(states) < 2 or not self.equations.m:
             return
         h, (q, v) = np.diff(states[:, :1], axis=0), (states[:, 1 : n + 1], states[:, n + 1 :])
+        begin_end = (q[:-1], v[:-1]), (q[1:], v[1:])
         parts = [states]
         for x in np.arange(1, LOOKS) / LOOKS:
-            place = q[:-1] + h * x * v[:-1] + (3 * np.diff(q, axis=0) - h * (2 * v[:-1] + v[1:])) * x**2
-            place += (h * (v[:-1] + v[1:]) - 2 * np.diff(q, axis=0)) * x**3
-            parts.append(np.hstack((states[:-1, :1] + x * h, place, (1 - x) * v[:-1] + x * v[1:])))
+            parts.append(np.hstack((states[:-1, :1] + x * h, *within_step(h, *begin_end, x))))
         every = np.concatenate(parts)
         every = every[every[:, 0].argsort(kind="stable")]
         table = self._table(every[:, 0], every[:, 1:])
@@ -143,11 +141,9 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
             if done > 0 and clock[4] == 1.0 and not clock[5]:
                 return np.asarray(rows[0])
         self.handed_over += 1
-        integration = self._start(before[0], before[1 : n + 1], before[n + 1 :], t - before[0], t)
-        reached, q, u = float(before[0]), before[1 : n + 1], before[n + 1 :]
-        while reached < t:
-            reached, q, u = integration.advance()
-        v = self.motion.velocity(t, q, u)
+        q, v = before[1 : n + 1], before[n + 1 :]
+        start = float(before[0]), q, self.motion.state_of(float(before[0]), q, v)
+        q, v = beside(self.method, self.motion, self.control, start, t)
         q, v = self.motion.stabiliser.correct(self.system, t, q, v) or (q, v)
         return np.array([t, *q, *v])
 

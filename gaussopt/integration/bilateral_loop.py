@@ -13,7 +13,7 @@ from gaussopt.core.errors import GaussoptError
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control
 from gaussopt.integration.loops import End, MotionLoop
-from gaussopt.integration.steppers.base import Unwatched
+from gaussopt.integration.steppers.base import beside
 from gaussopt.integration.watched_steps import Crossing, WatchedSteps
 from gaussopt.solving.answer import Answer
 
@@ -145,12 +145,7 @@ class BilateralLoop(MotionLoop):
         if self.method.implicit:
             assert self._watched is not None
             return self._watched.state(t)
-        motion, reached, c = Unwatched(self.motion), self.t, self.control
-        control = Control(t, None, c.rtol, c.atol, first_step=t - reached)
-        integration = self.method.start(motion, reached, self.q, self._u, control)
-        while reached < t:
-            reached, q, u = integration.advance()
-        return q, self.motion.velocity(t, q, u)
+        return beside(self.method, self.motion, self.control, (self.t, self.q, self._u), t)
 
     def _record_between(self, t: float, q: Vector, v: Vector) -> None:
         q, v = self.corrected(t, q, v) or (q, v)

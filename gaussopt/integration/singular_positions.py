@@ -14,6 +14,7 @@ either side is missed.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,8 +122,7 @@ class SingularWatch:
             return []
         found = []
         for x in np.arange(1, LOOKS) / LOOKS:
-            place = q0 + h * x * v0 + (3 * (q - q0) - h * (2 * v0 + v)) * x**2 + (2 * (q0 - q) + h * (v0 + v)) * x**3
-            found.append((t0 + x * h, place, (1 - x) * v0 + x * v))
+            found.append((t0 + x * h, *within_step(h, (q0, v0), (q, v), x)))
         return found
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
@@ -141,6 +141,13 @@ class SingularWatch:
         if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():
             return None
         return singular_sentence(t, np.fmin(angles**-0.5, beside_usual(closeness, usual)))
+
+
+def within_step(h: Any, before: tuple[Any, Any], after: tuple[Any, Any], x: float) -> tuple[Any, Any]:
+    """Place on the cubic through (q, v) at both ends of a step, and velocity, at the part x of its length h."""
+    (q0, v0), (q, v) = before, after
+    place = q0 + h * x * v0 + (3 * (q - q0) - h * (2 * v0 + v)) * x**2 + (2 * (q0 - q) + h * (v0 + v)) * x**3
+    return place, (1 - x) * v0 + x * v
 
 
 def usual_closeness(t: Vector, closeness: Matrix) -> Vector:

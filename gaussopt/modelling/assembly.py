@@ -41,6 +41,8 @@ class Mobility:
     freedoms : n less the rank of J, the number of independent velocities
     movable : names of the coordinates that can still move
     redundant : (row, rows that it follows from) for each row that others imply, by their names
+    joints : names of the joints, or rows, between or at what can still move
+    loose : names of the coordinates on which no row acts in this position
     """
 
     coordinates: int
@@ -48,12 +50,17 @@ class Mobility:
     freedoms: int
     movable: tuple[str, ...]
     redundant: tuple[tuple[str, tuple[str, ...]], ...]
+    joints: tuple[str, ...]
+    loose: tuple[str, ...]
 
     def sentences(self) -> list[str]:
         """In words."""
         counts = f"{counted(self.coordinates, 'coordinate')} and {counted(self.rows, 'row')}"
         if self.freedoms:
-            moving = f"{counts} leave {counted(self.freedoms, 'degree')} of freedom, in {listed(self.movable)}."
+            why = [f"what moves is joined by {listed(self.joints)}"] if self.joints else []
+            why += [f"in this position no row acts on {listed(self.loose)}"] if self.loose else []
+            left = f"leave {counted(self.freedoms, 'degree')} of freedom, in {listed(self.movable)}"
+            moving = f"{counts} {left}; {', and '.join(why)}."
         else:
             moving = f"{counts} leave no degree of freedom."
         return [moving, *(
@@ -73,9 +80,12 @@ def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t
     names, rows = system.coordinates(step.n), _row_names(system, step.m)
     report = rank_report(step)
     free = _null_space(step.J)
-    movable = tuple(names[i] for i in np.flatnonzero(np.abs(free).max(axis=1, initial=0.0) > PARTICIPATES))
+    moves = np.abs(free).max(axis=1, initial=0.0) > PARTICIPATES
+    movable = tuple(names[i] for i in np.flatnonzero(moves))
+    joints = joints_of([rows[k] for k in np.flatnonzero(step.J[:, moves].any(axis=1))])
+    loose = tuple(name for name, held in zip(names, step.J.T, strict=True) if not held.any())
     redundant = tuple((rows[d.row], tuple(rows[k] for k in sorted(d.coefficients))) for d in report.dependencies)
-    return Mobility(step.n, step.m, step.n - report.rank_J, movable, redundant)
+    return Mobility(step.n, step.m, step.n - report.rank_J, movable, redundant, joints, loose)
 
 
 def assemble(

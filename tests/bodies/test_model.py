@@ -86,7 +86,14 @@ def test_assembling_finds_places_and_velocities_with_what_is_held():
     assert (said.coordinates, said.rows, said.freedoms, said.redundant) == (9, 8, 1, ())
 
 
-def test_over_constrained_and_impossible_assemblies_are_said_with_their_joints():
+def test_under_over_constrained_and_impossible_assemblies_are_said_with_their_joints():
+    model = triangle()
+    model.body("stray", 1.0, 0.1)
+    said = go.mobility(model.system(), model.problem(t_end=1.0).q0).sentences()
+    assert len(said) == 1
+    assert "leave 4 degrees of freedom" in said[0]
+    what = "what moves is joined by A, B, C, D, and in this position no row acts on x_stray, y_stray, theta_stray."
+    assert said[0].endswith(what)
     model = triangle()
     model.add(Distance("rod", model.bodies["ab"], model.bodies["bc"], 0.5))
     twice = go.mobility(model.system(), model.problem(t_end=1.0).q0)

@@ -59,6 +59,16 @@ class Unwatched:
         """Nothing."""
 
 
+def beside(method: Stepper, motion: Motion, control: Control, start: State, t: float) -> tuple[Vector, Vector]:
+    """Q and v at an instant, by a shorter step from the state before it that the motion does not see."""
+    reached, q, u = start
+    shorter = Control(t, None, control.rtol, control.atol, first_step=t - reached)
+    integration = method.start(Unwatched(motion), reached, q, u, shorter)
+    while reached < t:
+        reached, q, u = integration.advance()
+    return q, motion.velocity(t, q, u)
+
+
 class Adaptive(Stepper):
     """A SciPy method with error control."""
 
