@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gaussopt.integration.trajectory import Trajectory
     from gaussopt.interchange.fclib import write_fclib
     from gaussopt.interchange.mujoco_model import contacts_from_mujoco, from_mujoco, soft_from_mujoco
+    from gaussopt.interchange.mujoco_motion import problem_from_mujoco
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
@@ -93,7 +94,8 @@ _HOME = {
     "enumerate_lcp": "lcp", "formulate": "solving.defaults",
     "from_mujoco": "interchange.mujoco_model",
     "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
-    "problem": "modelling.problem", "rank_report": "linalg.redundancy", "read_problem": "interchange.problem_reader",
+    "problem": "modelling.problem", "problem_from_mujoco": "interchange.mujoco_motion",
+    "rank_report": "linalg.redundancy", "read_problem": "interchange.problem_reader",
     "register": "core.registry", "save_dataset": "storage.netcdf", "save_figure": "plotting.figures",
     "scan": "atlas.scan", "simulate": "simulation.simulate", "simulate_batch": "simulation.batch",
     "soft_from_mujoco": "interchange.mujoco_model",
@@ -116,7 +118,7 @@ __all__ = [
     "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
     "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate",
     "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco", "load_dataset",
-    "make_solver", "mobility", "names", "problem",
+    "make_solver", "mobility", "names", "problem", "problem_from_mujoco",
     "rank_report", "read_problem", "register", "save_dataset", "save_figure", "scan", "simulate", "simulate_batch",
     "soft_from_mujoco", "solve", "solve_batch", "solve_step", "write_fclib",
 ]  # fmt: skip

@@ -112,7 +112,7 @@ def solve_one(w: Vector, c: Vector, mu: float, r: Vector, space: Vector, start: 
 def project_one(x: Vector, mu: float) -> None:
     """The nearest point of the friction cone, written into x, (3,)."""
     size = math.sqrt(x[1] * x[1] + x[2] * x[2])
-    if size <= mu * x[0]:
+    if x[0] >= 0.0 and size <= mu * x[0]:
         return
     height = (x[0] + mu * size) / (1.0 + mu * mu)
     if height <= 0.0:

@@ -77,9 +77,9 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     --------
     See docs/other-engines.md.
     """
-    mj = _forward(model, data)
-    v, rows = data.qvel.copy(), _rows(mj, model, data)
-    J_dot_v, contact_dot_v = _derivatives(mj, model, data, rows)
+    mj = forward(model, data)
+    v, rows = data.qvel.copy(), rows_at(mj, model, data)
+    J_dot_v, contact_dot_v = derivatives(mj, model, data, rows)
     closed = [c for c in rows.contacts if c.gap <= 0.0 and (c.rows @ v)[0] <= at_rest]
     given: dict[str, Any] = {"gamma": -J_dot_v, "J": rows.J} if len(rows.J) else {}
     if closed:
@@ -91,7 +91,7 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
             "J_T": np.array([c.rows[1:] for c in closed]), "zeta_T": bias[:, 1:], "v_T": slip,
             "mu": np.array([c.mu for c in closed]),
         }  # fmt: skip
-    M, h = _mass(mj, model, data), data.qfrc_bias.copy()
+    M, h = mass_matrix(mj, model, data), data.qfrc_bias.copy()
     return StepData.from_mapping({"M": M, "h": h, "Q": data.qfrc_smooth + h, "v": v, "t": float(data.time), **given})
 
 
@@ -108,11 +108,11 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
 
     Raises BadInput as `from_mujoco`.
     """
-    mj = _forward(model, data)
+    mj = forward(model, data)
     dt = float(model.opt.timestep) if dt is None else dt
     if not (np.isfinite(dt) and dt > 0):
         raise BadInput(f"dt is {dt:g}; the length of a time step is positive.")
-    rows, M, n = _rows(mj, model, data), _mass(mj, model, data), int(model.nv)
+    rows, M, n = rows_at(mj, model, data), mass_matrix(mj, model, data), int(model.nv)
     k = len(rows.contacts)
     w = np.zeros((k, ROWS))
     w[:, 0] = [max(c.gap, 0.0) / dt for c in rows.contacts]
@@ -130,7 +130,7 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
 
     Raises BadInput for elliptic friction cones, which are no linear rows (set the option cone to pyramidal).
     """
-    mj = _forward(model, data)
+    mj = forward(model, data)
     kinds, J = np.array(data.efc_type), _constraint_rows(mj, model, data)
     names = mj.mjtConstraint
     if (kinds == names.mjCNSTR_CONTACT_ELLIPTIC).any():
@@ -142,7 +142,7 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
     two_sided[dry] = True
     n, m, d = int(model.nv), len(J), len(dry)
     P, q = np.zeros((n + m + 2 * d,) * 2), np.zeros(n + m + 2 * d)
-    P[:n, :n], q[:n] = _mass(mj, model, data), -data.qfrc_smooth
+    P[:n, :n], q[:n] = mass_matrix(mj, model, data), -data.qfrc_smooth
     P[n : n + m, n : n + m] = np.diag(data.efc_D)
     q[n + m :] = np.tile(data.efc_frictionloss[dry], 2)
     sign = np.zeros((m, 2 * d))
@@ -153,7 +153,7 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
     return QP.from_mapping({"P": P, "q": q, "A": A, "l": low, "u": high})
 
 
-def _forward(model: Any, data: Any) -> Any:
+def forward(model: Any, data: Any) -> Any:
     """The package, after its forward dynamics of the present state."""
     try:
         import mujoco
@@ -172,7 +172,8 @@ def _forward(model: Any, data: Any) -> Any:
     return mujoco
 
 
-def _mass(mj: Any, model: Any, data: Any) -> Matrix:
+def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
+    """M of the state of `data`, (nv, nv)."""
     M = np.zeros((model.nv, model.nv))
     mj.mj_fullM(model, data, M)
     return M
@@ -189,7 +190,7 @@ def _constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
     return J
 
 
-def _rows(mj: Any, model: Any, data: Any) -> Rows:
+def rows_at(mj: Any, model: Any, data: Any) -> Rows:
     """Rows of the configuration of `data`, whose positions are up to date."""
     names, J = mj.mjtConstraint, _constraint_rows(mj, model, data)
     kinds = np.array(data.efc_type)
@@ -199,7 +200,7 @@ def _rows(mj: Any, model: Any, data: Any) -> Rows:
     equal = kinds == names.mjCNSTR_EQUALITY
     limits = [_limit(data, int(i), J[i]) for i in np.flatnonzero(
         (kinds == names.mjCNSTR_LIMIT_JOINT) | (kinds == names.mjCNSTR_LIMIT_TENDON))]  # fmt: skip
-    return Rows(J[equal], [*limits, *_contacts(mj, model, data)])
+    return Rows(J[equal], [*limits, *contacts_at(mj, model, data)])
 
 
 def _dry(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
@@ -217,7 +218,7 @@ def _limit(data: Any, i: int, row: Vector) -> Unilateral:
     )
 
 
-def _contacts(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
+def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
     """Contacts that MuJoCo finds, numbered within their pair of geometries."""
     seen: dict[tuple[int, int], int] = {}
     for contact in data.contact:
@@ -235,19 +236,19 @@ def _contacts(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
             raise BadInput(f"{words} has friction {mu:g} and {across:g} along its tangents; they must be equal.")
         number = seen[one, two] = seen.get((one, two), -1) + 1
         bodies = model.geom_bodyid[one], model.geom_bodyid[two]
-        relative = np.subtract(*(_point(mj, model, data, contact.pos, body) for body in bodies[::-1]))
+        relative = np.subtract(*(point_jacobian(mj, model, data, contact.pos, body) for body in bodies[::-1]))
         rows = contact.frame.reshape(3, 3) @ relative
         yield Unilateral((-1, one, two, number), rows, float(contact.dist - contact.includemargin), mu)
 
 
-def _point(mj: Any, model: Any, data: Any, place: NDArray[np.float64], body: int) -> Matrix:
+def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], body: int) -> Matrix:
     """Jacobian of a point of a body, (3, nv)."""
     J = np.zeros((3, model.nv))
     mj.mj_jac(model, data, J, None, place, body)
     return J
 
 
-def _derivatives(mj: Any, model: Any, data: Any, rows: Rows) -> tuple[Vector, dict[tuple[int, ...], Vector]]:
+def derivatives(mj: Any, model: Any, data: Any, rows: Rows) -> tuple[Vector, dict[tuple[int, ...], Vector]]:
     """J_dot v, (m,), and that of each contact, (3,): derivatives of J(q) v along v with v held."""
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
@@ -260,7 +261,7 @@ def _derivatives(mj: Any, model: Any, data: Any, rows: Rows) -> tuple[Vector, di
         near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
         mj.mj_integratePos(model, near.qpos, v, by * step)
         mj.mj_fwdPosition(model, near)
-        values, found = _rows(mj, model, near).moving(v)
+        values, found = rows_at(mj, model, near).moving(v)
         total += weight * values / (12.0 * step)
         for key, value in of_contacts.items():
             if key not in found:
@@ -276,10 +277,11 @@ def _unilateral(mj: Any, model: Any, key: tuple[int, ...]) -> str:
 
 
 def _pair(mj: Any, model: Any, one: int, two: int) -> str:
-    return f"The contact of {_geometry(mj, model, one)} and {_geometry(mj, model, two)}"
+    return f"The contact of {geometry_name(mj, model, one)} and {geometry_name(mj, model, two)}"
 
 
-def _geometry(mj: Any, model: Any, number: int) -> str:
+def geometry_name(mj: Any, model: Any, number: int) -> str:
+    """A geometry in quotes, by its number where it has no name."""
     return repr(mj.mj_id2name(model, mj.mjtObj.mjOBJ_GEOM, number) or f"geometry {number}")
 
 

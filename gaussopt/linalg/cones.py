@@ -45,7 +45,8 @@ def project(x: Vector, mu: Vector) -> Vector:
     """The nearest point of the friction cones K, (3 k,)."""
     normal, tangent = rows_of(x)[:, 0], rows_of(x)[:, 1:]
     size = np.hypot(tangent[:, 0], tangent[:, 1])
-    inside, polar = size <= mu * normal, mu * size <= -normal
+    # Without friction the cone is a ray, and a pull lies in the polar cone only.
+    inside, polar = (size <= mu * normal) & (normal >= 0.0), mu * size <= -normal
     height = np.where(inside, normal, np.where(polar, 0.0, (normal + mu * size) / (1.0 + mu * mu)))
     factor = np.where(inside, 1.0, mu * height / np.where(size > 0, size, 1.0))
     return np.column_stack((height, factor[:, None] * tangent)).ravel()

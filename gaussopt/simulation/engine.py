@@ -11,12 +11,14 @@ from gaussopt.compiled import loop_of
 from gaussopt.compiled.contact_phases import PhaseMarcher
 from gaussopt.compiled.generated_loop import GeneratedLoop
 from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted, NotCompiled
+from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
 from gaussopt.integration.bilateral_loop import BilateralLoop
 from gaussopt.integration.events.accelerations import ContactAccelerations, ContactSolvers
 from gaussopt.integration.events.loop import EventLoop
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
+from gaussopt.integration.impulse_stepping import ContactRecorder, ImpulseSteppingLoop, stepped_why_not
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.printed_loop import PrintedLoop
 from gaussopt.integration.steppers.base import Unwatched
@@ -107,6 +109,8 @@ def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop
 
 def _contact_loop(settings: RunSettings, progress: Progress | None) -> MotionLoop:
     s, method = settings, settings.method
+    if isinstance(s.system, SteppedSystem):
+        return _impulse_loop(s, progress)
     s.check_stepper("velocity")
     solvers = ContactSolvers(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
     flight = ContactModes.flight(s.first.k, s.first.J_T.shape[1])
@@ -125,6 +129,20 @@ def _contact_loop(settings: RunSettings, progress: Progress | None) -> MotionLoo
             loop.fast_forward = PhaseMarcher(motion, method, s.control, recorder)
         motion.timing["compile"] = perf_counter() - begin
     return loop
+
+
+def _impulse_loop(settings: RunSettings, progress: Progress | None) -> MotionLoop:
+    s = settings
+    reason = stepped_why_not(s.stabiliser.name, s.method.loop)
+    if reason is not None:
+        raise NotAccepted(f"The stepper {s.method.name!r} does not fit: {reason}.")
+    if s.engine == "compiled":
+        raise NotAccepted(_refused("the system states its own time steps"))
+    quick = {"searched": 0} if s.solver == "hybrid" and s.solver_options is None else s.solver_options
+    solver = StepSolver(s.formulation, s.solver, quick, s.tolerance, s.warm_start)
+    motion = CertifiedAccelerations(s.system, solver, s.stabiliser)
+    motion.worst |= dict.fromkeys(("error_bound", "relative_error"), math.nan)  # what is measured is Coulomb's law
+    return ImpulseSteppingLoop(motion, s.method, s.control, ContactRecorder(), progress, s.record_every, s.rules)
 
 
 def _stage_kernel(settings: RunSettings, solvers: ContactSolvers) -> StageKernel | None:

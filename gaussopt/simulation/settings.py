@@ -18,6 +18,7 @@ from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stabilisation, Stepper
 from gaussopt.core.system import AbstractSystem
+from gaussopt.core.time_step import SteppedSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration import stabilisation
 from gaussopt.integration.accelerations import evaluated
@@ -187,7 +188,7 @@ class RunSettings:
     @property
     def with_contacts(self) -> bool:
         """Whether the motion is one with contacts."""
-        return bool(self.system.contact_names)
+        return bool(self.system.contact_names) or isinstance(self.system, SteppedSystem)
 
     def check_stepper(self, state: str) -> None:
         """Refuse a motion in this state that the stepper cannot integrate; raises NotAccepted."""
@@ -300,7 +301,7 @@ def refuse_large(what: str, size: float, every: int, instead: str = "") -> None:
 
 def _check_without_contacts(system: AbstractSystem, method: Stepper) -> None:
     """Refuse what only motions with contacts have."""
-    if method.loop:
+    if method.loop and not isinstance(system, SteppedSystem):
         raise NotAccepted(f"The stepper {method.name!r} is for motions with contacts, and {system.name!r} has none.")
 
 
@@ -345,6 +346,10 @@ def _consistent(
 
 def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, step: StepData) -> tuple[str, str]:
     """Formulation and solver, chosen by the first step where they are not given."""
+    if isinstance(system, SteppedSystem):
+        if formulation not in (None, "coulomb-soccp"):
+            raise NotAccepted(f"{system.name!r} states its own time steps, as problems of coulomb-soccp.")
+        return "coulomb-soccp", solver or "hybrid"
     if formulation is not None and registry.load("formulation", formulation).level != "acceleration":
         raise NotAccepted(
             f"The formulation {formulation!r} is at velocity level: it solves jumps, not accelerations. Choose "

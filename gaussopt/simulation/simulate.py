@@ -262,7 +262,7 @@ def _integrals(settings: RunSettings, loop: MotionLoop) -> dict[str, Vector]:
 
 def _loose(worst: Mapping[str, float], status: Status) -> str | None:
     """What is said of a motion whose accelerations are less exact than the default tolerance allows."""
-    if status is not Status.SOLVED or worst["relative_error"] <= DEFAULT_TOLERANCE:
+    if status is not Status.SOLVED or not worst["relative_error"] > DEFAULT_TOLERANCE:
         return None
     return (
         f"Accelerations are inexact: their relative error is up to {worst['relative_error']:.2g}, which the tolerance "

@@ -1,0 +1,55 @@
+"""Systems that state the contact problem of a time step themselves, as those of other engines do.
+
+Their contacts come and go, and their velocities u, (p,), need not be the rates v of their coordinates, (n,).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.system import AbstractSystem, Energy
+
+
+class Found(NamedTuple):
+    """Contacts near a state: names, gaps (k,) in m or rad, and the relative velocities there, (k, 2), in m/s."""
+
+    names: Sequence[str]
+    gaps: Vector
+    slip: Vector
+
+
+class Reached(NamedTuple):
+    """End of a step: coordinates and rates, (n,), impulses of the equality rows, (m,), and what of these is missed."""
+
+    q: Vector
+    v: Vector
+    lam: Vector
+    missed: float
+
+
+class TimeStep(ABC):
+    """A state from which a step can be taken, with residuals of the equalities at position and velocity level."""
+
+    found: Found
+    energy: Energy
+    drift: tuple[float, float]
+
+    @abstractmethod
+    def problem(self, dt: float) -> ConeComplementarity:
+        """The contacts at the end of a step of length dt, s, in impulses; of none there are none."""
+
+    @abstractmethod
+    def finish(self, r: Vector, *, project: bool) -> Reached:
+        """The end of the step of `problem` with impulses r, (3 k,); `project` moves it to the equality constraints."""
+
+
+class SteppedSystem(AbstractSystem):
+    """A system whose motions go by the time steps that it states; `evaluate` knows no contacts."""
+
+    @abstractmethod
+    def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
+        """The state as the beginning of a step; raises BadInput where something is no contact of Coulomb's law."""

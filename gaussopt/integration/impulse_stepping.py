@@ -1,0 +1,219 @@
+"""Moreau-Jean steps of systems that state the contact problem of a step themselves (`gaussopt.core.time_step`).
+
+Each step is one problem of contacts with friction cones, judged by Coulomb's law; contacts may come and go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.certificates.cone_verdict import judge_cone
+from gaussopt.core.arrays import Vector
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.status import Status
+from gaussopt.core.time_step import SteppedSystem, TimeStep
+from gaussopt.integration.loops import End, EventKind, MotionEvent
+from gaussopt.integration.time_stepping import LIFTED, TimeSteppingLoop
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
+from gaussopt.linalg.cones import rows_of, velocity_size
+
+MISSED = 1e-8
+"""Velocity of equality rows, relative to 1 + the largest velocity, beyond which they contradict each other."""
+
+STICKING = 1e-9
+"""Slip, relative to the size of the velocities of a problem, below which a contact that pushes sticks."""
+
+INDEPENDENT = 1e-10
+"""Eigenvalue of W, relative to the largest, above which forces count as determined."""
+
+NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
+
+OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
+"""Modes of a contact as trajectories hold them."""
+
+
+class ContactRecorder(Recorder):
+    """Rows of a motion whose contacts come and go: their gaps are NaN, and the rest zero, where they are not there.
+
+    `names` are those of all contacts so far, in the order in which they came.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[str, int] = {}
+        self._plain: list[tuple[Any, ...]] = []
+        self._contacts: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
+
+    def put(self, plain: tuple[Any, ...], names: Any, values: NDArray[np.float64]) -> None:
+        """One instant: the entries of `COLUMNS`; lam_N, gap, mode, lam_T and slip of the contacts there, (k, 7)."""
+        known = self.names
+        self._plain.append(plain)
+        self._contacts.append((np.array([known.setdefault(x, len(known)) for x in names], dtype=np.intp), values))
+
+    def __len__(self) -> int:
+        return len(self._plain)
+
+    def arrays(self, n: int) -> dict[str, Any]:
+        """As of any recorder, once all contacts are known."""
+        found = {name: np.array(column, dtype=np.float64)
+                 for name, column in zip(("t", *COLUMNS), zip(*self._plain, strict=True), strict=True)}  # fmt: skip
+        table = np.zeros((len(self), len(self.names), 7))
+        table[:, :, 1] = math.nan
+        for row, (places, values) in zip(table, self._contacts, strict=True):
+            row[places] = values
+        parts = table[..., 0], table[..., 1], table[..., 2], table[..., 3:5], table[..., 5:7]
+        return found | {"forces_unique": found["forces_unique"] > 0} | dict(zip(CONTACT_COLUMNS, parts, strict=True))
+
+
+class ImpulseSteppingLoop(TimeSteppingLoop):
+    """The loop of such systems, whose contacts have no restitution."""
+
+    system: SteppedSystem
+    recorder: ContactRecorder
+
+    def begin(self) -> None:
+        """The start is recorded with the forces of the first step."""
+        self._start(self.t, self.q, self.v)
+        self.recall({"idle": [], "sides": [event.value(self.t, self.q, self.v) for event in self.rules.events]})
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Begin where a loop stood."""
+        self._pushed: dict[str, int] = {name: -count for name, count in memory["idle"]}
+        self._sides = list(memory["sides"])
+        self._start(self.t, self.q, self.v)
+
+    def memory(self) -> dict[str, Any]:
+        """The steps for which contacts have not pushed, and the sides of the user's events."""
+        return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
+
+    def _start(self, t: float, q: Vector, v: Vector) -> None:
+        with self.motion.timed("model"):
+            self._here = self.system.time_step(t, q, v)
+
+    def advance(self) -> End | None:
+        """Take one step."""
+        here, before = self._here, self.v
+        following = replace(self.control, origin=self.origin).instant(self.steps + 1)
+        h = following - self.t
+        with self.motion.timed("build"):
+            problem = here.problem(h)
+        r, ending = self._impulses(problem)
+        if ending is not None:
+            return ending
+        end = here.finish(r, project=self.motion.stabiliser.name == "projection")
+        if not end.missed <= MISSED * (1.0 + float(np.abs(end.v).max())):
+            return Status.INFEASIBLE, (
+                f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step leaves "
+                f"{end.missed:.2g} m/s or rad/s of them."
+            )
+        force = (end.v - before) / h, end.lam / h, rows_of(r) / h
+        if not self.steps:
+            self._record(self._here, force, problem, r)
+        self.steps += 1
+        self.t, self.q, self.v = following, end.q, end.v
+        self.refuse_divergence(end.q, end.v)
+        self._note(here.found.names, r[::ROWS])
+        known, of_step = here, (force, problem, r)
+        self._start(following, end.q, end.v)
+        due = self.steps % self.every == 0 or self.t >= self.control.t_end
+        ended = self._passed()
+        if due or ended is not None:
+            self._record(self._here, *of_step, known)
+        return ended
+
+    def _impulses(self, problem: ConeComplementarity) -> tuple[Vector, End | None]:
+        """The judged impulses of a step, and how the motion ends where they are not accepted."""
+        motion, solver = self.motion, self.motion.solver
+        if not problem.k:
+            return np.zeros(0), None
+        raw, timing = solver.sequence.solve(problem)
+        with motion.timed("verify"):
+            status, message, certificate = judge_cone(problem, RawSolution(raw.x, None, raw.claim), solver.tolerance)
+        motion.timing["solve"] += timing.solve
+        motion.timing["setup"] += timing.setup
+        motion.timing["update"] += timing.update
+        motion.iterations += raw.iterations
+        if status is not Status.SOLVED or raw.x is None:
+            return np.zeros(0), (status, f"Stopped at t = {self.t:.9g}: {message}")
+        missed, worst = certificate.residual * velocity_size(problem), motion.worst
+        motion.evaluations += 1
+        worst["constraint_residual"] = max(worst["constraint_residual"], missed)
+        if NOT_UNIQUE not in motion.warnings and problem.mu[raw.x[::ROWS] > 0].any():
+            motion.warnings.append(NOT_UNIQUE)
+        return raw.x, None
+
+    def _record(
+        self, at: TimeStep, force: tuple[Any, Any, Any], problem: ConeComplementarity, r: Vector,
+        of: TimeStep | None = None,
+    ) -> None:  # fmt: skip
+        """Write down the present state with the forces of a step, whose contacts were those of the state `of`."""
+        with self.motion.timed("record"):
+            names, gaps, slip = at.found
+            own = (of or at).found.names
+            a, lam, pushes = force
+            speeds = np.linalg.norm(rows_of(problem.u(r))[:, 1:], axis=1)
+            stuck = speeds <= STICKING * velocity_size(problem)
+            modes = np.where(pushes[:, 0] > 0, np.where(stuck & (problem.mu > 0), STUCK, SLIDING), OPEN)
+            there = {name: i for i, name in enumerate(own)}
+            values = np.zeros((len(names), 7))
+            values[:, 1], values[:, 5:] = gaps, slip
+            for row, name in zip(values, names, strict=True):
+                if name in there:
+                    i = there[name]
+                    row[0], row[2], row[3:5] = pushes[i, 0], modes[i], pushes[i, 1:]
+            energy, nan = at.energy, math.nan
+            about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
+            self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(problem, pushes)), names, values)
+
+    @staticmethod
+    def _unique(problem: ConeComplementarity, pushes: NDArray[np.float64]) -> bool:
+        """Whether columns of the contacts that push are independent: one velocity has one set of forces then."""
+        rows = np.repeat(pushes[:, 0] > 0, ROWS) & (problem.W.diagonal() > 0)
+        values = np.linalg.eigvalsh(problem.W[np.ix_(rows, rows)]) if rows.any() else np.ones(1)
+        return bool(values[0] > INDEPENDENT * values[-1])
+
+    def record_start(self) -> None:
+        """Write down the start of a motion whose first step has no accepted answer."""
+        names, gaps, slip = self._here.found
+        values = np.full((len(names), 7), math.nan)
+        values[:, 1], values[:, 5:] = gaps, slip
+        n, m = len(self.q), len(self.system.row_names)
+        nothing = np.full(n, math.nan), np.full(m, math.nan)
+        self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
+
+    def _note(self, names: Any, pushes: Vector) -> None:
+        """Note contacts that begin and end to push in the step to the present instant."""
+        pushing = {name for name, push in zip(names, pushes, strict=True) if push > 0}
+        for name in sorted(pushing - self._pushed.keys()):
+            self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
+        for name in list(self._pushed):
+            self._pushed[name] -= 1
+            if self._pushed[name] == -LIFTED and name not in pushing:
+                del self._pushed[name]
+                self.events.append(MotionEvent(self.t, EventKind.LIFT_OFF, name))
+        self._pushed |= dict.fromkeys(pushing, 0)
+
+    def about(self) -> dict[str, Any]:
+        """The contacts that there were, beside what every loop says."""
+        return {**super().about(), "contacts": list(self.recorder.names)}
+
+    def reached(self) -> str:
+        """With how far Coulomb's law was missed."""
+        missed = self.motion.worst["constraint_residual"]
+        return f"{super().reached()} Coulomb's law of every step is met to {missed:.2g} m/s."
+
+
+def stepped_why_not(stabilisation: str, loop: str) -> str | None:
+    """Why a system that states its own steps cannot move so, None if it can."""
+    if loop != "time-stepping":
+        return "the system states its own time steps; choose stepper='moreau-jean'"
+    if stabilisation not in ("none", "projection"):
+        return "time steps of such a system know the stabilisations none and projection"
+    return None

@@ -1,0 +1,352 @@
+"""Motions of MuJoCo's models with exact contact: the time steps of Moreau and Jean from what MuJoCo computes.
+
+With w MuJoCo's velocities, C the rows of contacts and limits, E those of equalities, D the damping of the joints,
+
+    (M + dt D) (w' - w) = dt (Q - h) + C^T r + E^T l,    E w' = 0,    u = C w' + g/dt n where a gap g is open,
+
+and q' lies dt w' from q on the manifold of configurations (mj_integratePos). The coordinates are MuJoCo's qpos and the
+velocities their rates: w of hinges, slides and places, e' = (0, w) e / 2 or e (0, w) / 2 of a quaternion e, as MuJoCo
+takes w in the frame of the body.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from gaussopt.core.arrays import Matrix, Vector, as_coordinates
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import Energy
+from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
+from gaussopt.interchange.mujoco_model import (
+    Rows,
+    contacts_at,
+    derivatives,
+    forward,
+    geometry_name,
+    mass_matrix,
+    point_jacobian,
+    rows_at,
+)
+from gaussopt.modelling.problem import Problem
+
+AHEAD = 0.01
+"""Distance, m or rad, from which contacts and limits are looked at before they close."""
+
+DEPENDENT = 1e-12
+"""Eigenvalue, relative to the largest, below which rows of equalities count as dependent."""
+
+ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "e2", "e3")}
+"""Coordinates of a joint by its kind; one of its name for the others."""
+
+
+def problem_from_mujoco(
+    model: Any, data: Any, *, t_end: float, dt: float | None = None, name: str = "mujoco"
+) -> Problem:
+    """The motion of a MuJoCo model with exact contact, for `simulate` with the stepper moreau-jean.
+
+    Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step asks MuJoCo for
+    masses, forces, contacts and limits; the impulses satisfy Coulomb's law with no restitution, where MuJoCo's own
+    contacts are soft. Forces are those of the beginning of the step, but for the linear damping of joints, which is
+    that of its end, as in MuJoCo's Euler.
+
+    Parameters
+    ----------
+    model, data : mujoco.MjModel, mujoco.MjData, the start; both are copied
+    t_end, dt : s; that of the model if no dt is given
+
+    Returns
+    -------
+    Problem
+        Its coordinates are qpos, (nq,), its velocities their rates, (nq,), also of quaternions.
+
+    Raises
+    ------
+    BadInput
+        As `from_mujoco`, and for actuators with states of their own.
+
+    Examples
+    --------
+    See docs/other-engines.md.
+    """
+    system = MujocoSystem(model, data, name)
+    q, v = system.state(data)
+    return Problem.of(system, q, v, t_end=t_end, dt=float(model.opt.timestep) if dt is None else dt, name=name)
+
+
+class MujocoSystem(SteppedSystem):
+    """A MuJoCo model as a system that states its own time steps; see `problem_from_mujoco`."""
+
+    def __init__(self, model: Any, data: Any, name: str = "mujoco") -> None:
+        self.mj = mj = forward(model, data)
+        if model.na:
+            raise BadInput("The model has actuators with states of their own (activations); use actuators without.")
+        self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
+        own = self.model
+        own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
+        own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
+        own.geom_gap[:] = np.maximum(own.geom_gap, AHEAD)
+        own.pair_gap[:] = np.maximum(own.pair_gap, AHEAD)
+        own.jnt_margin[:] += AHEAD
+        own.tendon_margin[:] += AHEAD
+        kinds = mj.mjtJoint
+        self._plain, self._quaternions = np.zeros((model.nq, model.nv)), []
+        for kind, at, place in zip(model.jnt_type, model.jnt_qposadr, model.jnt_dofadr, strict=True):
+            straight = {int(kinds.mjJNT_FREE): 3, int(kinds.mjJNT_BALL): 0}.get(int(kind), 1)
+            self._plain[at : at + straight, place : place + straight] = np.eye(straight)
+            if straight != 1:
+                self._quaternions.append((int(at) + straight, int(place) + straight))
+        self._weights = np.ones(model.nv)
+        for _, place in self._quaternions:
+            self._weights[place : place + 3] = 4.0
+        self._names: dict[tuple[int, ...], str] = {}
+        self._coordinates = self._coordinate_names()
+        self._rows = self._row_names(data)
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates, nq."""
+        return int(self.model.nq)
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Those of a joint by its name and an ending."""
+        return self._coordinates
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Rows of equalities by the names of these, and of the lengths of quaternions by the joints."""
+        return self._rows
+
+    def _row_names(self, data: Any) -> tuple[str, ...]:
+        mj, model = self.mj, self.model
+        numbers = data.efc_id[: data.ne].tolist()
+        names = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_EQUALITY, i) or f"equality{i}" for i in numbers]
+        each = [f"{name}.{names[:at].count(name) + 1}" for at, name in enumerate(names)]
+        joints = [x.removeprefix("e0_") for x in self._coordinates if x.startswith("e0_")]
+        return (*each, *(f"unit_{joint}" for joint in joints[: len(self._quaternions)]))
+
+    def _coordinate_names(self) -> tuple[str, ...]:
+        kinds = {int(self.mj.mjtJoint.mjJNT_FREE): "free", int(self.mj.mjtJoint.mjJNT_BALL): "ball"}
+        found: list[str] = []
+        for j, kind in enumerate(self.model.jnt_type.tolist()):
+            joint = self.mj.mj_id2name(self.model, self.mj.mjtObj.mjOBJ_JOINT, j) or f"joint{j}"
+            found += [f"{x}_{joint}" for x in ALONG[kinds[kind]]] if kind in kinds else [joint]
+        return tuple(found)
+
+    def state(self, data: Any) -> tuple[Vector, Vector]:
+        """Coordinates and their rates, (nq,), of MuJoCo's data."""
+        q = data.qpos.copy()
+        for at, _ in self._quaternions:
+            q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
+        return q, self.rates(q) @ data.qvel
+
+    def rates(self, q: Vector) -> Matrix:
+        """T, (nq, nv), of q' = T w."""
+        T = self._plain.copy()
+        for at, place in self._quaternions:
+            e0, e1, e2, e3 = 0.5 * q[at : at + 4]
+            T[at : at + 4, place : place + 3] = (-e1, -e2, -e3), (e0, -e3, e2), (e3, e0, -e1), (-e2, e1, e0)
+        return T
+
+    def velocities(self, q: Vector, v: Vector) -> Vector:
+        """MuJoCo's velocities w, (nv,), of rates v, (nq,)."""
+        return self._weights * (self.rates(q).T @ v)
+
+    def place(self, t: float, q: Vector, w: Vector) -> None:
+        """Bring MuJoCo's data to a state: positions, contacts, and all forces but those of constraints."""
+        mj, model, data = self.mj, self.model, self.data
+        data.time, data.qpos[:], data.qvel[:] = t, q, w
+        mj.mj_fwdPosition(model, data)
+        mj.mj_fwdVelocity(model, data)
+        mj.mj_fwdActuation(model, data)
+        mj.mj_fwdAcceleration(model, data)
+        if data.nf:
+            rows_at(mj, model, data)  # which says where the dry friction is
+
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Step data in qpos without contacts: M = T^T M_w T, singular along quaternions, whose lengths are rows."""
+        q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
+        w = self.velocities(q, v)
+        self.place(t, q, w)
+        data, S = self.data, (self._weights[:, None] * self.rates(q).T)
+        E = self._equalities()
+        J_dot_w, _ = derivatives(self.mj, self.model, data, Rows(E, ()))
+        U = self._lengths(q)
+        h = data.qfrc_bias.copy()
+        return StepData.from_mapping({
+            "M": S.T @ mass_matrix(self.mj, self.model, data) @ S, "h": S.T @ h, "Q": S.T @ (data.qfrc_smooth + h),
+            "J": np.vstack((E @ S, U)), "gamma": np.concatenate((-J_dot_w, -self._lengths(v) @ v)),
+            "q": q, "v": v, "t": t,
+        })  # fmt: skip
+
+    def _equalities(self) -> Matrix:
+        return np.array(self.data.efc_J).reshape(-1, self.model.nv)[: self.data.ne]
+
+    def _lengths(self, q: Vector) -> Matrix:
+        """Rows e of the quaternions, (number, nq)."""
+        U = np.zeros((len(self._quaternions), len(q)))
+        for row, (at, _) in zip(U, self._quaternions, strict=True):
+            row[at : at + 4] = q[at : at + 4]
+        return U
+
+    def position_residual(self, t: float, q: Vector) -> Vector:
+        """Equalities, m or rad, and (|e|^2 - 1) / 2 of quaternions."""
+        self.place(t, q, self.data.qvel.copy())
+        lengths = 0.5 * (self._lengths(q) @ q - 1.0)
+        return np.concatenate((self.data.efc_pos[: self.data.ne], lengths))
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Rates of the same."""
+        w = self.velocities(q, v)
+        self.place(t, q, w)
+        return np.concatenate((self._equalities() @ w, self._lengths(q) @ v))
+
+    def energy(self, t: float, q: Vector, v: Vector) -> Energy:
+        """Kinetic energy, and that of gravity and springs."""
+        self.place(t, q, self.velocities(q, v))
+        return self.energy_here()
+
+    def energy_here(self) -> Energy:
+        """The energy of the state to which the data were brought last."""
+        self.mj.mj_energyPos(self.model, self.data)
+        self.mj.mj_energyVel(self.model, self.data)
+        return Energy(float(self.data.energy[1]), float(self.data.energy[0]), float("nan"))
+
+    def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
+        """The state as the beginning of a step."""
+        return MujocoStep(self, t, q, v)
+
+    def moved(self, q: Vector, way: Vector) -> Vector:
+        """The configuration that lies a way, (nv,), from q on the manifold."""
+        there = q.copy()
+        self.mj.mj_integratePos(self.model, there, way, 1.0)
+        return there
+
+    # -- contacts --------------------------------------------------------------------------------------------------
+
+    def contacts(self, w: Vector) -> tuple[Found, Matrix, Vector]:
+        """Contacts and limits near the state of the data, their rows, (3 k, nv), and friction coefficients, (k,)."""
+        data, nv = self.data, self.model.nv
+        efc, contact = np.array(data.efc_J).reshape(-1, nv), data.contact
+        first, limits = data.ne + data.nf, data.nl
+        k = limits + int((contact.exclude <= 1).sum())
+        rows, gaps, mu = np.zeros((k, ROWS, nv)), np.zeros(k), np.zeros(k)
+        last = first + limits
+        rows[:limits, 0] = efc[first:last]
+        gaps[:limits] = data.efc_pos[first:last] - data.efc_margin[first:last] + AHEAD
+        keys: list[tuple[int, ...]] = [
+            (-int(kind), int(i), int(row[np.argmax(np.abs(row))] > 0))
+            for kind, i, row in zip(data.efc_type[first:last], data.efc_id[first:last], efc[first:last], strict=True)
+        ]
+        self._check(contact)
+        seen: dict[tuple[int, int], int] = {}
+        at = limits
+        for i, address in enumerate(contact.efc_address.tolist()):
+            if contact.exclude[i] > 1:
+                continue
+            if address < 0:
+                rows[at] = self._open_rows(i)
+            else:
+                count = contact.dim[i]
+                rows[at, :count] = efc[address : address + count]
+            if contact.dim[i] == 1:
+                rows[at, 1:] = 0.0
+            else:
+                mu[at] = contact.friction[i, 0]
+            gaps[at] = contact.dist[i] - contact.includemargin[i]
+            one, two = contact.geom[i].tolist()
+            number = seen[one, two] = seen.get((one, two), -1) + 1
+            keys.append((one, two, number))
+            at += 1
+        H = rows.reshape(ROWS * k, nv)
+        return Found([self._name(key) for key in keys], gaps, (H @ w).reshape(k, ROWS)[:, 1:]), H, mu
+
+    def _check(self, contact: Any) -> None:
+        """Let those that are no contacts of Coulomb's law be named."""
+        if len(contact.dim) and (
+            contact.dim.max() > ROWS or contact.geom.min() < 0
+            or (contact.friction[:, 0] != contact.friction[:, 1]).any()
+        ):  # fmt: skip
+            for _ in contacts_at(self.mj, self.model, self.data):
+                pass
+
+    def _open_rows(self, i: int) -> Matrix:
+        """Rows of a contact that MuJoCo finds and does not push."""
+        mj, model, data = self.mj, self.model, self.data
+        contact = data.contact[i]
+        one, two = (point_jacobian(mj, model, data, contact.pos, int(model.geom_bodyid[int(g)])) for g in contact.geom)
+        return np.asarray(contact.frame.reshape(ROWS, ROWS) @ (two - one))
+
+    def _name(self, key: tuple[int, ...]) -> str:
+        if key not in self._names:
+            mj, model = self.mj, self.model
+            if key[0] >= 0:
+                one, two = (geometry_name(mj, model, i).strip("'") for i in key[:2])
+                name = f"{one}, {two}" + (f", {key[2] + 1}" if key[2] else "")
+            else:
+                joint = -key[0] == int(mj.mjtConstraint.mjCNSTR_LIMIT_JOINT)
+                kind = mj.mjtObj.mjOBJ_JOINT if joint else mj.mjtObj.mjOBJ_TENDON
+                name = mj.mj_id2name(model, kind, key[1]) or f"{'joint' if joint else 'tendon'} {key[1]}"
+                name += ", lower limit" if key[2] else ", upper limit"
+            self._names[key] = name
+        return self._names[key]
+
+
+class MujocoStep(TimeStep):
+    """The step of a MuJoCo model from a state, (nq,), (nq,)."""
+
+    def __init__(self, system: MujocoSystem, t: float, q: Vector, v: Vector) -> None:
+        self._system, self._q = system, q
+        self._w = system.velocities(q, v)
+        system.place(t, q, self._w)
+        data = system.data
+        self._phi, self._E = data.efc_pos[: data.ne].copy(), system._equalities()
+        self.found, self._H, self._mu = system.contacts(self._w)
+        self._force, self._M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
+        self.energy = system.energy_here()
+        self.drift = float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
+
+    def problem(self, dt: float) -> ConeComplementarity:
+        """Impulses of contacts and limits, those of the equality rows eliminated."""
+        m, self._dt = len(self._E), dt
+        mass = self._M + np.diag(dt * self._system.model.dof_damping)
+        rows = np.vstack((self._E, self._H, self._force))
+        try:
+            reached = cho_solve(cho_factor(mass, check_finite=False), rows.T, check_finite=False)
+        except LinAlgError:
+            raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.") from None
+        self._Y, self._free = reached[:, :-1], self._w + dt * reached[:, -1]
+        A, u = rows[:-1] @ self._Y, rows[:-1] @ self._free
+        self._C = _inverse(A[:m, :m])
+        across = A[m:, :m] @ self._C
+        W, q = A[m:, m:] - across @ A[:m, m:], u[m:] - across @ u[:m]
+        self._across, self._u = A[:m, m:], u[:m]
+        q[::ROWS] += np.maximum(self.found.gaps, 0.0) / dt
+        return ConeComplementarity(0.5 * (W + W.T), q, self._mu)
+
+    def finish(self, r: Vector, *, project: bool) -> Reached:
+        """Velocities, and the way of a step; what the equalities hold of their gap is closed by `project`."""
+        m, system = len(self._E), self._system
+        lam = -self._C @ (self._u + self._across @ r)
+        w = self._free + self._Y[:, :m] @ lam + self._Y[:, m:] @ r
+        way = self._dt * w
+        if project and m:
+            way = way - self._Y[:, :m] @ (self._C @ self._phi)
+        missed = float(np.abs(self._E @ w).max(initial=0.0))
+        q = system.moved(self._q, way)
+        return Reached(q, system.rates(q) @ w, np.concatenate((lam, np.zeros(len(system._quaternions)))), missed)
+
+
+def _inverse(A: Matrix) -> Matrix:
+    """The pseudo-inverse of a symmetric positive semidefinite matrix, as rows of equalities may be redundant."""
+    if not len(A):
+        return A
+    values, vectors = np.linalg.eigh(A)
+    kept = values > DEPENDENT * values[-1]
+    return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)

@@ -1,0 +1,128 @@
+"""Motions of MuJoCo's models with exact contact, against closed forms, MuJoCo and each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from tests.interchange.humanoid import HUMANOID
+
+mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
+
+BALL = """<mujoco><option timestep="0.01"/><worldbody><geom name="floor" type="plane" size="9 9 1" {words}/>
+<body pos="0 0 {height}"><freejoint name="root"/><geom name="ball" type="sphere" size="0.5" mass="2" {words}/></body>
+</worldbody></mujoco>"""
+
+STOP = """<mujoco><option timestep="0.001"/><worldbody><body><joint name="one" axis="0 1 0" limited="true"
+range="-30 90" {joint}/><geom type="sphere" size=".1" pos="0 0 -1" mass="2"/></body></worldbody></mujoco>"""
+
+
+def problem(xml: str, v: list[float] | None = None, q: list[float] | None = None, **more: Any) -> go.Problem:
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    data.qpos[:] = data.qpos if q is None else q
+    data.qvel[:] = 0.0 if v is None else v
+    return go.problem_from_mujoco(model, data, **more)
+
+
+def moved(given: go.Problem, **settings: Any) -> go.Trajectory:
+    return go.simulate(given, stepper="moreau-jean", **{"error_estimate": False, **settings})
+
+
+def test_a_ball_slides_until_it_rolls(tmp_path: Path) -> None:
+    ball = problem(BALL.format(height=0.5, words='friction="0.3 0 0"'), [3.0, 0, 0, 0, 0, 0], t_end=1.0)
+    motion = moved(ball)
+    assert motion.status == go.Status.SOLVED
+    assert motion.contacts == ("floor, ball",)
+    assert motion.v[10, 0] == pytest.approx(3.0 - 0.3 * 9.81 * 0.1, abs=1e-9)
+    assert motion.lam_N[:, 0] == pytest.approx(2 * 9.81, abs=1e-9)
+    assert motion.v[-1, 0] == pytest.approx(3.0 * 5 / 7, abs=1e-9)
+    e, rate = motion.q[-1, 3:], motion.v[-1, 3:]
+    assert 2.0 * np.linalg.norm(rate) * 0.5 == pytest.approx(3.0 * 5 / 7, abs=1e-9)  # it turns as fast as it rolls
+    assert [e @ e, e @ rate] == pytest.approx([1.0, 0.0], abs=1e-14)
+    assert list(motion.mode[[10, -1], 0]) == [1.0, 2.0]
+    read = go.Trajectory.load(motion.save(tmp_path / "ball.nc"))
+    assert np.array_equal(read.q, motion.q)
+    assert read.contacts == motion.contacts
+
+
+def test_a_ball_lands_and_goes_on_as_the_motion_that_never_ended() -> None:
+    ball = problem(BALL.format(height=0.6, words='friction="0.3 0 0"'), [1.0, 0, 0, 0, 0, 0], t_end=0.3)
+    whole = moved(ball)
+    assert [event["kind"] for event in whole.events] == ["landing"]
+    assert whole.events[0]["t"] == pytest.approx(np.sqrt(2 * 0.1 / 9.81), abs=0.01)
+    assert np.nanmin(whole.gap) >= -1e-9
+    assert whole.v[-1, 2] == pytest.approx(0.0, abs=1e-9)
+    first = moved(ball, t_end=0.1)
+    assert first.contacts == ()
+    rest = moved(ball, t_end=0.3, start=first)
+    assert rest.q[-1] == pytest.approx(whole.q[-1], abs=1e-12)
+
+
+def test_a_limit_stops_a_pendulum_and_the_estimate_knows_the_error() -> None:
+    motion = moved(problem(STOP.format(joint=""), q=[0.8], t_end=2.0), error_estimate=True)
+    assert motion.status == go.Status.SOLVED
+    assert motion.contacts == ("one, lower limit",)
+    hit = int(np.argmin(motion.q[:, 0]))
+    assert motion.q[hit, 0] == pytest.approx(-np.pi / 6, abs=2e-5)
+    assert motion.q[hit:, 0].max() <= np.pi / 6 + 1e-3  # it swings back from rest
+    assert np.ptp(motion.energy[:hit]) < 0.01 * motion.kinetic.max()
+    assert 0 < motion.error_estimate[0] < 0.05
+
+
+def test_a_humanoid_on_its_feet_by_all_solvers_and_with_its_loop_closed() -> None:
+    model = mujoco.MjModel.from_xml_string(HUMANOID)
+    data = mujoco.MjData(model)
+    data.qvel[:] = 0.5 * np.sin(np.arange(model.nv))
+    data.qvel[:] -= np.linalg.pinv(J := go.from_mujoco(model, data).J) @ (J @ data.qvel)
+    ends = {}
+    for solver in ("hybrid", "nsn-ac", "admm"):
+        motion = moved(go.problem_from_mujoco(model, data, t_end=0.04), solver=solver, stabilisation="projection")
+        assert motion.status == go.Status.SOLVED, motion.message
+        ends[solver] = motion.q[-1]
+        assert ends[solver] == pytest.approx(ends["hybrid"], abs=1e-7)
+    assert motion.position_drift.max() < 1e-6
+    assert motion.velocity_drift.max() < 1e-4
+    assert len(motion.contacts) == 4
+    assert np.nanmin(motion.gap) > -1e-3
+    drifting = moved(go.problem_from_mujoco(model, data, t_end=0.04))
+    assert drifting.position_drift[-1] > 5 * motion.position_drift[-1]
+
+
+def test_without_contacts_it_is_mujoco_s_own_motion() -> None:
+    xml = STOP.format(joint='damping="0.5"').replace('limited="true"', 'limited="false"')
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    data.qpos[0] = 1.0
+    motion = moved(go.problem_from_mujoco(model, data, t_end=0.5))
+    for _ in range(500):
+        mujoco.mj_step(model, data)
+    assert [motion.q[-1, 0], motion.v[-1, 0]] == pytest.approx([data.qpos[0], data.qvel[0]], rel=1e-10)
+
+
+def test_what_does_not_move_so_is_told() -> None:
+    ball = problem(BALL.format(height=0.5, words=""), t_end=0.1)
+    for settings, words in (
+        ({"stepper": "rk4"}, "choose stepper='moreau-jean'"), ({"stabilisation": "baumgarte"}, "none and projection"),
+        ({"engine": "compiled"}, "states its own time steps"), ({"formulation": "gauss"}, "coulomb-soccp"),
+    ):  # fmt: skip
+        with pytest.raises(go.NotAccepted, match=words):
+            moved(ball, **settings) if "stepper" not in settings else go.simulate(ball, **settings)
+    with pytest.raises(go.BadInput, match="has dry friction"):
+        problem(STOP.format(joint='frictionloss="1"'), t_end=0.1)
+    rolling = problem(BALL.format(height=0.6, words='condim="6"'), t_end=1.0)
+    motion = moved(rolling)
+    assert motion.status == go.Status.BAD_INPUT
+    assert "'ball' has condim 6" in motion.message
+    assert motion.t[-1] == pytest.approx(0.13, abs=0.011)
+    wedge = BALL.format(height=0.5, words="").replace(
+        "</worldbody>",
+        """</worldbody><equality>
+    <weld name="a" body1="world" body2="b"/></equality>""",
+    )
+    held = wedge.replace("<body ", '<body name="b" ')
+    assert moved(problem(held, [1.0, 0, 0, 0, 0, 0], t_end=0.1), stabilisation="projection").status == "solved"
