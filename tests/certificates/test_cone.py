@@ -107,3 +107,9 @@ def test_jitter_is_not_a_second_solution() -> None:
     problem, r = known.problem("cube-6-m-per-s"), known.truths("cube-6-m-per-s")[0]
     _, _, found = judge_cone(problem, RawSolution(r, None, S.SOLVED, solutions=(r * (1 + 1e-9), r * 1.001)), 1e-7)
     assert found.solutions == ()
+
+
+def test_a_contact_without_friction_and_without_tangents_may_open() -> None:
+    opening = go.ConeComplementarity(np.diag([0.5, 0.0, 0.0]), np.array([8.0, 0.0, 0.0]), np.zeros(1))
+    assert go.certify_cone(opening, np.zeros(3)).residual == 0
+    assert go.solve(opening, "hybrid").status == go.Status.SOLVED
