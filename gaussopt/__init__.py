@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from gaussopt.solving.answer import Answer
     from gaussopt.solving.defaults import formulate
     from gaussopt.solving.lcp_batch import BatchSolution, solve_batch
-    from gaussopt.solving.solve import solve, solve_step
+    from gaussopt.solving.solve import judge_acceleration, solve, solve_step
     from gaussopt.solving.step_solver import StepSolver
     from gaussopt.storage.netcdf import load_dataset, save_dataset
 
@@ -93,7 +93,8 @@ _HOME = {
     "contact_points": "modelling.contact_points", "contacts_from_mujoco": "interchange.mujoco_model",
     "enumerate_lcp": "lcp", "formulate": "solving.defaults",
     "from_mujoco": "interchange.mujoco_model",
-    "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
+    "judge_acceleration": "solving.solve", "load_dataset": "storage.netcdf", "make_solver": "core.solver",
+    "names": "core.registry",
     "problem": "modelling.problem", "problem_from_mujoco": "interchange.mujoco_motion",
     "rank_report": "linalg.redundancy", "read_problem": "interchange.problem_reader",
     "register": "core.registry", "save_dataset": "storage.netcdf", "save_figure": "plotting.figures",
@@ -117,8 +118,8 @@ __all__ = [
     "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
     "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
     "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate",
-    "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco", "load_dataset",
-    "make_solver", "mobility", "names", "problem", "problem_from_mujoco",
+    "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco", "judge_acceleration",
+    "load_dataset", "make_solver", "mobility", "names", "problem", "problem_from_mujoco",
     "rank_report", "read_problem", "register", "save_dataset", "save_figure", "scan", "simulate", "simulate_batch",
     "soft_from_mujoco", "solve", "solve_batch", "solve_step", "write_fclib",
 ]  # fmt: skip

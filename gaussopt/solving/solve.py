@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from gaussopt.certificates import certify
 from gaussopt.certificates.cone_verdict import distance, motion_residuals, several
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.core.programs import LCP, QP, Program
-from gaussopt.core.solution import Solution
+from gaussopt.core.solution import RawSolution, Solution, Timing
 from gaussopt.core.solver import PROGRAMS
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
@@ -25,6 +29,7 @@ from gaussopt.lcp.verification import check_lcp
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.contact_sequence import ContactSequence
 from gaussopt.solving.defaults import check_step, default_pair, default_solver
+from gaussopt.solving.judgement import judge
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.step_solver import StepSolver
 from gaussopt.solving.verification import verified
@@ -68,6 +73,45 @@ def solve_step(
     if formulation is None or solver is None:
         answer = replace(answer, details={"method": " by ".join(pair), **answer.details})
     return _spread(answer, step, closed) if len(closed) < step.k else answer
+
+
+def judge_acceleration(
+    step: StepData, a: ArrayLike, by: str = "given", *, tolerance: float = DEFAULT_TOLERANCE
+) -> Answer:
+    """An acceleration that anybody computed as an answer, judged as those of solvers are.
+
+    Parameters
+    ----------
+    step : StepData; of one that knows its gaps, contacts that are open take no part
+    a : (n,)
+    by : who computed it, for messages
+    tolerance : of the certificate, relative
+
+    Returns
+    -------
+    Answer
+        Its lam is that of the certificate; lam_N and lam_T are NaN, as an acceleration names no contact forces.
+
+    Raises BadInput for an acceleration of another shape, or one that is not finite.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> block = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]]})
+    >>> print(go.judge_acceleration(block, [0.0]).status, go.judge_acceleration(block, [0.1]).status)
+    solved inaccurate
+    """
+    check_tolerance(tolerance)
+    given, begin = as_array("a", a, (step.n,)), perf_counter()
+    nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
+    step = step.select(closed_contacts(step))
+    certificate = certify_contact(step, given) if step.k else certify(step, given)
+    raw, advice = RawSolution(given, None, Status.SOLVED), f"The answer of {by} is not the mechanics of this step."
+    status, message = judge(step, raw, certificate, tolerance, advice)
+    timing = Timing(verify=perf_counter() - begin)
+    details = {"method": by}
+    return Answer(given, certificate.lam, *nothing, status, raw.claim, message, certificate, 0, timing, details)
 
 
 def _spread(answer: Answer, step: StepData, closed: NDArray[np.intp]) -> Answer:

@@ -137,3 +137,19 @@ def test_what_is_no_such_row_is_named() -> None:
     fast[1].qpos[2], fast[1].qvel[2] = 0.5 - 1e-9, -1.0
     with pytest.raises(go.BadInput, match="give geometries a gap"):
         go.from_mujoco(*fast)
+
+
+def test_the_acceleration_of_mujoco_is_judged_as_that_of_a_solver() -> None:
+    model, data = loaded(sphere(friction="0.3 0 0"), None, [3.0, 0, 0, 0, 0, 0])
+    data.qpos[2] -= 1e-3
+    pressed = go.judge_acceleration(go.from_mujoco(model, data), data.qacc, by="MuJoCo")
+    assert pressed.status == go.Status.INACCURATE
+    assert "MuJoCo is not the mechanics" in pressed.message
+    step = go.from_mujoco(model, data)
+    own = go.solve_step(step, "coulomb-soccp", "hybrid")
+    assert go.judge_acceleration(step, own.a).status == go.Status.SOLVED
+    pendulum = loaded(PENDULUM.format(joint="", more=""), [0.4, -0.9], [1.5, -2.0])
+    free = go.from_mujoco(*pendulum)
+    assert go.judge_acceleration(free, pendulum[1].qacc).status == go.Status.SOLVED
+    with pytest.raises(go.BadInput, match="a has shape"):
+        go.judge_acceleration(free, [1.0])
