@@ -98,7 +98,7 @@ def judge_acceleration(
     --------
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> block = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]]})
+    >>> block = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]], "zeta_N": [0.0]})
     >>> print(go.judge_acceleration(block, [0.0]).status, go.judge_acceleration(block, [0.1]).status)
     solved inaccurate
     """
