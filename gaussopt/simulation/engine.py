@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import replace
 from time import perf_counter
 
 from gaussopt.compiled import loop_of
 from gaussopt.compiled.contact_phases import PhaseMarcher
 from gaussopt.compiled.generated_loop import GeneratedLoop
-from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted, NotCompiled
+from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
 from gaussopt.integration.bilateral_loop import BilateralLoop
@@ -21,7 +20,6 @@ from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.integration.impulse_stepping import ContactRecorder, ImpulseSteppingLoop, stepped_why_not
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.printed_loop import PrintedLoop
-from gaussopt.integration.steppers.base import Unwatched
 from gaussopt.integration.time_stepping import TimeSteppingLoop
 from gaussopt.integration.trajectory import Recorder
 from gaussopt.simulation.settings import RunSettings
@@ -33,8 +31,8 @@ MANY = 20_000
 CONTACT_STAGE = 4
 """How many accelerations without contacts one with contacts counts for."""
 
-TRIAL = 20
-"""Steps of an adaptive method from which the work of a run is estimated."""
+LOOKS = (20, 100, 500)
+"""Steps of an adaptive method after which the work of the rest of a run is estimated."""
 
 LONG_STATE = 100
 """Coordinates that count as one small system."""
@@ -45,16 +43,18 @@ CONTACT_LOOPS: dict[str, type[EventLoop | TimeSteppingLoop | PrintedLoop]] = {
 """Loops of motions with contacts, by the name that a stepper gives."""
 
 
-def choose_engine(settings: RunSettings, progress: Progress | None) -> MotionLoop:
+def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
     """The loop of checked settings, by the engine asked for or by the one that is worth it, ready to integrate.
+
+    A loop by an adaptive method may end by WorthCompiling; then the run is `long`.
 
     Raises NotAccepted if compiled code was asked for and cannot run this motion, or the stepper does not fit.
     """
     with_contacts = settings.with_contacts or settings.method.loop
-    return (_contact_loop if with_contacts else _bilateral_loop)(settings, progress)
+    return _contact_loop(settings, progress) if with_contacts else _bilateral_loop(settings, progress, long)
 
 
-def _bilateral_loop(settings: RunSettings, progress: Progress | None) -> MotionLoop:
+def _bilateral_loop(settings: RunSettings, progress: Progress | None, long: bool) -> MotionLoop:
     s = settings
     solver = StepSolver(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
     state = _state(s, solver)
@@ -64,12 +64,14 @@ def _bilateral_loop(settings: RunSettings, progress: Progress | None) -> MotionL
     motion.singular.stop = s.on_singular == "stop"
     motion.know(s.first, s.first.t, s.start.q, s.start.v)
     given = motion, s.method, s.control, Recorder(), progress, s.record_every, s.rules
+    outlook: _Outlook | None = None
     reason = None if s.engine != "auto" or s.method.adaptive or _many(s) else "long runs only"
     if s.engine != "interpreted" and reason is None:
         kind = loop_of(motion.system, s.method)
         reason = _why_interpreted(s, state, kind)
-        worth = reason is not None or s.engine == "compiled" or not s.method.adaptive or _long(s)
-        if kind is not None and reason is None and worth:
+        if s.engine == "auto" and s.method.adaptive and not long and not _worth(s, s.control.t_end - s.first.t):
+            outlook = _Outlook(s)
+        if kind is not None and reason is None and outlook is None and not (s.named and s.engine == "auto"):
             loop = kind(*given)
             try:
                 loop.prepare(s.first)
@@ -79,7 +81,9 @@ def _bilateral_loop(settings: RunSettings, progress: Progress | None) -> MotionL
     if s.engine == "compiled":
         raise NotAccepted(_refused(reason))
     motion.system.prepare(_evaluations(s))
-    return BilateralLoop(*given)
+    interpreted = BilateralLoop(*given)
+    interpreted.too_long = None if reason is not None or s.named else outlook
+    return interpreted
 
 
 def _state(settings: RunSettings, solver: StepSolver) -> str:
@@ -170,26 +174,30 @@ def _many(settings: RunSettings, weight: int = 1) -> bool:
     return weight * _evaluations(settings) * max(1, settings.first.n // LONG_STATE) >= MANY
 
 
-def _long(settings: RunSettings) -> bool:
-    """Whether a run by an adaptive method that names no formulation and no solver is worth compiling.
+class _Outlook:
+    """Whether the rest of an interpreted motion by an adaptive method is worth compiling, by the speed of its steps."""
 
-    How far its first steps get tells how many there will be; states that are recorded between steps cost a step each.
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings, self._count, self._last = settings, 0, (0, settings.first.t)
+
+    def __call__(self, t: float) -> bool:
+        """After one more step, which ended at t; looked at from time to time, since motions may speed up."""
+        self._count += 1
+        if self._count not in LOOKS:
+            return False
+        (count, begin), left = self._last, self._settings.control.t_end - t
+        self._last = self._count, t
+        return _worth(self._settings, left, (self._count - count) * left / (t - begin))
+
+
+def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
+    """Whether so many steps of an adaptive method, over so much of its motion, are worth compiling.
+
+    States that are recorded between steps cost a step each.
     """
-    s, t = settings, settings.first.t
-    if s.named:
-        return False
-    solver = StepSolver(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
-    motion = Unwatched(CertifiedAccelerations(s.system, solver, s.stabiliser))
-    control, steps = replace(s.control, dt=None, instants=()), 0
-    try:
-        integration = s.method.start(motion, t, s.start.q, s.start.v, control)
-        while steps < TRIAL and t < control.t_end:
-            t, steps = integration.advance()[0], steps + 1
-    except GaussoptError:  # the motion itself tells why
-        return False
-    whole = control.t_end - s.first.t
-    steps_left = steps * whole / (t - s.first.t) + (0.0 if s.control.dt is None else whole / s.control.dt)
-    return s.method.stages * steps_left * max(1, s.first.n // LONG_STATE) >= MANY
+    s = settings
+    recorded = 0.0 if s.control.dt is None else seconds / s.control.dt
+    return s.method.stages * (steps + recorded) * max(1, s.first.n // LONG_STATE) >= MANY
 
 
 def _evaluations(settings: RunSettings) -> float:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -27,6 +28,7 @@ from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.bilateral_loop import WorthCompiling
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.restart import Deferred, Mark
 from gaussopt.integration.singular_positions import abrupt_sentence
@@ -139,11 +141,14 @@ def _computed(
 
     `begin` is when its settings were checked.
     """
-    loop = choose_engine(settings, of_motion(progress) if error_estimate else progress)
     continued = settings.continued
     start = settings.consistent_start() if continued is None else continued.mark
-    loop.motion.timing["prepare"] = perf_counter() - begin - loop.motion.seconds
-    end = _integrate(loop, start, keep_interrupted, begin)
+    for long in (False, True):
+        loop = choose_engine(settings, of_motion(progress) if error_estimate else progress, long)
+        loop.motion.timing["prepare"] = perf_counter() - begin - loop.motion.seconds
+        with suppress(WorthCompiling):
+            end = _integrate(loop, start, keep_interrupted, begin)
+            break
     columns = loop.recorder.arrays(len(settings.start.q))
     if error_estimate and end.status is Status.SOLVED:
         begin = perf_counter()
@@ -169,6 +174,8 @@ def _integrate(
     try:
         with motion.timed("integration"):
             status, message = loop.resume(start) if isinstance(start, Mark) else loop.integrate(*start)
+    except WorthCompiling:
+        raise
     except Rejected as rejected:
         failed, status, message = rejected.step, *_rejected(rejected)
         if not len(loop.recorder):

@@ -115,6 +115,11 @@ def test_recording_instants_do_not_decide_the_motion(stepper, engine):
 
 
 def test_long_adaptive_motions_are_compiled():
-    """Their work is told from their first steps."""
-    engines = [pendulum(stepper="dop853", t_end=t_end).meta["engine"] for t_end in (0.5, 200.0)]
-    assert engines == ["interpreted", "compiled"]
+    """Their work is told from their first steps, and from later ones where a motion speeds up."""
+    slow = {"q0": [1e-9, 1.0], "v0": [0.0, 0.0], "t_end": 280.0}  # it leaves the upper position in 7 s
+    engines = [pendulum(stepper="dop853", **given).meta["engine"] for given in ({"t_end": 0.5}, {"t_end": 400.0}, slow)]
+    assert engines == ["interpreted", "compiled", "compiled"]
+    # It began anew: nothing is left of the steps that were interpreted before.
+    twice = [pendulum(stepper="dop853", **{**slow, **given}) for given in ({}, {"engine": "compiled"})]
+    np.testing.assert_array_equal(twice[0].t, twice[1].t)
+    np.testing.assert_array_equal(twice[0].q, twice[1].q)
