@@ -17,6 +17,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Block, Ground, Parameters, Shape
+from gaussopt.modelling.solids import SpacePicture
 from gaussopt.modelling.variant import Variant
 
 EDGES, PITCH = (0.2, 0.1, 0.1), 0.21
@@ -46,6 +47,13 @@ def start(p: Mapping[str, float], rows: int = 2) -> tuple[Vector, Vector]:
     return wall(rows).q0, wall(rows).v0
 
 
+def in_space(p: Mapping[str, float], variant: str) -> SpacePicture:
+    """All boxes."""
+    found = wall(ROWS.get(variant, 2)).in_space
+    assert found is not None
+    return found(p, variant)
+
+
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """Seen along the y axis; boxes are drawn by their turn about it."""
     blocks = []
@@ -61,6 +69,7 @@ problem = Problem(
     source="test of the field for redundant contacts (low wall, box stacks of the FCLIB collection)",
     description="Free boxes with unit quaternions, four contacts between each two that touch.",
     build=build,
+    in_space=in_space,
     start=start,
     sketch=sketch,
     parameters=(),

@@ -76,6 +76,7 @@ problem = Problem(
     description="Five rods in unit quaternions, 35 coordinates, 35 holonomic constraints, one degree of freedom.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units(*(f"r{k}" for k in range(1, 6))),

@@ -14,6 +14,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import Bar, Block, Ground, Parameters, Shape
+from gaussopt.modelling.solids import Box, Cylinder
 
 PARAMETERS = (
     Parameter("m", 10.0, "kg", "mass"),
@@ -36,12 +37,14 @@ def model() -> Model:
     m, a, b, height, g, mu, mu1, F, direction = model.symbols.values()
     model.gravity = (0, 0, -g)
     inertia = (m * b**2 / 3, m * a**2 / 3, m * (a**2 + b**2) / 3)
-    table = model.body("table", m, inertia, at=(0, 0, height), quaternion_mass=m * b**2 / 3)
+    feet = [(x, y, -height) for x, y in ((-a, -b), (a, -b), (a, b), (-a, b))]
+    shape = [Box((2.1 * a, 2.1 * b, 0.04)), *(Cylinder(0.03, (x, y, 0), (x, y, z)) for x, y, z in feet)]
+    table = model.body("table", m, inertia, at=(0, 0, height), quaternion_mass=m * b**2 / 3, shape=shape)
     pull = (F * sp.cos(direction), F * sp.sin(direction), 0)
     model.add(AppliedForce("pull", model.ground, table.at(0, 0, -height), pull))
     floor = model.ground.at(0, 0, 0, axis=(0, 0, 1))
-    for i, (x, y) in enumerate(((-a, -b), (a, -b), (a, b), (-a, b)), 1):
-        model.add(Touch(f"leg {i}", floor, table.at(x, y, -height), mu=mu1 if i == 1 else mu))
+    for i, foot in enumerate(feet, 1):
+        model.add(Touch(f"leg {i}", floor, table.at(*foot), mu=mu1 if i == 1 else mu))
     return model
 
 
@@ -61,6 +64,7 @@ problem = Problem(
     description="A body with unit quaternions on four contacts with friction cones, whose forces are not unique.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("table"),

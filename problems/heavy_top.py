@@ -52,6 +52,7 @@ problem = Problem(
     description="Seven coordinates, four holonomic constraints, three degrees of freedom.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("top"),

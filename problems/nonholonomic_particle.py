@@ -36,6 +36,7 @@ problem = Problem(
     description="Three coordinates, one nonholonomic constraint, no force; the motion is known in closed form.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("mass"),

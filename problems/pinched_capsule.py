@@ -14,6 +14,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import Block, Disk, Parameters, Shape, Wall
+from gaussopt.modelling.solids import Box, Capsule
 
 PARAMETERS = (
     Parameter("m", 0.045, "kg", "mass of the capsule"),
@@ -31,8 +32,9 @@ def model() -> Model:
     model = Model(dim=3, name="pinched-capsule", parameters=PARAMETERS)
     m, M, r, length, F, mu, g = model.symbols.values()
     across, along = m * (3 * r**2 + length**2) / 12, m * r**2 / 2
-    capsule = model.body("capsule", m, (across, across, along), quaternion_mass=across)
-    finger = model.particle("finger", M, at=(-r, 0, 0))
+    shape = Capsule(r, (0, 0, -length / 2), (0, 0, length / 2))
+    capsule = model.body("capsule", m, (across, across, along), quaternion_mass=across, shape=shape)
+    finger = model.particle("finger", M, at=(-r, 0, 0), shape=Box((r, 2 * r, length), at=(-r / 2, 0, 0)))
     model.gravity = (0, 0, -g)
     model.add(Slot("guide", model.ground, finger))
     model.add(AppliedForce("squeeze", model.ground, finger, (F, 0, 0)))
@@ -61,6 +63,7 @@ problem = Problem(
     description="A capsule and a finger, four contacts with friction cones that share their forces in many ways.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("capsule", "finger"),

@@ -59,6 +59,7 @@ problem = Problem(
     description="Seven coordinates, two holonomic and two nonholonomic constraints, three degrees of freedom.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("disc"),

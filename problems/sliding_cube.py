@@ -55,6 +55,7 @@ problem = Problem(
     description="A body with unit quaternions on four contacts with friction cones.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("cube"),

@@ -79,6 +79,7 @@ problem = Problem(
     description="Two bodies with unit quaternions and a slider, 17 coordinates, 16 holonomic constraints.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("crank", "rod", "slider"),

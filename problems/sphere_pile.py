@@ -16,6 +16,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Disk, Ground, Parameters, Shape, Wall
+from gaussopt.modelling.solids import SpacePicture
 from gaussopt.modelling.variant import Variant
 
 RADIUS, HALF, MU = 0.05, 0.13, 0.4
@@ -48,6 +49,13 @@ def start(p: Mapping[str, float], number: int = 5) -> tuple[Vector, Vector]:
     return pile(number).q0, pile(number).v0
 
 
+def in_space(p: Mapping[str, float], variant: str) -> SpacePicture:
+    """All balls, the floor and the walls."""
+    found = pile(int(variant.split()[0]) if variant else 5).in_space
+    assert found is not None
+    return found(p, variant)
+
+
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """Seen along the y axis."""
     walls = (Wall((-HALF, 0.3), (-HALF, 0.0)), Wall((HALF, 0.0), (HALF, 0.3)))
@@ -60,6 +68,7 @@ problem = Problem(
     source="test of the field for many contacts; balls in a box",
     description="Free balls with unit quaternions; each touches the floor, four walls and every other ball.",
     build=build,
+    in_space=in_space,
     start=start,
     sketch=sketch,
     parameters=(),

@@ -55,6 +55,7 @@ problem = Problem(
     description="A body with unit quaternions on one contact with a friction cone, which ends in rolling.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("ball"),

@@ -63,6 +63,7 @@ problem = Problem(
     description="A body with unit quaternions on one contact with a friction cone.",
     build=assembly.build,
     start=assembly.start,
+    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
     units=units("top"),

@@ -1,10 +1,11 @@
-"""Animations of motions: SVG, GIF, MP4, an HTML page or a notebook, and a still picture for print."""
+"""Animations of motions: SVG, GIF, MP4, glTF, an HTML page or a notebook, and a still picture for print."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gaussopt.animation.gif import gif
+from gaussopt.animation.gltf import check_gltf
 from gaussopt.animation.marks import Part, Stroke, Word, fixed, page, placed, plain
 from gaussopt.animation.playback import HOLD, SAME, speed_words
 from gaussopt.animation.scene import Scene, clock_word, scene_of, words_beside
 from gaussopt.animation.smil import animated_svg, outline
+from gaussopt.animation.space_page import SPACE_ENDINGS, SpaceMotion
+from gaussopt.animation.space_scene import space_scene
 from gaussopt.animation.video import mp4
 from gaussopt.core.display import About, shown
 from gaussopt.core.errors import BadInput, UnknownName
@@ -69,10 +73,13 @@ class AnimatedMotion:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the animation; the file appears whole or not at all.
 
-        Raises BadInput if the ending is none of ENDINGS, the file cannot be written, or there is no ffmpeg for .mp4.
+        Raises BadInput if the ending is none of ENDINGS, the file cannot be written, there is no ffmpeg for .mp4, or
+        the motion is in the plane and the ending .glb.
         """
         target = Path(path)
         ending = check_ending(target)
+        if ending not in WRITERS:
+            raise BadInput(IN_SPACE)
         check_target(target)
         write_bytes(target, WRITERS[ending](self))
         return target
@@ -107,8 +114,10 @@ WRITERS: dict[str, Callable[[AnimatedMotion], bytes]] = {
     ".html": lambda film: film.page().encode(),
     ".mp4": lambda film: mp4(film.scene),
 }
-ENDINGS = tuple(WRITERS)
+ENDINGS = (*WRITERS, ".glb")
 """Kinds of files in which animations are written."""
+
+IN_SPACE = "A .glb holds a model in space, and this picture is in the plane; write .html, .svg, .gif or .mp4."
 
 
 @renamed(path="out")
@@ -124,10 +133,11 @@ def animate(
     Parameters
     ----------
     trajectory : what `simulate` returned or `Trajectory.load` read; also one that ended early
-    out : ends in .gif, .svg (animated by SMIL), .html (a page with a slider over the time) or, where there is ffmpeg,
-        .mp4
-    problem : name or Problem whose sketch is drawn, or a System with contact points, pins or rods that can be drawn;
-        the problem that was simulated if not given
+    out : ends in .gif, .svg (animated by SMIL), .html (a page with a slider over the time), .mp4 where there is
+        ffmpeg, or .glb (binary glTF) of a motion in space where there is pygltflib
+    problem : name or Problem whose bodies or sketch are drawn, or a System with contact points, pins or rods that can
+        be drawn; the problem that was simulated if not given. A problem in space is a page that can be turned as .html,
+        and its sketch in the plane as .gif, .svg and .mp4
     sketch : Sketch or callable (q, parameters) -> shapes, drawn instead, for instance for a bare System
 
     Returns
@@ -138,8 +148,8 @@ def animate(
     Raises
     ------
     BadInput
-        If the ending is another, there is no sketch and none can be derived, the file cannot be written, or there is no
-        ffmpeg for .mp4.
+        If the ending is another, there is no sketch and none can be derived, the file cannot be written, or what writes
+        .mp4 or .glb is not installed.
     """
     check_ending(Path(out))
     check_target(Path(out))
@@ -148,13 +158,32 @@ def animate(
 
 def animated(
     motion: RecordedMotion, problem: str | Problem | AbstractSystem | None = None, sketch: Any = None
-) -> AnimatedMotion:
+) -> AnimatedMotion | SpaceMotion:
     """The animation of a motion; arguments and errors as of `animate`."""
     entry = _problem_of(motion, problem) if sketch is None or problem is not None else None
+    if entry is not None and sketch is None and entry.in_space is not None:
+        picture = entry.in_space(parameters_of(motion, entry), entry.variant)
+        return SpaceMotion(space_scene(motion, picture), entry.title, partial(_flat, motion, entry, None))
+    return _flat(motion, entry, sketch)
+
+
+def _flat(motion: RecordedMotion, entry: Problem | None, sketch: Any) -> AnimatedMotion:
+    """The animation in the plane."""
     drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
     scene = scene_of(motion, drawn, parameters_of(motion, entry))
     title = entry.title if entry is not None else str(motion.meta.get("problem", "Motion"))
     return AnimatedMotion(scene, motion, title)
+
+
+def check_drawable(entry: Problem, path: Path) -> None:
+    """Raise BadInput if a problem cannot be drawn in a file, before its motion is computed."""
+    ending = check_ending(path)
+    if ending == ".glb":
+        check_gltf()
+    if entry.in_space is None and ending not in WRITERS:
+        raise BadInput(IN_SPACE)
+    if entry.in_space is None or ending not in SPACE_ENDINGS:
+        sketch_of(entry)
 
 
 def check_ending(path: Path) -> str:

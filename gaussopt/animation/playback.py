@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.motion import RecordedMotion
@@ -69,15 +70,23 @@ class Frames:
     ----------
     t : (F,), s, instants of the frames; both sides of an event are frames of their own
     q : (F, n)
-    lam_N, lam_T : (F, k), N, normal forces, and friction along the first tangent
+    lam_N : (F, k), N, normal forces
+    friction : (F, k, d), N, along the tangents
+    lam : (F, m), multipliers of the equality rows
     speed : seconds of motion in a second of playback
     """
 
     t: Vector
     q: Matrix
     lam_N: Matrix
-    lam_T: Matrix
+    friction: NDArray[np.float64]
+    lam: Matrix
     speed: float
+
+    @property
+    def lam_T(self) -> Matrix:
+        """Friction along the first tangent, (F, k), N."""
+        return np.asarray(self.friction[:, :, 0])
 
     @property
     def span(self) -> float:
@@ -108,8 +117,8 @@ def usable(trajectory: RecordedMotion) -> int:
     return rows
 
 
-def frames_of(trajectory: RecordedMotion, t_end: float | None = None) -> Frames:
-    """The frames of a motion, about `RATE` in a second of playback.
+def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: float = RATE) -> Frames:
+    """The frames of a motion, about `rate` in a second of playback.
 
     Between recorded instants coordinates follow the cubic through places and velocities, forces a straight line.
     """
@@ -117,7 +126,7 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None) -> Frames:
     t = trajectory.t[:rows]
     start, last = float(t[0]), float(t[-1]) if t_end is None else min(float(t[-1]), t_end)
     speed = speed_of(last - start)
-    count = max(2, round((last - start) / speed * RATE) + 1)
+    count = max(2, round((last - start) / speed * rate) + 1)
     return sampled(trajectory, np.linspace(start, last, count), speed)
 
 
@@ -125,10 +134,8 @@ def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
     """The frames at instants (G,) that increase, and at both sides of events that last long enough to be seen."""
     rows = usable(trajectory)
     t = trajectory.t[:rows]
-    k = len(trajectory.contacts)
-    table = np.zeros((rows, 0))
-    if k:
-        table = np.nan_to_num(np.concatenate((trajectory.lam_N[:rows], trajectory.lam_T[:rows, :, 0]), axis=1))
+    blocks = trajectory.lam_N, trajectory.lam_T, trajectory.lam
+    table = np.nan_to_num(np.concatenate([x[:rows].reshape(rows, -1) for x in blocks], axis=1))
     times, places, forces = [], [], []
     begins = np.flatnonzero(np.diff(t) <= SAME * (1 + np.abs(t[1:]))) + 1
     for first, behind in zip([0, *begins], [*begins, rows], strict=True):
@@ -143,9 +150,11 @@ def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
             at = own if long else own[:0]
         times.append(at)
         places.append(_cubic(own, trajectory.q[first:behind], trajectory.v[first:behind], at))
-        forces.append(np.reshape([np.interp(at, own, c) for c in table[first:behind].T], (2 * k, len(at))).T)
+        forces.append(np.reshape([np.interp(at, own, c) for c in table[first:behind].T], (table.shape[1], len(at))).T)
     force = np.concatenate(forces)
-    return Frames(np.concatenate(times), np.concatenate(places), force[:, :k], force[:, k:], speed)
+    k, both = trajectory.lam_N.shape[1], table.shape[1] - trajectory.lam.shape[1]
+    friction = force[:, k:both].reshape(len(force), *trajectory.lam_T.shape[1:])
+    return Frames(np.concatenate(times), np.concatenate(places), force[:, :k], friction, force[:, both:], speed)
 
 
 def _cubic(t: Vector, q: Matrix, v: Matrix, at: Vector) -> Matrix:

@@ -20,3 +20,7 @@ from gaussopt.bodies.joints.universal import Universal as Universal
 from gaussopt.bodies.joints.weld import Weld as Weld
 from gaussopt.bodies.model import Model as Model
 from gaussopt.bodies.pile import Pile as Pile
+from gaussopt.modelling.solids import Ball as Ball
+from gaussopt.modelling.solids import Box as Box
+from gaussopt.modelling.solids import Capsule as Capsule
+from gaussopt.modelling.solids import Cylinder as Cylinder

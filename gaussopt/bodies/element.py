@@ -11,6 +11,7 @@ from gaussopt.bodies.body import End, Marker, RigidBody, Vec, marker
 from gaussopt.core.contacts import Contact
 from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Shape
+from gaussopt.modelling.solids import BallContact, FaceContact, Line, Plane, Solid
 
 
 class Element:
@@ -52,6 +53,10 @@ class Element:
 
     def shapes(self) -> Sequence[Shape]:
         """How it looks in the plane; places are expressions of the coordinates."""
+        return ()
+
+    def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
+        """How it looks in space: solids, each with the name of its body, lines, and where contact forces act."""
         return ()
 
 
@@ -96,6 +101,17 @@ def angle(a: Marker, b: Marker) -> Any:
     """The angle from the axis of a to that of b in the plane, rad, counted through full turns."""
     first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
     return second - first
+
+
+def spot(marker: Marker) -> tuple[str, tuple[Any, ...]]:
+    """A point as a picture in space names it: its body, "" for the ground, and its place."""
+    return "" if marker.body.name == "ground" else marker.body.name, tuple(marker.s)
+
+
+def plane(marker: Marker) -> list[tuple[str, Solid]]:
+    """The plane across the axis of a point, which is drawn where it has no coordinates."""
+    body, place = spot(marker)
+    return [] if marker.body.q else [(body, Plane(place, tuple(marker.A[:, 0])))]
 
 
 def held(joint: Element) -> bool:

@@ -18,6 +18,7 @@ import sympy as sp
 from gaussopt.bodies.body import TIME, RigidBody, column, total
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element
+from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
@@ -29,6 +30,7 @@ from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Draw, Shape
+from gaussopt.modelling.solids import SpacePicture
 
 MANY = 20
 """Bodies beyond which generated code takes longer to derive and compile than it saves."""
@@ -96,7 +98,8 @@ class Model:
         velocity, spin : guess of the velocity, m/s, and of the angular velocity, rad/s; in space three components in
             the frame of the ground
         points : places in the frame of the body by their names, m
-        shape : radius of a disk, or width and height of a block, m, for the picture in the plane
+        shape : radius of a disk, or width and height of a block, m, for the picture; in space radius of a ball, three
+            edges of a box, or one or several of `Box`, `Ball`, `Cylinder`, `Capsule` of `gaussopt.bodies`
         quaternion_mass : in space, kg m^2; makes the mass matrix regular without changing the motion where positive,
             see `gaussopt.bodies.space.SpaceBody`
         """
@@ -113,7 +116,7 @@ class Model:
             omega = column(f"spin of {name!r}", (0, 0, 0) if spin is None else spin, 3)
             body.guess, body.guess_rate = [*place, *e], [*speed, *(matrices(e)[0].T * omega / 2)]
         body.points = {key: column(f"{key} of {name!r}", s, self.dim) for key, s in (points or {}).items()}
-        body.shape = shape
+        body.shape = shape if self.dim == 2 else as_solids(name, shape)
         return self._take(body)
 
     def particle(
@@ -126,7 +129,7 @@ class Model:
         body.guess_rate = list(
             column(f"velocity of {name!r}", (0,) * self.dim if velocity is None else velocity, self.dim)
         )
-        body.shape = shape
+        body.shape = shape if self.dim == 2 else as_solids(name, shape)
         return self._take(body)
 
     def moving(self, name: str, at: Sequence[Any], angle: Any = 0) -> RigidBody:
@@ -195,7 +198,7 @@ class Model:
         more : as in `Problem.of`
         """
         built = Assembly(lambda: self, hold)
-        sketch = {"sketch": built.sketch} if self.dim == 2 else {}
+        sketch: dict[str, Any] = {"sketch": built.sketch} if self.dim == 2 else {"in_space": built.in_space}
         given: dict[str, Any] = {
             "name": self.name, "parameters": tuple(self.parameters.values()), "start": built.start,
             "units": {name: unit for name, unit in units(*self.bodies).items() if name in map(str, self.coordinates)},
@@ -249,6 +252,12 @@ class Assembly:
     def sketch(self, q: Vector, values: Mapping[str, float]) -> Sequence[Shape]:
         """What it looks like in the plane."""
         return self._draw(q, values)
+
+    def in_space(self, values: Mapping[str, float], variant: str = "") -> SpacePicture:
+        """What it looks like in space."""
+        model = self.model
+        known = {model.symbols[name]: values[name] for name in model.symbols}
+        return drawn_in_space(list(model.bodies.values()), list(model.elements.values()), model.gravity, known)
 
 
 def units(*bodies: str) -> dict[str, str]:

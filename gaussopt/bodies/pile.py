@@ -26,12 +26,15 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
 
 SEVEN = 7
 """Coordinates of a body."""
 
 TOUCH = 1e-9
 """Distance, relative to 1 m, at which boxes touch at the start."""
+
+O = (0.0, 0.0, 0.0)
 
 Blocks = NDArray[np.float64]
 
@@ -117,7 +120,22 @@ class Pile:
         q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
         v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
         units = dict(zip(names, ["m", "m", "m", "1", "1", "1", "1"] * len(bodies), strict=True))
-        return Problem.of(system, q, v, t_end=t_end, dt=dt, **({"units": units} | more))
+        known: dict[str, Any] = {"units": units, "in_space": lambda values, variant: self._picture(equations)}
+        return Problem.of(system, q, v, t_end=t_end, dt=dt, **(known | more))
+
+    def _picture(self, known: PileEquations) -> SpacePicture:
+        """Floor, walls, balls and boxes."""
+        bodies = [*(str(i + 1) for i in range(len(self._bodies))), ""]
+        solids: list[Any] = [("", Plane(tuple(at), tuple(n))) for at, n in self._walls]
+        solids += [
+            (name, Ball(b.radius) if b.half is None else Box(tuple(2 * b.half)))
+            for name, b in zip(bodies, self._bodies, strict=False)
+        ]
+        faces = zip(known.names, known.a, known.F, known.b, known.s_b, known.R, strict=False)
+        contacts: list[Any] = [FaceContact(n, bodies[a], F, (bodies[b], s), R) for n, a, F, b, s, R in faces]
+        pairs = zip(known.names[len(contacts) :], known.pairs, strict=True)
+        contacts += [BallContact(n, (bodies[a], O), (bodies[b], O), known.radii[b]) for n, (a, b) in pairs]
+        return SpacePicture(solids, contacts=contacts)
 
 
 class PileEquations:

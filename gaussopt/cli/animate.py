@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def animate_command(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html|mp4", help="Where to write the animation.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE.gif|svg|html|mp4|glb", help="Where to write the animation.")
+    ],
     problem: Annotated[
         str | None,
         typer.Argument(
@@ -41,11 +43,10 @@ def animate_command(
     json_: common.Json = False,
 ) -> None:
     """Simulate a problem and draw its motion: bodies, contact forces, paths, events."""
-    from gaussopt.animation.animate import animate, check_ending
+    from gaussopt.animation.animate import animate, check_drawable, check_ending
     from gaussopt.core.errors import BadInput
     from gaussopt.core.files import check_target
     from gaussopt.modelling.problem import problem as find
-    from gaussopt.modelling.problem import sketch_of
     from gaussopt.simulation.simulate import simulate
 
     # Everything that can be refused is refused before anything is computed.
@@ -55,7 +56,7 @@ def animate_command(
         raise BadInput("Name the PROBLEM that is simulated, or by --from a motion that `gaussopt run --save` wrote.")
     entry = None if problem is None else find(problem, **common.settings_of(set_))
     if entry is not None:
-        sketch_of(entry)
+        check_drawable(entry, out)
     if from_ is not None:
         given = {
             "--set": set_, "--formulation": formulation, "--solver": solver, "--stepper": stepper, "--dt": dt,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.animation.animate import AnimatedMotion, animated
+from gaussopt.animation.space_page import SpaceMotion
 from gaussopt.core import display
 from gaussopt.core.errors import BadInput
 from gaussopt.core.motion import RecordedMotion
@@ -115,7 +116,9 @@ class ShownMotion(RecordedMotion):
         }  # fmt: skip
         return groups | {letter: groups[name] for letter, name in LETTERS.items()}
 
-    def animate(self, *, problem: str | Problem | AbstractSystem | None = None, sketch: Any = None) -> AnimatedMotion:
+    def animate(
+        self, *, problem: str | Problem | AbstractSystem | None = None, sketch: Any = None
+    ) -> AnimatedMotion | SpaceMotion:
         """The motion as an animation, which a notebook shows with a slider over the time, and whose `save` writes it.
 
         Parameters

@@ -24,10 +24,12 @@ from gaussopt.core.event import Event
 from gaussopt.core.foreign import call
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.erratum import Erratum
+from gaussopt.modelling.outlined_system import OutlinedSystem
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid
 from gaussopt.modelling.reference import Reference, ReferenceData
-from gaussopt.modelling.sketch import Draw, Shape, Sketch, as_sketch, outlined
+from gaussopt.modelling.sketch import Draw, Sketch, as_sketch
+from gaussopt.modelling.solids import SpacePicture
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Problem:
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
     sketch : what the mechanism looks like, see `gaussopt.modelling.sketch`
     sketches : sketches of the variants that have other coordinates, by the variant's name
+    in_space : (parameters, variant) -> what a mechanism in space looks like, see `gaussopt.modelling.solids`
     units : of the coordinates, by their names, such as {"theta": "rad"}, for the axes of figures and for files
     """
 
@@ -87,6 +90,7 @@ class Problem:
     atlas: AtlasGrid | None = None
     sketch: Sketch | Draw | None = None
     sketches: Mapping[str, Sketch | Draw] = field(default_factory=dict)
+    in_space: Callable[[Mapping[str, float], str], SpacePicture] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -365,7 +369,7 @@ def sketch_of(problem: Problem) -> Sketch:
     found = problem.sketches.get(problem.variant)
     own = found is None and problem.variant in problem.starts
     if (own or not (found or problem.sketch)) and problem.system.outline(problem.q0) is not None:
-        return Sketch(_Outlined(problem.system))
+        return Sketch(OutlinedSystem(problem.system))
     if own:
         raise BadInput(
             f"The variant {problem.variant!r} of {problem.name} has coordinates of its own and no sketch; give one in "
@@ -373,26 +377,14 @@ def sketch_of(problem: Problem) -> Sketch:
         )
     found = found or problem.sketch
     if found is None:
+        lacks = "has no sketch, so nothing can be drawn"
+        if problem.in_space is not None:
+            lacks = "is in space and has no sketch in the plane; write its motion as .html or .glb"
         raise BadInput(
-            f"The problem {problem.name!r} has no sketch, so nothing can be drawn; give Problem(sketch=...) a function "
-            "of (q, parameters) that returns shapes of gaussopt.modelling.sketch, such as Bar(start, end)."
+            f"The problem {problem.name!r} {lacks}; give Problem(sketch=...) a function of (q, parameters) that "
+            "returns shapes of gaussopt.modelling.sketch, such as Bar(start, end)."
         )
     return as_sketch(found)
-
-
-class _Outlined:
-    """Draws what a system knows of its shape, at the parameter values of a motion."""
-
-    def __init__(self, system: AbstractSystem) -> None:
-        self.system = system
-
-    def __call__(self, q: Vector, parameters: Mapping[str, float]) -> tuple[Shape, ...]:
-        """The shapes at a configuration."""
-        known = self.system.parameters
-        if known != (asked := {name: parameters.get(name, value) for name, value in known.items()}):
-            self.system = self.system.with_parameters(**asked)
-        outline = self.system.outline(q)
-        return () if outline is None else outlined(outline)
 
 
 @cache

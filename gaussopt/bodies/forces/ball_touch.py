@@ -13,9 +13,10 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.bodies.body import End, column
-from gaussopt.bodies.element import Element, offset
+from gaussopt.bodies.element import Element, offset, spot
 from gaussopt.core.contacts import Contact
 from gaussopt.core.errors import BadInput
+from gaussopt.modelling.solids import Ball, BallContact, Solid
 
 
 class BallTouch(Element):
@@ -50,3 +51,9 @@ class BallTouch(Element):
         slip = [t.dot(velocity) for t in (first, n.cross(first))]
         gap = distance - self.radii[0] - self.radii[1]
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
+
+    def in_space(self) -> Sequence[tuple[str, Solid] | BallContact]:
+        """The balls, and where forces act."""
+        a, b = spot(self.a), spot(self.b)
+        balls = [(body, Ball(R, place)) for R, (body, place) in zip(self.radii, (a, b), strict=True)]
+        return [*balls, BallContact(self.name, a, b, self.radii[1], tuple(self.across))]

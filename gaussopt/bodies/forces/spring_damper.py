@@ -8,9 +8,10 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.bodies.body import End, rate, total
-from gaussopt.bodies.element import Element, offset
+from gaussopt.bodies.element import Element, offset, spot
 from gaussopt.modelling.sketch import Damper, Shape
 from gaussopt.modelling.sketch import Spring as Coil
+from gaussopt.modelling.solids import Line
 
 
 class SpringDamper(Element):
@@ -43,3 +44,7 @@ class SpringDamper(Element):
     def shapes(self) -> Sequence[Shape]:
         """A coil, or a dashpot where it has no stiffness."""
         return [(Damper if self.stiffness == 0 else Coil)(tuple(self.a.r), tuple(self.b.r))]
+
+    def in_space(self) -> Sequence[Line]:
+        """A line between its ends."""
+        return [Line("damper" if self.stiffness == 0 else "spring", spot(self.a), spot(self.b))]

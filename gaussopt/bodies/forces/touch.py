@@ -18,9 +18,10 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.bodies.body import End, rate
-from gaussopt.bodies.element import Element, angle, offset
+from gaussopt.bodies.element import Element, angle, offset, plane, spot
 from gaussopt.core.contacts import Contact
 from gaussopt.modelling.sketch import ContactPoint, Disk, Ground, Shape
+from gaussopt.modelling.solids import Ball, FaceContact, Solid
 
 
 class Touch(Element):
@@ -54,3 +55,9 @@ class Touch(Element):
         line = [] if self.a.body.q else [Ground(tuple(self.a.r), sp.atan2(u[1], u[0]))]
         disk = [Disk(tuple(self.b.r), self.radius, self.b.body.angle)] if self.radius != 0 else []
         return [*line, *disk, ContactPoint(self.name, at, tuple(n), tuple(u))]
+
+    def in_space(self) -> Sequence[tuple[str, Solid] | FaceContact]:
+        """The plane, the ball if it has a radius, and where forces act."""
+        (a, _), b = spot(self.a), spot(self.b)
+        ball = [(b[0], Ball(self.radius, b[1]))] if self.radius != 0 else []
+        return [*plane(self.a), *ball, FaceContact(self.name, a, self.a.A.T, b, self.radius)]

@@ -8,8 +8,9 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.bodies.body import End
-from gaussopt.bodies.element import Joint, offset
+from gaussopt.bodies.element import Joint, offset, spot
 from gaussopt.modelling.sketch import Bar, Bearing, Pin, Shape
+from gaussopt.modelling.solids import Line
 
 
 class Distance(Joint):
@@ -29,3 +30,7 @@ class Distance(Joint):
         d, start = offset(self.a, self.b), self.a.r
         ends = [(Pin if end.body.q else Bearing)(tuple(end.r)) for end in (self.a, self.b)]
         return [Bar(tuple(start), tuple(start + d * self.length / sp.sqrt(d.dot(d)))), *ends]
+
+    def in_space(self) -> Sequence[Line]:
+        """A rod between its ends."""
+        return [Line("rod", spot(self.a), spot(self.b))]

@@ -20,9 +20,13 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.bodies.body import End, rate
-from gaussopt.bodies.element import Joint, angle, offset
+from gaussopt.bodies.element import Joint, angle, offset, plane
 from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Disk, Shape
+from gaussopt.modelling.solids import Cylinder, Solid
+
+THICKNESS = 0.1
+"""Of a disk in a picture in space, as a share of its radius."""
 
 
 class Rolling(Joint):
@@ -60,3 +64,9 @@ class Rolling(Joint):
     def shapes(self) -> Sequence[Shape]:
         """A disk with a mark."""
         return [Disk(tuple(self.b.r), self.radius, self.b.body.angle)]
+
+    def in_space(self) -> Sequence[tuple[str, Solid]]:
+        """The plane and a thin disk."""
+        aside = self.b.A[:, 0] * self.radius * THICKNESS / 2
+        disk = Cylinder(self.radius, tuple(self.b.s - aside), tuple(self.b.s + aside))
+        return [*plane(self.a), (self.b.body.name, disk)]

@@ -1,0 +1,194 @@
+"""A motion in space as one page that needs no other file: three.js draws it, words and a table tell it."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaussopt.animation.gltf import glb
+from gaussopt.animation.meshes import THIN, unit
+from gaussopt.animation.playback import CAPTION, HOLD, speed_words
+from gaussopt.animation.space_scene import KINDS, SpaceScene
+from gaussopt.core.display import About, counted, shown
+from gaussopt.core.files import check_target, write_bytes
+from gaussopt.plotting import colours
+
+SPACE_ENDINGS = (".html", ".glb")
+"""Kinds of files that hold a motion in space."""
+
+LONGEST = 0.22
+"""Of an arrow, as a share of the size of the picture."""
+
+MOST_PATHS = 6
+"""Bodies up to which the paths of their centres are drawn."""
+
+MOST_NAMED = 4
+"""Bodies that the words name."""
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Where in the motion the table tells the positions."""
+
+CONTROLS = 190
+"""Height of what stands below the picture in a notebook, px."""
+
+
+class Film(Protocol):
+    """What can be saved as an animation."""
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it."""
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class SpaceMotion:
+    """A motion in space laid out as an animation: a notebook shows it with a slider, `save` writes it.
+
+    Attributes
+    ----------
+    scene : where everything is
+    title : in words
+    flat : makes the picture in the plane, by the sketch of the problem
+    """
+
+    scene: SpaceScene
+    title: str
+    flat: Callable[[], Film]
+
+    def _about(self) -> About:
+        frames = self.scene.frames
+        return About(
+            f"{self.title}, t = {frames.t[0]:g} to {frames.t[-1]:.4g} s, {speed_words(frames.speed)}, in space"
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the animation; the file appears whole or not at all.
+
+        As .html it is a page to be turned and played, as .glb a model with an animation for other programs; .svg, .gif
+        and .mp4 show the sketch of the problem in the plane. Raises BadInput if the file cannot be written, there is
+        no such sketch, or what writes the format is not installed.
+        """
+        target = Path(path)
+        ending = target.suffix.lower()
+        if ending not in SPACE_ENDINGS:
+            return self.flat().save(path)
+        check_target(target)
+        write_bytes(target, self.page().encode() if ending == ".html" else glb(self.scene, self.title))
+        return target
+
+    @cached_property
+    def alt(self) -> str:
+        """The motion in words."""
+        scene, frames = self.scene, self.scene.frames
+        said = [f"{self.title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
+        moves = [f"{name} goes from {_spot(p[0])} to {_spot(p[-1])} m" for name, p in self._named()[:MOST_NAMED]]
+        more = len(scene.bodies) - MOST_NAMED
+        said.append("; ".join(moves) + (f"; {counted(more, 'body', 'bodies')} more" if more > 0 else "") + ".")
+        for kind, _, largest in self._legend():
+            arrow = max((a for a in scene.arrows if a.kind == kind), key=lambda a: _sizes(a.force).max())
+            said.append(f"The largest {kind} is {largest} N, of {arrow.name}, at {_at(frames.t, arrow.force)} s.")
+        if str(scene.motion.status) != "solved":
+            said.append(scene.motion.message)
+        return " ".join(said)
+
+    def page(self, whole: bool = True) -> str:
+        """An HTML page without references to other files; without words where it is not the `whole`."""
+        import jinja2
+
+        loader = jinja2.PackageLoader("gaussopt.animation")
+        environment = jinja2.Environment(
+            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        room = files("gaussopt.animation")
+        three, licence, viewer = (
+            room.joinpath(*path).read_text(encoding="utf-8")
+            for path in (("three", "three.bundle.js"), ("three", "LICENSE"), ("templates", "space.js"))
+        )
+        return environment.get_template("space.html.j2").render(
+            title=self.title, alt=self.alt, whole=whole, colours=colours, pace=speed_words(self.scene.frames.speed),
+            legend=self._legend(), rows=self._rows(), captions=self.scene.captions, data=self._data(),
+            licence=licence, three=three, viewer=viewer,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """The page in a frame, which keeps its script and its style apart from those of the notebook."""
+        title, page = (escape(text, quote=True) for text in (self.alt, self.page(whole=False)))
+        style = f"width:100%;border:0;height:calc(75cqi + {CONTROLS}px)"
+        frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
+        return f'<div style="container-type:inline-size;max-width:46rem">{frame}</div>'
+
+    def _named(self) -> list[tuple[str, Any]]:
+        return [(name, self.scene.poses[name][:, :3]) for name in self.scene.bodies]
+
+    def _legend(self) -> list[tuple[str, str, str]]:
+        """Kinds of forces that are drawn, with their colours and the largest of each, N."""
+        sizes = [(arrow.kind, float(_sizes(arrow.force).max())) for arrow in self.scene.arrows]
+        sizes = [(arrow.kind, float(_sizes(arrow.force).max())) for arrow in self.scene.arrows]
+        largest = {kind: max((size for own, size in sizes if own == kind), default=0.0) for kind in KINDS}
+        return [(kind, KINDS[kind], f"{x:.3g}") for kind, x in largest.items() if x > 0]
+
+    def _rows(self) -> list[list[str]]:
+        """Positions of the bodies at some instants."""
+        t = self.scene.frames.t
+        rows = dict.fromkeys(int(np.searchsorted(t, t[0] + share * (t[-1] - t[0]))) for share in SHARES)
+        return [[f"{t[i]:.4g}", name, *(_short(x) for x in p[i])] for i in rows for name, p in self._named()]
+
+    def _data(self) -> dict[str, Any]:
+        """What the script of the page reads."""
+        scene, frames = self.scene, self.scene.frames
+        centre, size = scene.box
+        names = list(scene.poses)
+        bodies = [colours.mixed(colour, 0.55) for colour in colours.CURVES[:6]]
+        meshes = {name: dict(zip(("corners", "normals", "shade"), map(_packed, unit(name)), strict=True))
+                  for name in dict.fromkeys(["cylinder", *(p.mesh for _, p in scene.solids)])}  # fmt: skip
+        largest = max((float(_sizes(a.force).max()) for a in scene.arrows), default=1.0)
+        return {
+            "clock": _packed(frames.clock), "playback": frames.playback, "start": float(frames.t[0]), "hold": HOLD,
+            "speed": frames.speed, "caption": CAPTION, "thin": THIN * size, "metres": LONGEST * size / largest,
+            "captions": [{"second": frames.second(c.t), "text": c.text} for c in scene.captions],
+            "centre": centre.tolist(), "size": size, "up": [float(x) for x in scene.picture.up], "meshes": meshes,
+            "poses": [_packed(scene.poses[name]) for name in names],
+            "paths": [names.index(name) for name in scene.bodies] if len(scene.bodies) <= MOST_PATHS else [],
+            "solids": [
+                {"body": names.index(name), "mesh": p.mesh, "at": p.at.tolist(), "turn": p.turn.tolist(),
+                 "scale": p.scale.tolist(), "colour": names.index(name) % len(bodies)}
+                for name, p in scene.solids
+            ],
+            "lines": [{"kind": line.kind, "ends": _packed(np.hstack((scene.place(line.start), scene.place(line.end))))}
+                      for line in scene.picture.lines],
+            "arrows": [{"colour": KINDS[a.kind], "vectors": _packed(np.hstack((a.at, a.force)))} for a in scene.arrows],
+            "colours": {"ground": colours.WHITE, "plane": colours.BODY, "edge": colours.EDGE, "rule": colours.PALE,
+                        "path": colours.PATH, "bodies": bodies, "rod": colours.EDGE, "spring": colours.GREEN,
+                        "damper": colours.GREY},
+        }  # fmt: skip
+
+
+def _packed(values: ArrayLike) -> str:
+    """Numbers as a page holds them: 32 bits each, little-endian, in base 64."""
+    return base64.b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()
+
+
+def _sizes(force: Any) -> Any:
+    return np.linalg.norm(force, axis=1)
+
+
+def _at(t: Any, force: Any) -> str:
+    return f"{t[int(_sizes(force).argmax())]:.4g}"
+
+
+def _short(value: float) -> str:
+    return f"{value + 0.0:.3g}" if abs(value) > 1e-9 else "0"
+
+
+def _spot(place: Any) -> str:
+    return f"({', '.join(_short(x) for x in place)})"

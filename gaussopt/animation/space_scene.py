@@ -1,0 +1,152 @@
+"""Scene of a motion in space: where its bodies, lines and forces are in every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gaussopt.animation import playback
+from gaussopt.animation.meshes import Placed, placed
+from gaussopt.animation.playback import Caption, Frames
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import BadInput
+from gaussopt.core.motion import RecordedMotion
+from gaussopt.modelling.solids import BallContact, End, FaceContact, Plane, SpacePicture
+from gaussopt.plotting.colours import FRICTION, NORMAL, OTHER
+
+RATE = 50.0
+"""Frames in a second of playback; between them places follow straight lines."""
+
+LEAST = 1e-6
+"""Forces that are never larger, relative to the largest of all, are not drawn."""
+
+KINDS = {"normal force": NORMAL, "friction": FRICTION, "joint force": OTHER}
+"""Forces and their colours."""
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A force over all frames: kind, whose it is, where it acts (F, 3), m, and the force on the body (F, 3), N."""
+
+    kind: str
+    name: str
+    at: Matrix
+    force: Matrix
+
+
+@dataclass(frozen=True)
+class SpaceScene:
+    """A motion in space as it is shown.
+
+    Attributes
+    ----------
+    frames, captions
+    picture : what is drawn
+    poses : r and quaternion of the bodies, (F, 7), by their names; "" is the ground
+    """
+
+    frames: Frames
+    captions: tuple[Caption, ...]
+    picture: SpacePicture
+    poses: dict[str, Matrix]
+    motion: RecordedMotion
+
+    def place(self, end: End) -> Matrix:
+        """A point of a body over all frames, (F, 3)."""
+        pose = self.poses[end[0]]
+        return pose[:, :3] + rotated(pose[:, 3:], np.asarray(end[1], dtype=float))
+
+    @property
+    def bodies(self) -> list[str]:
+        """Names of the bodies that move."""
+        return [name for name in self.poses if name]
+
+    @cached_property
+    def box(self) -> tuple[Vector, float]:
+        """Centre (3,) and size of what is seen, m, without planes."""
+        spots = [self.place(e) for line in self.picture.lines for e in (line.start, line.end)]
+        for name, solid in self.picture.solids:
+            if not isinstance(solid, Plane):
+                reach = max(p.reach for p in placed(solid, np.zeros(3), 0.0))
+                spots += [self.poses[name][:, :3] + side * reach for side in (-1, 1)]
+        spots += [self.poses[name][:, :3] for name in self.bodies]
+        low, high = np.min([x.min(axis=0) for x in spots], axis=0), np.max([x.max(axis=0) for x in spots], axis=0)
+        return (low + high) / 2, float((high - low).max()) or 1.0
+
+    @cached_property
+    def solids(self) -> list[tuple[str, Placed]]:
+        """Unit meshes, each with its body."""
+        return [(name, mesh) for name, solid in self.picture.solids for mesh in placed(solid, *self.box)]
+
+    @cached_property
+    def arrows(self) -> list[Arrow]:
+        """Forces that are ever there."""
+        found = [*self._contact_forces(), *self._joint_forces()]
+        sizes = [float(np.linalg.norm(a.force, axis=1).max()) for a in found]
+        return [a for a, size in zip(found, sizes, strict=True) if size > LEAST * max(sizes) and size > 0]
+
+    def _contact_forces(self) -> Iterator[Arrow]:
+        """Of each contact the normal force and the friction."""
+        for contact in self.picture.contacts:
+            if contact.name not in self.motion.contacts:
+                continue
+            i = self.motion.contacts.index(contact.name)
+            N, T = self.frames.lam_N[:, i], self.frames.friction[:, i]
+            if N.any() or T.any():
+                at, axes = self._acting(contact)
+                yield Arrow("normal force", contact.name, at, N[:, None] * axes[0])
+                yield Arrow("friction", contact.name, at, np.einsum("fj,jfi->fi", T, np.array(axes[1:])))
+
+    def _acting(self, contact: FaceContact | BallContact) -> tuple[Matrix, list[Matrix]]:
+        """Where the forces of a contact act, (F, 3), and its normal and tangents, (F, 3) each."""
+        b = self.place(contact.b)
+        if isinstance(contact, FaceContact):
+            axes = [rotated(self.poses[contact.a][:, 3:], np.asarray(row, dtype=float)) for row in contact.frame]
+        else:
+            n = b - self.place(contact.a)
+            n /= np.linalg.norm(n, axis=1)[:, None]
+            first = np.cross(contact.across or np.eye(3)[np.abs(n).argmin(axis=1)], n)
+            first /= np.linalg.norm(first, axis=1)[:, None]
+            axes = [n, first, np.cross(n, first)]
+        return b - float(contact.radius) * axes[0], axes
+
+    def _joint_forces(self) -> Iterator[Arrow]:
+        """Of joints that hold a point in all directions."""
+        rows = self.motion.rows
+        for name, end in self.picture.joints.items():
+            mine = [f"{name}.{axis}" for axis in "xyz"]
+            if set(mine) <= set(rows):
+                yield Arrow("joint force", name, self.place(end), self.frames.lam[:, [rows.index(x) for x in mine]])
+
+
+def space_scene(motion: RecordedMotion, picture: SpacePicture) -> SpaceScene:
+    """Lay out a motion; BadInput if it has no instant that can be drawn, or lacks coordinates of a drawn body."""
+    frames = playback.frames_of(motion, rate=RATE)
+    columns = dict(zip(motion.coordinates, frames.q.T, strict=True))
+    rest = np.zeros((len(frames.t), 7))
+    rest[:, 3] = 1.0
+    poses = {"": rest}
+    names = dict.fromkeys(n.partition("_")[2] for n in columns if n.startswith("x_") and f"z{n[1:]}" in columns)
+    for name in names:
+        pose = rest.copy()
+        pose[:, :3] = np.stack([columns[f"{axis}_{name}"] for axis in "xyz"], axis=1)
+        if f"e3_{name}" in columns:
+            e = np.stack([columns[f"e{i}_{name}"] for i in range(4)], axis=1)
+            pose[:, 3:] = e / np.linalg.norm(e, axis=1)[:, None]
+        poses[name] = pose
+    for name, moves in picture.moving.items():
+        poses[name] = np.column_stack((moves(frames.t), rest[:, 3:]))
+    for name, _ in picture.solids:
+        if name not in poses:
+            missing = ", ".join(f"{axis}_{name}" for axis in "xyz")
+            raise BadInput(f"The picture has a body {name!r}, and the motion no coordinates {missing}.")
+    return SpaceScene(frames, playback.captions_of(motion, frames), picture, poses, motion)
+
+
+def rotated(e: Matrix, s: Vector) -> Matrix:
+    """A vector (3,) turned by quaternions (F, 4), (F, 3)."""
+    twice = 2.0 * np.cross(e[:, 1:], s)
+    return np.asarray(s + e[:, :1] * twice + np.cross(e[:, 1:], twice))

@@ -1,0 +1,119 @@
+"""Pictures of a model in space by itself: solids of its bodies, joints and contacts, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy.spatial.transform import Rotation
+
+from gaussopt.bodies.body import TIME, RigidBody
+from gaussopt.bodies.element import Element, spot
+from gaussopt.bodies.space import SpaceBody
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import BadInput
+from gaussopt.modelling.solids import (
+    SOLIDS,
+    Ball,
+    BallContact,
+    Box,
+    Cylinder,
+    FaceContact,
+    Line,
+    Solid,
+    SpacePicture,
+)  # fmt: skip
+
+THINNEST = 0.02
+"""Shortest edge of a box that stands for an inertia, as a share of the longest."""
+
+
+def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
+    """The solids of a body from its `shape`; none if None was given. Raises BadInput."""
+    if shape is None:
+        return ()
+    found = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
+    if found and all(isinstance(s, SOLIDS) for s in found):
+        return found
+    try:
+        sizes = [sp.sympify(x) for x in found]
+    except (sp.SympifyError, TypeError):
+        sizes = []
+    if len(sizes) in (1, 3) and all(isinstance(x, sp.Expr) for x in sizes):
+        return (Ball(sizes[0]),) if len(sizes) == 1 else (Box(tuple(sizes)),)
+    raise BadInput(
+        f"shape of {name!r} is {shape!r}; in space give a radius, three edges of a box, or one or several of Box, "
+        "Ball, Cylinder and Capsule of gaussopt.bodies."
+    )
+
+
+def drawn_in_space(
+    bodies: Sequence[RigidBody], elements: Sequence[Element], gravity: Sequence[Any], values: Mapping[Any, float]
+) -> SpacePicture:
+    """The picture of a model at values of its symbols; a body without a shape is drawn by its inertia and joints."""
+
+    def number(x: Any) -> float:
+        return float(sp.sympify(x).subs(values))
+
+    parts: list[Any] = [(b.name, s) for b in bodies for s in _solids(b, elements, number)]
+    parts += [part for element in elements for part in element.in_space()]
+    found = [_filled(part, number) for part in parts]
+    solids = list(dict.fromkeys(part for part in found if isinstance(part, tuple)))  # one floor, however many touch it
+    joints = {e.name: _filled(spot(e.b), number) for e in elements if {"x", "y", "z"} <= set(e.holonomic())}
+    down = np.array([number(x) for x in gravity])
+    return SpacePicture(
+        solids, [x for x in found if isinstance(x, Line)], joints,
+        [x for x in found if isinstance(x, FaceContact | BallContact)],
+        tuple(-down / np.linalg.norm(down)) if down.any() else (0, 0, 1),
+        {b.name: _moving(b, values) for b in bodies if not b.q},
+    )  # fmt: skip
+
+
+def _moving(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector], Matrix]:
+    places = sp.lambdify(TIME, list(body.r.subs(values)), "numpy")
+    return lambda t: np.stack([np.broadcast_to(x, t.shape) for x in places(t)], axis=1).astype(float)
+
+
+def _filled(part: Any, number: Callable[[Any], float]) -> Any:
+    """A part with numbers for its expressions."""
+    if part is None or isinstance(part, str):
+        return part
+    if isinstance(part, tuple | list):
+        return tuple(_filled(x, number) for x in part)
+    if isinstance(part, sp.MatrixBase):
+        return tuple(tuple(number(x) for x in part.row(i)) for i in range(part.rows))
+    if isinstance(part, Line | FaceContact | BallContact | Solid):
+        return replace(part, **{f.name: _filled(getattr(part, f.name), number) for f in fields(part)})
+    return number(part)
+
+
+def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any], float]) -> Iterator[Solid]:
+    """Its shape; without one the box of its mass and inertia, if no contact says how it looks, and links to joints."""
+    if body.shape:
+        yield from body.shape
+        return
+    round_ = any(isinstance(p, tuple) and p[0] == body.name for e in elements for p in e.in_space())
+    box = _box(body, number) if isinstance(body, SpaceBody) and not round_ else None
+    if box is not None:
+        yield box
+    elif body.q and not round_:
+        yield Ball(0)
+    for place in dict.fromkeys(tuple(m.s) for e in elements for m in (e.a, e.b) if m.body is body and body.q):
+        if any(place) and not round_:
+            yield Cylinder(0, (0, 0, 0), place)
+
+
+def _box(body: SpaceBody, number: Callable[[Any], float]) -> Box | None:
+    """The homogeneous box with the mass and the inertia of a body, None if there is none."""
+    inertia, mass = np.array(body.inertia.applyfunc(number).tolist(), dtype=float), number(body.mass)
+    moments, axes = np.linalg.eigh(inertia)
+    squares = 6 * (moments.sum() / 2 - moments) * 2 / max(mass, 1e-300)
+    if mass <= 0 or squares.max() <= 0 or squares.min() < -1e-9 * squares.max():
+        return None
+    axes[:, 0] *= np.sign(np.linalg.det(axes))
+    edges = np.sqrt(np.maximum(squares, 0.0))
+    x, y, z, w = Rotation.from_matrix(axes).as_quat().tolist()
+    return Box(tuple(np.maximum(edges, THINNEST * edges.max()).tolist()), turn=(w, x, y, z))
