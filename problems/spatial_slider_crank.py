@@ -19,6 +19,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Bearing, Block, Parameters, Point, Shape, Wall
+from gaussopt.modelling.solids import Cylinder
 
 PARAMETERS = (
     Parameter("m1", 0.12, "kg", "mass of the crank, its centre on its axis"),
@@ -40,9 +41,11 @@ def model() -> Model:
     m1, m2, m3, I1, I2, I3, g, omega0 = model.symbols.values()
     model.gravity = (0, 0, -g)
     B, C = np.array([0.0, A[1], A[2] + CRANK]), np.array([(ROD**2 - A[1] ** 2 - (A[2] + CRANK) ** 2) ** 0.5, 0.0, 0.0])
-    crank = model.body("crank", m1, (I1, I1, I1), at=A, spin=(omega0, 0, 0))
-    rod = model.body("rod", m2, (I2, I3, I3), at=(B + C) / 2, angle=_attitude((C - B) / ROD))
-    slider = model.particle("slider", m3, at=C.tolist())
+    wheel = (Cylinder(0.025, (-0.01, 0, 0), (0.01, 0, 0)), Cylinder(0.008, (0, 0, 0), (0, 0, CRANK)))
+    crank = model.body("crank", m1, (I1, I1, I1), at=A, spin=(omega0, 0, 0), shape=wheel)
+    bar = Cylinder(0.008, (-ROD / 2, 0, 0), (ROD / 2, 0, 0))
+    rod = model.body("rod", m2, (I2, I3, I3), at=(B + C) / 2, angle=_attitude((C - B) / ROD), shape=bar)
+    slider = model.particle("slider", m3, at=C.tolist(), shape=(0.06, 0.04, 0.03))
     model.add(Revolute("A", model.ground.at(*A), crank))
     model.add(Spherical("B", crank.at(0, 0, CRANK), rod.at(-ROD / 2, 0, 0)))
     model.add(Universal("C", slider, rod.at(ROD / 2, 0, 0, axis=(0, 1, 0))))

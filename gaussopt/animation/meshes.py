@@ -17,7 +17,7 @@ THIN = 0.008
 """Radius of links, as a share of the size of the picture; balls of no radius have twice that."""
 
 SHADE = 0.62
-"""Brightness of the dark octants of round bodies, which show how they turn."""
+"""Brightness of the dark octants of balls and quarters of cylinders, which show how they turn."""
 
 SLICES, RINGS = 24, 12
 
@@ -65,7 +65,7 @@ def unit(mesh: str) -> tuple[Matrix, Matrix, Vector]:
     ends = [_quads(np.stack((np.broadcast_to([0, 0, rim[0, 2]], rim.shape), rim))) for rim in (high, low[::-1])]
     normals = np.concatenate((side * (1, 1, 0), *(np.sign(e) * (0, 0, 1) for e in ends)))
     corners = np.concatenate((side, *ends))
-    return corners, normals, _octants(corners)
+    return corners, normals, _octants(corners * (1, 1, 0))
 
 
 def _quads(grid: Any) -> Matrix:
@@ -75,9 +75,9 @@ def _quads(grid: Any) -> Matrix:
 
 
 def _octants(corners: Matrix) -> Vector:
-    """Brightness of triangles, by the octant of their middle."""
+    """Brightness of triangles, by the octant of their middle, or by its quarter where z is zero."""
     middle = corners.reshape(-1, 3, 3).mean(axis=1)
-    return np.repeat(np.where(np.prod(middle + 1e-9, axis=1) > 0, 1.0, SHADE), 3)
+    return np.repeat(np.where(np.prod(np.where(middle == 0, 1.0, middle), axis=1) > 0, 1.0, SHADE), 3)
 
 
 def placed(solid: Solid, centre: Vector, size: float) -> list[Placed]:

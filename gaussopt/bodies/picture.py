@@ -39,7 +39,7 @@ def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
     if found and all(isinstance(s, SOLIDS) for s in found):
         return found
     try:
-        sizes = [sp.sympify(x) for x in found]
+        sizes = [sp.sympify(x, strict=True) for x in found]
     except (sp.SympifyError, TypeError):
         sizes = []
     if len(sizes) in (1, 3) and all(isinstance(x, sp.Expr) for x in sizes):
@@ -56,7 +56,7 @@ def drawn_in_space(
     """The picture of a model at values of its symbols; a body without a shape is drawn by its inertia and joints."""
 
     def number(x: Any) -> float:
-        return float(sp.sympify(x).subs(values))
+        return float(sp.sympify(x, strict=True).subs(values))
 
     parts: list[Any] = [(b.name, s) for b in bodies for s in _solids(b, elements, number)]
     parts += [part for element in elements for part in element.in_space()]
