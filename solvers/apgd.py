@@ -9,10 +9,13 @@ method to accelerate multibody dynamics with friction and contact", ACM Trans. G
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import eigsh
 
 from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.delassus import is_blocks, scaled_operator
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
@@ -29,6 +32,13 @@ class APGDOptions(Options):
     tolerance: float = 1e-12
 
 
+def norm_of(P: Any) -> float:
+    """The largest eigenvalue of a symmetric matrix; of blocks rather too large by a few per cent than too small."""
+    if not is_blocks(P):
+        return float(np.linalg.norm(P, 2))
+    return 1.05 * float(eigsh(P, 1, v0=np.ones(P.shape[0]), tol=1e-2, return_eigenvectors=False)[0])
+
+
 class APGD(Solver[APGDOptions]):
     """Nesterov's method over friction cones."""
 
@@ -37,6 +47,7 @@ class APGD(Solver[APGDOptions]):
     source = "Nesterov 1983; Mazhar et al. 2015"
     accepts = (ConeProgram,)
     exact = False
+    sparse = True
     warm_starts = True
     precision = tuple({"tolerance": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = APGDOptions
@@ -46,14 +57,14 @@ class APGD(Solver[APGDOptions]):
         self._s = np.repeat(np.sqrt(steps_of(program.P)), 3)
         s, radius = self._s, program.radius
         inner = None if radius is None else radius / s[::3]
-        self._own = replace(program, P=s[:, None] * program.P * s, q=s * program.q, radius=inner)
+        self._own = replace(program, P=scaled_operator(program.P, s), q=s * program.q, radius=inner)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         own, options = self._own, self.options
         x = np.zeros(own.n) if start is None else feasible(own, start[0] / self._s)
         if not own.n:
             return RawSolution(x, None, Status.SOLVED)
-        L = max(float(np.linalg.norm(own.P, 2)), 1e-300)
+        L = max(norm_of(own.P), 1e-300)
         size = float(np.linalg.norm(own.q)) or 1.0
         y, t, moved, count = x, 1.0, np.inf, 0
         while count < options.max_iter and moved * L > options.tolerance * size:

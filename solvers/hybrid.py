@@ -1,8 +1,8 @@
 """The default for contacts with friction cones: something robust brings Newton's method near, and that ends it.
 
 In this order, each part followed by the damped Newton method of `nsn-ac`, until the natural map is at rounding level:
-sweeps of nonlinear Gauss-Seidel as long as they come nearer, cone programs with frozen slip (ACLM), many sweeps, the
-proximal method. Of a problem with few contacts that is not known to have one solution, a search from other starts looks
+sweeps of nonlinear Gauss-Seidel as long as they come nearer, damped where Jacobians are too large, cone programs with
+frozen slip (ACLM), many sweeps, the proximal method. Of a problem with few contacts that is not known to have one solution, a search from other starts looks
 for a second velocity.
 """
 
@@ -25,7 +25,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import project, residual, steps_of, velocity_size
 from gaussopt.solvers._conic import fixed_point
 from gaussopt.solvers.nsn_ac import newton
-from gaussopt.solvers.prox import proximal
+from gaussopt.solvers.prox import damped_sweeps, proximal
 
 ROUNDS, WITHIN = 50, 4
 """Rounds of sweeps before anything else is tried, and rounds within which the natural map must fall by half."""
@@ -38,6 +38,9 @@ NEAR = 1e-4
 
 MOST_ROWS = 6_000
 """Rows of a problem beyond which no Jacobian is factorised."""
+
+DAMPED, DAMPED_NEAR = 400, 1e-3
+"""Rounds of damped sweeps of a larger problem, and the natural map up to which they come nearer."""
 
 FIRST = 50
 """Sweeps, twice, after which it is seen whether they are slow."""
@@ -124,6 +127,8 @@ class Hybrid(Solver[HybridOptions]):
             yield found
             found = None
         swept = self._sweep(sweeps)
+        if problem.n > MOST_ROWS and swept <= DAMPED_NEAR:
+            yield damped_sweeps(problem, sweeps.r, DAMPED, options.tolerance)
         if problem.k > MANY and swept > NEAR:
             found = found if slow else fixed_point(problem, 1)
             if found is not None and residual(problem, found) < swept:

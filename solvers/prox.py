@@ -2,12 +2,15 @@
 
 Each problem is solved by the damped Newton method of `nsn-ac` from the last answer; alpha falls tenfold while that
 succeeds and rises where it fails. It solves hyperstatic problems whose Jacobian is singular for Newton's method alone.
+`damped_sweeps` has a few sweeps in place of Newton's method, and constant alpha: without it the sweeps of a large pile
+wander about solutions, because contacts never cease to change between stick and slip.
 References: R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM J. Control Optim. 14, 1976;
 V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018 (PPA-NSN-AC).
 """
 
 from __future__ import annotations
 
+from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.delassus import shifted_operator
 from gaussopt.core.step_data import Vector
@@ -17,6 +20,9 @@ from gaussopt.solvers.nsn_ac import newton
 
 INNER = 40
 """Most Newton steps of one proximal problem."""
+
+DAMPING, SWEPT = 0.03, 20
+"""alpha of damped sweeps, relative to a third of the traces of the contacts' blocks, and sweeps of one problem."""
 
 
 class Prox(ConeIteration[ConeOptions]):
@@ -50,6 +56,24 @@ def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: flo
         if now < least:
             best, least = s * y, now
     return best, limit
+
+
+def damped_sweeps(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> Vector:
+    """The best point, by the natural map, of at most `limit` proximal problems from r, each swept a few times."""
+    own, s = scaled(problem)
+    inner = ConeComplementarity(shifted_operator(own.W, DAMPING), own.q.copy(), own.mu)
+    sweeps = Sweeps(inner)
+    sweeps.r[:] = r / s
+    best, least = r, residual(problem, r)
+    for _ in range(limit):
+        if least <= tolerance:
+            break
+        inner.q[:] = own.q - DAMPING * sweeps.r
+        sweeps.run(SWEPT)
+        now = residual(problem, s * sweeps.r)
+        if now < least:
+            best, least = s * sweeps.r, now
+    return best
 
 
 solver = Prox
