@@ -1,9 +1,9 @@
 """The default for contacts with friction cones: something robust brings Newton's method near, and that ends it.
 
 In this order, each part followed by the damped Newton method of `nsn-ac`, until the natural map is at rounding level:
-sweeps of nonlinear Gauss-Seidel as long as they come nearer, damped where Jacobians are too large, cone programs with
-frozen slip (ACLM), many sweeps, the proximal method. Of a problem with few contacts that is not known to have one solution, a search from other starts looks
-for a second velocity.
+sweeps of nonlinear Gauss-Seidel as long as they come nearer, with damping where Jacobians are too large, cone programs
+with frozen slip (ACLM), many sweeps, the proximal method. Of a problem with few contacts that is not known to have one
+solution, a search from other starts looks for a second velocity.
 """
 
 from __future__ import annotations

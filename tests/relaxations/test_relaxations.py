@@ -12,6 +12,7 @@ import pytest
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.core.cone_program import ConeProgram
+from gaussopt.modelling.contact_piles import sphere_pile
 from gaussopt.relaxations import RELAXATIONS
 from gaussopt.solving.solve import solve_contacts
 
@@ -79,6 +80,13 @@ def test_all_methods_minimise_the_same_cone_program(case: str, radius: float | N
 def test_a_cone_program_of_no_contacts_is_solved_by_nothing(solver: str) -> None:
     empty = ConeProgram(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
     assert go.solve(empty, solver).status is go.Status.SOLVED
+
+
+def test_accelerated_gradients_take_many_contacts_in_blocks() -> None:
+    pile = sphere_pile(200, mu=0.4, speed=0.5).local
+    found = [go.solve(ConeProgram(pile.symmetric_part, pile.q, pile.mu), name).x for name in ("clarabel", "apgd")]
+    assert pile.sparse
+    assert np.linalg.norm(pile.W @ (found[1] - found[0])) <= 1e-8 * np.linalg.norm(pile.q)
 
 
 def test_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

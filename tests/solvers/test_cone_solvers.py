@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core import registry
 from gaussopt.core.solver import missing_packages
+from gaussopt.linalg.cones import residual
+from gaussopt.modelling.contact_piles import sphere_pile
+from gaussopt.solvers.prox import SWEPT, damped_sweeps
 
 S = go.Status
 SOLVABLE, NOT = known.names("solved", "multiple_solutions"), known.names("no_solution", "infeasible")
@@ -89,3 +93,14 @@ def test_enumeration_finds_every_velocity_or_several_of_a_continuum(name: str) -
     own = found.solutions or (found.x,)
     near = [min(float(np.linalg.norm(problem.W @ (r - x))) for x in own) for r in truths]
     assert sum(d <= 1e-10 for d in near) >= (2 if name == "rigid-pinch" else len(truths))
+
+
+def test_damped_sweeps_come_nearer_than_as_many_others_that_wander() -> None:
+    pile = sphere_pile(1000, mu=0.4).local
+    sweeps, seen, rounds = Sweeps(pile), [np.inf], 100
+    for _ in range(rounds):
+        sweeps.run(SWEPT)
+        seen.append(residual(pile, sweeps.r))
+    damped = damped_sweeps(pile, np.zeros(pile.n), rounds, 1e-13)
+    assert residual(pile, damped) < 0.8 * min(seen)
+    assert (damped_sweeps(pile, damped, 1, 1.0) == damped).all()
