@@ -27,6 +27,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
 from gaussopt.modelling.callables import System
+from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Draw, Shape
@@ -176,6 +177,16 @@ class Model:
             self.coordinates, v, kinetic=sum(body.kinetic for body in bodies), potential=sum(potential), forces=forces,
             holonomic=holonomic, nonholonomic=nonholonomic, contacts=contacts, parameters=values, name=name,
         )  # fmt: skip
+
+    def to_latex(self) -> str:
+        """The equations of motion in LaTeX, for a display; of a large model only their form.
+
+        Raises BadInput where they are not derived as a whole, see `system`.
+        """
+        system = self.system()
+        if not isinstance(system, LagrangianSystem):
+            raise BadInput(f"A model of more than {MANY} bodies in the plane has no formulas; take some bodies out.")
+        return system.to_latex()
 
     def start(
         self, system: AbstractSystem, hold: Sequence[Any] = (), values: Mapping[str, float] | None = None

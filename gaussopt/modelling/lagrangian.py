@@ -81,10 +81,13 @@ class LagrangianSystem(AbstractSystem):
     def _extent(self) -> str:
         return f"coordinates {listed(self._coordinates)}; {counted(self.m, 'equality row')}, "
 
-    def _repr_latex_(self) -> str:
+    def to_latex(self) -> str:
         """M, h, Q, equality rows and contact rows as formulas; of a large system the form of its equations."""
         lines = [r", \quad ".join(line) for line in formulas_of(self.model, list(self._parameters))]
-        return "$$" + r"\begin{gathered} " + r" \\[6pt] ".join(lines) + r" \end{gathered}$$"
+        return r"\begin{gathered} " + r" \\[6pt] ".join(lines) + r" \end{gathered}"
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.to_latex()}$$"
 
     def _picture(self) -> str:
         """The formulas as MathML, which browsers set without a script; on a narrow page below each other."""

@@ -96,6 +96,14 @@ def test_a_body_without_a_shape_is_its_inertia_and_its_joints() -> None:
         model.body("x", 1.0, (1, 1, 1), shape="round")
 
 
+def test_formulas_of_a_model_in_space() -> None:
+    model = go.Model(dim=3, gravity=(0, 0, -GRAVITY))
+    model.add(Spherical("tip", model.ground, model.body("top", MASS, (2, 2, 1)).at(0, -1, 0)))
+    text = model.to_latex()
+    assert text.count(r"\begin") == text.count(r"\end") > 3
+    assert r"e_{0 top}" in text
+
+
 def test_every_problem_in_space_has_its_bodies() -> None:
     for name in ("pinched-capsule", "four-leg-table", "box-wall", "sphere-pile", "rolling-disc"):
         problem = go.problem(name)
