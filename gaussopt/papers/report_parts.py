@@ -29,8 +29,16 @@ texts = Texts(__file__)
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Solvers that are shown fewer states of a reference, by this factor."""
 
+WIDEST = 100
+"""Every how many states of a reference slow solvers are shown at least."""
+
 FIRST_ALONE = 1000
 """A stride longer than any reference, for slow solvers in a quick run: its first state alone."""
+
+
+def takes_part(solver: str, formulation: str, quick: bool) -> bool:
+    """Whether a solver is tried with a formulation: a quick run shows slow ones Gauss's own program alone."""
+    return not quick or solver not in SLOW or formulation == "gauss"
 
 
 class Important(Tex):
@@ -100,19 +108,18 @@ class ByFormulation:
     pairs: tuple[PairResult, ...]
 
 
-def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int, widest: int) -> ByFormulation:
-    """Judge a formulation with all installed solvers on every `stride`-th state of references.
-
-    Slow solvers are judged on fewer, but at least on every `widest`-th.
-    """
+def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int, quick: bool) -> ByFormulation:
+    """Judge a formulation with all installed solvers on every `stride`-th state of references, slow ones on fewer."""
     entry = problem(name)
     start = entry.system.evaluate(0.0, entry.q0, entry.v0)
     reason = registry.load("formulation", formulation).refuses(start)
     if reason:
         return ByFormulation(formulation, reason, ())
+    solvers = [s for s in installed_solvers() if takes_part(s, formulation, quick)]
+    widest = FIRST_ALONE if quick else WIDEST
     found = [
         compare_on_states(entry, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
-        for _, solver in pairs([formulation], installed_solvers(), typical_step(entry))
+        for _, solver in pairs([formulation], solvers, typical_step(entry))
     ]
     # Direct linear algebra first: it is what the others are measured against.
     return ByFormulation(formulation, "", tuple(sorted(found, key=lambda r: (r.solver != "kkt", r.solver))))
@@ -131,9 +138,9 @@ def errata_cases(name: str, weights: Mapping[str, float]) -> list[Job]:
     ]
 
 
-def states_cases(name: str, references: Sequence[str], stride: int, widest: int = 100) -> list[Job]:
+def states_cases(name: str, references: Sequence[str], stride: int, quick: bool) -> list[Job]:
     """One case for each registered formulation, see `by_formulation`."""
-    arguments = {"name": name, "references": tuple(references), "stride": stride, "widest": widest}
+    arguments = {"name": name, "references": tuple(references), "stride": stride, "quick": quick}
     return [
         Job(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0) for f in registry.names("formulation")
     ]

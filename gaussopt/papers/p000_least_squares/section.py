@@ -73,6 +73,7 @@ def _method() -> Section:
     return Section("method-000", "Method", (principle, GAUSS, *source, operations_figure()))
 
 
+@cache
 def operations_figure() -> Figure:
     """Operations of eq. (14) over those of its rivals with multipliers, over the share of constraints."""
     shares = c02.SHARES

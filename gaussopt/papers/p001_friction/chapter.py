@@ -20,7 +20,6 @@ from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
 text = ChapterTexts(__file__)
 
-FORCES = "paper-001-figure-5"
 MAP = "atlas-two-bar-qp-sliding"
 
 
@@ -155,7 +154,7 @@ def _figures(results: PaperResults) -> list[Block]:
     loop = results.trajectory("energy: printed sign, printed loop")
     dt = None if loop is None else loop.meta["dt"]
     runs = motions.pair_of(results, "two-bar-contact")
-    forces = next((f for f in two_bar_motions.figures_3_to_5(runs) if f.name == FORCES), None) if runs else None
+    forces = two_bar_motions.figures_3_to_5(runs, "5")[0] if runs else None
     p = problem(PROBLEM).parameter_values
     q0, v0 = problem(PROBLEM).q0, problem(PROBLEM).v0
     start = ", ".join(

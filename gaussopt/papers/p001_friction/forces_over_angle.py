@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from gaussopt.modelling.problem import problem
@@ -20,6 +22,7 @@ def lift_off() -> float:
     return float(np.degrees(np.arctan(2.0 / problem("two-bar").parameter_values["mu"])))
 
 
+@cache
 def forces_figure() -> Figure:
     """Both ends on the floor and sliding to the left, nothing turns, gravity alone, printed parameters."""
     steps = samples.on_floor(np.radians(ANGLES))

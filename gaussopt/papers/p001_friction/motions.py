@@ -29,6 +29,9 @@ PAIRS = {"QP (29) by Newton": PRINTED, "LCP by Lemke": MECHANICS}
 PRINTED_LOOP: dict[str, Any] = {"stepper": "as-printed-001", "tolerance": math.inf}
 EXACT: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
 
+ENGINES = {PRINTED: "interpreted", MECHANICS: "compiled"}
+"""Of the motions that go from event to event: the mechanics run as machine code, the same motions to rounding."""
+
 STEPS, FEW_STEPS = (600, 1200), (200,)
 """Steps of the printed loop up to the last event of the reference, and in a quick run; the first by both programs."""
 
@@ -80,7 +83,7 @@ def cases(quick: bool) -> list[Job]:
                       dt=0.05, t_end=5.0))  # fmt: skip
     for label, settings in (("correct", {}), ("printed", {"variant": "printed-sign"})):
         of = f"energy: {label} sign"
-        by_mechanics: dict[str, Any] = {"pair": MECHANICS, "settings": settings}
+        by_mechanics: dict[str, Any] = {"pair": MECHANICS, "settings": settings, "engine": ENGINES[MECHANICS]}
         found += [
             bars(of, 0.5, **by_mechanics, **EXACT, dt=FED / (5 if quick else 30), t_end=FED),
             bars(f"{of}, event-driven", 0.5, **by_mechanics, stepper="dop853", rtol=1e-9, atol=1e-9,
@@ -100,7 +103,8 @@ def follow(name: str, reference: str, pair: tuple[str, str], rows: int, **option
     entry = reference_of(name, reference)
     end, case = float(entry.load().t[-1]), reference.rpartition("-")[2]
     t_end = min(problem(name, case=case).t_end, 2 * end)
-    return common.motion(name, *pair, {"case": case}, dt=end / rows, t_end=t_end, **(options or EXACT))
+    return common.motion(name, *pair, {"case": case}, dt=end / rows, t_end=t_end,
+                         **(options or {**EXACT, "engine": ENGINES[pair]}))  # fmt: skip
 
 
 def reference_of(name: str, reference: str) -> Reference:

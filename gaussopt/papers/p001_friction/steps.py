@@ -131,9 +131,10 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     found = []
     for name in registry.names("solver"):
         solver = registry.load("solver", name)
-        if missing_packages(solver) or not (solver.dense and isinstance(program, solver.accepts)):
+        fits = solver.dense and isinstance(program, solver.accepts) and common.takes_part(name, formulation, quick)
+        if missing_packages(solver) or not fits:
             continue
-        slow = 1 if group == SPECIAL and not quick else common.SLOW.get(name, 1)
+        slow = 1 if group == SPECIAL else common.SLOW.get(name, 1)
         found.append(judge_on_steps(steps[::slow], formulation, name))
     return ByFormulation(formulation, "", tuple(found))
 

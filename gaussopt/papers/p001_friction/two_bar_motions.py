@@ -43,8 +43,8 @@ def reconstruction(results: PaperResults, findings: list[str]) -> Section:
     return Section("motion-001", "Two bars: figures 3 to 5", tuple(blocks))
 
 
-def figures_3_to_5(runs: Mapping[str, Trajectory]) -> tuple[Figure, ...]:
-    """The figures of the source, by both programs."""
+def figures_3_to_5(runs: Mapping[str, Trajectory], only: str = "") -> tuple[Figure, ...]:
+    """The figures of the source, by both programs; those whose number begins with `only`."""
     places = {k: motions.ends(v) for k, v in runs.items()}
     shown: list[tuple[str, str, str, str, dict[str, dict[str, Vector]]]] = []
     for axis, letter, points, named in (
@@ -66,7 +66,7 @@ def figures_3_to_5(runs: Mapping[str, Trajectory]) -> tuple[Figure, ...]:
         shown.append((number, f"As figure {number} of the paper: {title}", ylabel, unit, values))
     figures = []
     apart = motions.apart(runs)
-    for name, title, ylabel, unit, values in shown:
+    for name, title, ylabel, unit, values in (s for s in shown if s[0].startswith(only)):
         words = "; ".join(motions.span(k, y, unit) for k, y in next(iter(values.values())).items())
         figures.append(motions.curves_figure(
             f"paper-001-figure-{name}", f"{title}.", f"{words}. {apart}",

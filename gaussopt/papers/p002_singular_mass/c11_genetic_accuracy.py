@@ -96,7 +96,7 @@ class _Pair:
 
 def check(quick: bool) -> Judgement:
     """Heights of rod 1 along motions, what carries errors of accelerations into them, and the accelerations beside."""
-    end, seeds = (0.05, 2) if quick else (0.15, 5)
+    end, seeds = (0.03, 2) if quick else (0.15, 5)
     exact = _motion_by("lagrange", "kkt", end)
     moved = float(np.ptp(_heights(exact)))
     pairs = {way: _pairs(exact, options, end, seeds if options else 1) for way, options in WAYS.items()}

@@ -51,7 +51,7 @@ def cases(quick: bool) -> list[Job]:
         Job("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
         *crossings.cases(quick),
     ]  # fmt: skip
-    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 4)))
+    found += common.states_cases(PROBLEM, REFERENCES[: 1 if quick else None], 50 if quick else 4, quick)
     return found + common.errata_cases(PROBLEM, {})
 
 
