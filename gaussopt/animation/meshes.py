@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.solids import Ball, Box, Capsule, Plane, Solid
@@ -49,10 +48,10 @@ def unit(mesh: str) -> tuple[Matrix, Matrix, Vector]:
         face = np.array([(-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, -1, 1), (1, 1, 1), (-1, 1, 1)]) / 2.0
         if mesh == "plane":
             return face * (1, 1, 0), np.tile((0.0, 0.0, 1.0), (6, 1)), np.ones(6)
-        quarter = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 0, 0), (0, 1, 0), (0, -1, 0)]
-        turns = Rotation.from_rotvec(np.pi / 2 * np.array(quarter))
-        corners = np.concatenate([turn.apply(face) for turn in turns])
-        return corners, np.repeat(turns.apply([0.0, 0.0, 1.0]), 6, axis=0), np.ones(36)
+        sides = [np.roll(face, axis, axis=1) for axis in range(3)]
+        corners = np.concatenate([*sides, *(-side[[0, 2, 1, 3, 5, 4]] for side in sides)])
+        normals = np.concatenate([sign * np.roll(np.eye(3), 1, axis=0) for sign in (1, -1)])
+        return corners, np.repeat(normals, 6, axis=0), np.ones(36)
     angles = np.linspace(0, 2 * np.pi, SLICES + 1)
     round_ = np.stack((np.cos(angles), np.sin(angles)), axis=1)
     if mesh == "ball":

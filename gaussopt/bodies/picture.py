@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from scipy.spatial.transform import Rotation
 
 from gaussopt.bodies.body import TIME, RigidBody
 from gaussopt.bodies.element import Element, spot
@@ -108,6 +107,8 @@ def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any]
 
 def _box(body: SpaceBody, number: Callable[[Any], float]) -> Box | None:
     """The homogeneous box with the mass and the inertia of a body, None if there is none."""
+    from scipy.spatial.transform import Rotation
+
     inertia, mass = np.array(body.inertia.applyfunc(number).tolist(), dtype=float), number(body.mass)
     moments, axes = np.linalg.eigh(inertia)
     squares = 6 * (moments.sum() / 2 - moments) * 2 / max(mass, 1e-300)
