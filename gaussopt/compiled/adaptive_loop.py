@@ -108,6 +108,9 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         if table is not None:
             inverse = ROW + n + self.equations.m
             self.motion.singular.extend(every[:, 0], table[:, 9], table[:, inverse:])
+        else:  # there is no generated certificate, or one of these states is too much for it
+            for state in states:
+                self.motion.passed(float(state[0]), state[1 : n + 1], state[n + 1 :])
         self.motion.timing["verify"] += perf_counter() - begin
 
     def _record(self, before: Vector, rows: Matrix, steps: int) -> None:

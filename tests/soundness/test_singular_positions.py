@@ -68,12 +68,20 @@ def test_the_singular_position_of_a_four_bar_is_told(settings: dict[str, Any], e
     assert all(warning in motion.message for warning in motion.warnings)
 
 
-def test_no_recording_and_no_long_step_hides_a_singular_position() -> None:
-    motion = swung(t_end=1.5, stepper="dop853", rtol=1e-6, atol=1e-6, dt=0.5)
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_no_recording_and_no_long_step_hides_a_singular_position(engine: str) -> None:
+    motion = swung(t_end=1.5, stepper="dop853", rtol=1e-6, atol=1e-6, dt=0.5, engine=engine)
     assert len(motion.t) == 4
     (warning,) = motion.warnings
     assert "too" in warning
     assert "0.71" in warning
+
+
+def test_a_motion_that_left_its_branch_is_not_trusted_where_no_certificate_could_be_generated() -> None:
+    loose = {"stepper": "rk45", "rtol": 1e-4, "atol": 1e-4, "dt": 0.1, "engine": "compiled"}
+    motion = go.simulate("n-four-bar", t_end=3.0, stabilisation="projection", error_estimate=False, **loose)
+    assert motion.meta["engine"] == "compiled"
+    assert "passes a singular position" in motion.message
 
 
 @pytest.mark.parametrize("engine", ["interpreted", "compiled"])
