@@ -38,7 +38,7 @@ MOST_NAMED = 4
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Where in the motion the table tells the positions."""
 
-CONTROLS = 190
+CONTROLS = 290
 """Height of what stands below the picture in a notebook, px."""
 
 
