@@ -15,7 +15,7 @@ from gaussopt.compiled.generated_loop import INTERPRETER_ERRORS, GeneratedLoop
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.loops import End
-from gaussopt.integration.singular_positions import within_step
+from gaussopt.integration.singular_positions import near, within_step
 from gaussopt.integration.steppers.base import ScipyIntegration, beside, gave_up
 
 LEAP = 1000
@@ -23,6 +23,9 @@ LEAP = 1000
 
 LOOKS = 8
 """Parts of a step at whose ends the rows are looked at."""
+
+CLOSER = 32
+"""Parts of a step that comes near a singular position."""
 
 
 class GeneratedAdaptiveLoop(GeneratedLoop):
@@ -93,25 +96,34 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         return done, np.asarray(trace)[: width * count].reshape(count, width)
 
     def _watch(self, states: Matrix) -> None:
-        """Look how independent rows are at the ends of steps and on the cubics between them."""
-        begin, n = perf_counter(), len(self.q)
-        if len(states) < 2 or not self.equations.m:
+        """Look how independent rows are at the ends of steps and on the cubics between, closer where it matters."""
+        begin, steps = perf_counter(), len(states) - 1
+        if steps < 1 or not self.equations.m:
             return
-        h, (q, v) = np.diff(states[:, :1], axis=0), (states[:, 1 : n + 1], states[:, n + 1 :])
-        begin_end = (q[:-1], v[:-1]), (q[1:], v[1:])
-        parts = [states]
-        for x in np.arange(1, LOOKS) / LOOKS:
-            parts.append(np.hstack((states[:-1, :1] + x * h, *within_step(h, *begin_end, x))))
-        every = np.concatenate(parts)
-        every = every[every[:, 0].argsort(kind="stable")]
-        table = self._table(every[:, 0], every[:, 1:])
-        if table is not None:
-            inverse = ROW + n + self.equations.m
-            self.motion.singular.extend(every[:, 0], table[:, 9], table[:, inverse:])
-        else:  # there is no generated certificate, or one of these states is too much for it
+        seen = self._rows_of(np.vstack((self._inside(states[:-1], states[1:], np.arange(LOOKS) / LOOKS), states[-1:])))
+        if seen is None:  # there is no generated certificate, or one of these states is too much for it
+            n = len(self.q)
             for state in states:
                 self.motion.passed(float(state[0]), state[1 : n + 1], state[n + 1 :])
+        else:
+            close = np.flatnonzero(near(*seen)[:-1].reshape(LOOKS, steps).any(axis=0))
+            parts = np.setdiff1d(np.arange(CLOSER), np.arange(0, CLOSER, CLOSER // LOOKS)) / CLOSER
+            more = self._rows_of(self._inside(states[close], states[close + 1], parts)) if len(close) else None
+            t, angles, closeness = seen if more is None else map(np.concatenate, zip(seen, more, strict=True))
+            order = t.argsort(kind="stable")
+            self.motion.singular.extend(t[order], angles[order], closeness[order])
         self.motion.timing["verify"] += perf_counter() - begin
+
+    def _inside(self, before: Matrix, after: Matrix, parts: Vector) -> Matrix:
+        """States within steps between these ends, part by part, each (t, q, v)."""
+        n, h = len(self.q), after[:, :1] - before[:, :1]
+        ends = [(state[:, 1 : n + 1], state[:, n + 1 :]) for state in (before, after)]
+        return np.vstack([np.hstack((before[:, :1] + x * h, *within_step(h, ends[0], ends[1], x))) for x in parts])
+
+    def _rows_of(self, states: Matrix) -> tuple[Vector, Vector, Matrix] | None:
+        """Instants, independence and closeness of rows at states as the certificate has them, None without one."""
+        table = self._table(states[:, 0], states[:, 1:])
+        return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
     def _record(self, before: Vector, rows: Matrix, steps: int) -> None:
         """Write down what is due of states behind so many steps, each (t, q, v); `before` is the one before them."""

@@ -6,9 +6,9 @@ at every recorded state of a compiled one, and within every compiled step of an 
 those before it: as the sine of an angle (`Certificate.independence`), and beside its usual distance in this motion,
 because rows may vanish. Between two states it is estimated: these numbers fall and rise about linearly at a singular
 position that is passed, so that the lines through the two states before and the two behind meet below the true value.
-Where an interpreted step is so long that its ends may lie on both sides, the states between them are looked at, too.
-Of a compiled motion of constant steps a position that is approached and left within less than two recorded intervals on
-either side is missed.
+Where an interpreted step is so long that its ends may lie on both sides, the states between them are looked at, too,
+and more of them in a compiled step of an adaptive method that comes near one. Of a compiled motion of constant steps a
+position that is approached and left within less than two recorded intervals on either side is missed.
 """
 
 from __future__ import annotations
@@ -141,6 +141,14 @@ class SingularWatch:
         if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():
             return None
         return singular_sentence(t, np.fmin(angles**-0.5, beside_usual(closeness, usual)))
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
+def near(t: Vector, angles: Vector, closeness: Matrix) -> NDArray[np.bool_]:
+    """Which states of a part of a motion must be looked at more closely, (N,)."""
+    order = t.argsort(kind="stable")
+    usual = usual_closeness(t[order], closeness[order])
+    return np.asarray(np.fmin(angles**-0.5, beside_usual(closeness, usual)) < NEAR)
 
 
 def within_step(h: Any, before: tuple[Any, Any], after: tuple[Any, Any], x: float) -> tuple[Any, Any]:
