@@ -3,6 +3,7 @@
 from gaussopt.bodies.forces.applied_force import AppliedForce as AppliedForce
 from gaussopt.bodies.forces.applied_torque import AppliedTorque as AppliedTorque
 from gaussopt.bodies.forces.ball_touch import BallTouch as BallTouch
+from gaussopt.bodies.forces.bushing import Bushing as Bushing
 from gaussopt.bodies.forces.spring_damper import SpringDamper as SpringDamper
 from gaussopt.bodies.forces.torsion import Torsion as Torsion
 from gaussopt.bodies.forces.touch import Touch as Touch

@@ -157,6 +157,17 @@ def column(label: str, value: Iterable[Any], dim: int) -> Vec:
         raise BadInput(f"{label} is {entries!r}; give numbers, parameters or expressions of them.") from None
 
 
+def scalar(label: str, value: Any) -> Any:
+    """A number or an expression; raises BadInput."""
+    try:
+        found = sp.sympify(value)
+    except (sp.SympifyError, TypeError, AttributeError, SyntaxError):
+        found = None
+    if not isinstance(found, sp.Expr):
+        raise BadInput(f"{label} is {value!r}; give a number, a parameter or an expression of them.")
+    return found
+
+
 def frame(owner: str, axis: Vec, normal: Sequence[Any] | None) -> Any:
     """Axes whose first is along `axis` and, in space, whose second is `normal`, or any direction across the axis."""
     size = sp.sqrt(axis.dot(axis))

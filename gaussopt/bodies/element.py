@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sympy as sp
 
-from gaussopt.bodies.body import End, Marker, RigidBody, Vec, marker
+from gaussopt.bodies.body import End, Marker, RigidBody, Vec, marker, scalar
 from gaussopt.core.contacts import Contact
 from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Shape
@@ -19,12 +19,37 @@ class Element:
 
     Rows are named by what they keep, such as x; in messages and files the name of the element stands before, as in A.x.
     The multipliers of the rows of a joint are the forces and torques that a exerts on b.
+
+    Attributes
+    ----------
+    only : 2 or 3 where it is an element of the plane or of space alone, and what to take in its place
     """
+
+    only: tuple[int, str] | None = None
 
     def __init__(self, name: str, a: End, b: End) -> None:
         self.name, self.a, self.b = name, marker(a), marker(b)
+        if self.only is not None and self.a.body.dim != self.only[0]:
+            where = "the plane" if self.only[0] == 2 else "space"
+            raise BadInput(f"{type(self).__name__} {name!r} is for {where}; take {self.only[1]}.")
         if self.a.body is self.b.body:
             raise BadInput(f"{name!r} joins two points of {self.a.body.name!r}; give points of two bodies.")
+
+    def scalars(self, **given: Any) -> list[Any]:
+        """Numbers or expressions with their names; raises BadInput."""
+        return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]
+
+    def told(self, value: Any | Callable[..., Any], *arguments: Any) -> Any:
+        """A value, or what a function says to SymPy expressions; raises BadInput where it fails."""
+        if not callable(value):
+            return value
+        try:
+            return value(*arguments)
+        except Exception as error:
+            raise BadInput(
+                f"The function of {self.name!r} fails: {error}. It is called once, with {len(arguments)} SymPy "
+                "expressions, and returns one; take functions of SymPy, such as sympy.sin."
+            ) from error
 
     @property
     def bodies(self) -> tuple[RigidBody, RigidBody]:
@@ -101,6 +126,11 @@ def angle(a: Marker, b: Marker) -> Any:
     """The angle from the axis of a to that of b in the plane, rad, counted through full turns."""
     first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
     return second - first
+
+
+def turn(a: Marker, b: Marker) -> Any:
+    """The axes of b seen from those of a, (dim, dim): A_a^T R_a^T R_b A_b."""
+    return (a.body.R * a.A).T * b.body.R * b.A
 
 
 def spot(marker: Marker) -> tuple[str, tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import sympy as sp
 
-from gaussopt.bodies.body import TIME, RigidBody, column, total
+from gaussopt.bodies.body import TIME, RigidBody, column, scalar, total
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element
 from gaussopt.bodies.picture import as_solids, drawn_in_space
@@ -80,7 +80,11 @@ class Model:
         """A number with a name, as a SymPy symbol."""
         if name in self.parameters:
             raise BadInput(f"The model has two parameters called {name!r}; give each a name of its own.")
-        self.parameters[name] = Parameter(name, float(value), unit, meaning)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise BadInput(f"Parameter {name!r} is {value!r}; give a number.") from None
+        self.parameters[name] = Parameter(name, number, unit, meaning)
         return self.symbols.setdefault(name, sp.Symbol(name, real=True))
 
     def body(
@@ -110,12 +114,14 @@ class Model:
         place = column(f"at of {name!r}", (0,) * self.dim if at is None else at, self.dim)
         speed = column(f"velocity of {name!r}", (0,) * self.dim if velocity is None else velocity, self.dim)
         if self.dim == 2:
-            body.guess = [*place, sp.sympify(angle or 0)]
-            body.guess_rate = [*speed, sp.sympify(spin or 0)]
+            body.guess = [*place, scalar(f"angle of {name!r}", angle or 0)]
+            body.guess_rate = [*speed, scalar(f"spin of {name!r}", spin or 0)]
         else:
             e = column(f"angle of {name!r}", (1, 0, 0, 0) if angle is None else angle, 4)
             omega = column(f"spin of {name!r}", (0, 0, 0) if spin is None else spin, 3)
             body.guess, body.guess_rate = [*place, *e], [*speed, *(matrices(e)[0].T * omega / 2)]
+        if not isinstance(points, Mapping | None):
+            raise BadInput(f"points of {name!r} is {points!r}; give a mapping of names to places.")
         body.points = {key: column(f"{key} of {name!r}", s, self.dim) for key, s in (points or {}).items()}
         body.shape = shape if self.dim == 2 else as_solids(name, shape)
         return self._take(body)
@@ -222,6 +228,8 @@ class Model:
         return body
 
     def _new(self, name: str) -> None:
+        if not (isinstance(name, str) and name.strip()):
+            raise BadInput(f"A part of the model is called {name!r}; give a text.")
         if name in self.bodies or name in self.elements or name == "ground":
             raise BadInput(f"The model has two parts called {name!r}; give each a name of its own.")
 

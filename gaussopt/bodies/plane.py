@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.bodies.body import RigidBody, column
+from gaussopt.bodies.body import RigidBody, column, scalar
 
 
 class PlaneFrame(RigidBody):
@@ -31,7 +31,7 @@ class PlaneBody(RigidBody):
 
     def __init__(self, name: str, mass: Any, inertia: Any) -> None:
         super().__init__(name, ("x", "y", "theta"))
-        self.mass, self.inertia = sp.sympify(mass), sp.sympify(inertia)
+        self.mass, self.inertia = scalar(f"mass of {name!r}", mass), scalar(f"inertia of {name!r}", inertia)
         x, y, self.angle = self.q
         self.r, self.R = sp.Matrix([x, y]), turn(self.angle)
 
@@ -50,7 +50,7 @@ class Particle(RigidBody):
     def __init__(self, name: str, mass: Any, dim: int) -> None:
         self.dim = dim
         super().__init__(name, "xyz"[:dim])
-        self.mass = sp.sympify(mass)
+        self.mass = scalar(f"mass of {name!r}", mass)
         self.r = sp.Matrix(self.q)
 
     @property

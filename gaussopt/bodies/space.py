@@ -18,10 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
-from gaussopt.bodies.body import RigidBody, column
+from gaussopt.bodies.body import RigidBody, column, scalar
 from gaussopt.core.errors import BadInput
+
+ROUNDING = 1e-6
+"""By how much one moment of inertia may exceed the sum of the others, relative: tables have few digits."""
 
 
 class SpaceFrame(RigidBody):
@@ -52,7 +56,8 @@ class SpaceBody(RigidBody):
 
     def __init__(self, name: str, mass: Any, inertia: Any, quaternion_mass: Any = 0) -> None:
         super().__init__(name, ("x", "y", "z", "e0", "e1", "e2", "e3"))
-        self.mass, self.inertia, self._along = sp.sympify(mass), tensor(name, inertia), sp.sympify(quaternion_mass)
+        self.mass, self.inertia = scalar(f"mass of {name!r}", mass), tensor(name, inertia)
+        self._along = scalar(f"quaternion_mass of {name!r}", quaternion_mass)
         self.r, e, rates = sp.Matrix(self.q[:3]), sp.Matrix(self.q[3:]), sp.Matrix(self.v[3:])
         E, G = matrices(e)
         self.R, self._E = E * G.T, E
@@ -82,9 +87,19 @@ def matrices(e: Any) -> tuple[Any, Any]:
 
 def tensor(name: str, inertia: Any) -> Any:
     """An inertia tensor from three principal moments or a matrix; raises BadInput."""
-    found = sp.Matrix(inertia) if not isinstance(inertia, sp.MatrixBase) else inertia
-    if found.shape == (3, 1):
-        return sp.diag(*found)
+    try:
+        found = sp.Matrix(inertia)
+    except (TypeError, ValueError):
+        found = sp.Matrix()
+    found = sp.diag(*found) if found.shape == (3, 1) else found
     if found.shape != (3, 3) or found != found.T:
         raise BadInput(f"inertia of {name!r} is no symmetric tensor; give three principal moments or a 3 x 3 matrix.")
+    if not found.free_symbols:
+        moments = np.linalg.eigvalsh(np.array(found, dtype=float))
+        if moments[2] > (moments[0] + moments[1]) * (1 + ROUNDING):
+            shown = ", ".join(f"{x:.6g}" for x in moments)
+            raise BadInput(
+                f"The principal moments of inertia of {name!r} are {shown} kg m^2: no body has one that is larger than "
+                "the other two together. Correct them."
+            )
     return found

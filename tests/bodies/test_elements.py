@@ -6,6 +6,9 @@ import pytest
 import gaussopt as go
 from gaussopt.bodies import (
     AppliedForce,
+    AppliedTorque,
+    BallTouch,
+    Bushing,
     Cylindrical,
     Distance,
     Drive,
@@ -118,3 +121,91 @@ def test_a_box_falls_on_its_corner_and_slides_to_rest():
     assert {"landing", "stick"} <= {event["kind"] for event in motion.events}
     np.testing.assert_allclose(motion.q[-1, 1:], [0.15, 0.0], atol=1e-9)
     np.testing.assert_allclose(motion.lam_N[-1].sum(), G, atol=1e-9)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_bushing_pulls_back_along_and_about_its_axes(dim):
+    m, inertia, k, c, kappa, gamma, angle, omega = 2.0, 0.4, (30.0, 50.0, 70.0), (1.0, 2.0, 3.0), 5.0, 0.3, 0.2, 0.7
+    model = Model(dim)
+    d, speed = np.array([0.1, -0.2, 0.3])[:dim], np.array([0.5, 0.4, -0.6])[:dim]
+    turned = angle if dim == 2 else (np.cos(angle / 2), 0, 0, np.sin(angle / 2))
+    spin = omega if dim == 2 else (0, 0, omega)
+    body = model.body("b", m, inertia if dim == 2 else (inertia,) * 3, at=d, angle=turned, velocity=speed, spin=spin)
+    given = (kappa, gamma) if dim == 2 else ((kappa + 1, kappa + 2, kappa), (gamma + 1, gamma + 2, gamma))
+    model.add(Bushing("B", model.ground, body, k[:dim], c[:dim], *given))
+    a, _ = acceleration(model)
+    for i, x in enumerate("xyz"[:dim]):
+        assert abs(a[f"{x}_b"] + (k[i] * d[i] + c[i] * speed[i]) / m) < 1e-12
+    turn = kappa * (angle if dim == 2 else np.sin(angle))
+    if dim == 2:
+        assert abs(a["theta_b"] + (turn + gamma * omega) / inertia) < 1e-12
+    else:  # omega_3' = 2 (e0 e3'' - e3 e0'') about the z axis
+        found = 2 * (turned[0] * a["e3_b"] - turned[3] * a["e0_b"])
+        assert abs(found + (turn + gamma * omega) / inertia) < 1e-9
+
+
+def test_a_bushing_between_two_bodies_keeps_the_energy():
+    model = Model(3)
+    one = model.body("one", 1.0, (0.1, 0.2, 0.25), spin=(1, 2, 0.5), quaternion_mass=0.1)
+    two = model.body("two", 2.0, (0.3, 0.2, 0.2), at=(0.5, 0, 0.1), velocity=(0, 1, 0), quaternion_mass=0.1)
+    model.add(Bushing("B", one.at(0.2, 0, 0), two.at(-0.3, 0, 0.1), (40, 50, 60), torsion=(3, 4, 5)))
+    motion = go.simulate(model.problem(t_end=1.0), stepper="dop853", rtol=1e-10, atol=1e-10)
+    energy = motion.energy
+    assert motion.status == "solved"
+    assert np.ptp(energy) < 1e-7 * abs(energy[0])
+
+
+def test_a_point_leaves_a_disk_where_the_closed_form_says_and_a_disk_rolls_on_it():
+    def model(radius, mu, start):
+        found = Model(gravity=(0, -G))
+        place = (1 + radius) * np.array([np.sin(start), np.cos(start)])
+        body = found.body("b", 1.0, 0.5 * radius**2 if radius else 1.0, at=place)
+        found.add(BallTouch("C", found.ground, body, (1, radius), mu=mu))
+        return found
+
+    point = model(0, 0, 0.1)
+    motion = go.simulate(point.problem(t_end=2.0), stepper="dop853", rtol=1e-10, atol=1e-10)
+    [left] = [event for event in motion.events if event["kind"] == "lift_off"]
+    q = motion.q[np.searchsorted(motion.t, left["t"])]
+    assert abs(np.arctan2(q[0], q[1]) - np.arccos(2 / 3 * np.cos(0.1))) < 1e-6
+    a, _ = acceleration(model(0.25, 5.0, 0.4))
+    along = a["x_b"] * np.cos(0.4) - a["y_b"] * np.sin(0.4)
+    assert abs(along - G * np.sin(0.4) / 1.5) < 1e-12
+    assert abs(a["theta_b"] + along / 0.25) < 1e-11
+
+
+def test_gears_and_motors_turn_bodies_in_space():
+    tau, n, axis = 3.0, 2.5, (0, 0, 1)
+    model = Model(3)
+    wheels = [
+        model.body(f"w{i}", 1.0, (1, 1, inertia), at=(i, 0, 0), spin=(0, 0, -1.0))
+        for i, inertia in enumerate((0.7, 0.2))
+    ]
+    for i, wheel in enumerate(wheels):
+        model.add(Revolute(f"R{i}", model.ground.at(i, 0, 0, axis=axis), wheel.at(0, 0, 0, axis=axis)))
+    model.add(Gear("G", wheels[0].at(axis=axis), wheels[1].at(axis=axis), n))
+    model.add(AppliedTorque("M", model.ground, wheels[0], lambda t, R, omega: [0, 0, tau + R[2, 2] - 1 - 0 * omega[2]]))
+    a, _ = acceleration(model)
+    assert abs(2 * a["e3_w0"] - tau / (0.7 + n**2 * 0.2)) < 1e-9
+    assert abs(a["e3_w1"] + n * a["e3_w0"]) < 1e-9
+
+
+def test_what_bodies_and_joints_do_not_take_is_said_in_a_sentence():
+    plane, space = Model(2), Model(3)
+    body = plane.body("b", 1.0, 1.0)
+    solid = space.body("b", 1.0, (1, 1, 1))
+    wrong = {
+        "mass of 'c' is None": lambda: plane.body("c", None, 1.0),
+        "no symmetric tensor": lambda: space.body("c", 1.0, 1.0),
+        "larger than the other two together": lambda: space.body("c", 1.0, (1, 1, 3)),
+        "called ''": lambda: plane.body("", 1.0, 1.0),
+        "mapping of names to places": lambda: plane.body("c", 1.0, 1.0, points=[(1, 0)]),
+        "take Revolute": lambda: Universal("j", plane.ground, body),
+        "take Bushing": lambda: Torsion("j", space.ground, solid, 1.0),
+        "give the joint itself": lambda: Drive("d", "j", 1.0),
+        "functions of SymPy": lambda: AppliedTorque("t", plane.ground, body, lambda t, angle, rate: np.sin(angle)),
+        "give a number": lambda: plane.parameter("L", "long"),
+    }
+    for words, make in wrong.items():
+        with pytest.raises(go.BadInput, match=words):
+            make()

@@ -19,7 +19,7 @@ class AppliedForce(Element):
 
     def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:
         super().__init__(name, a, b)
-        found = value(TIME, offset(self.a, self.b), self.b.rate - self.a.rate) if callable(value) else value
+        found = self.told(value, TIME, offset(self.a, self.b), self.b.rate - self.a.rate)
         self.value = column(f"The force {name!r}", found, self.a.body.dim)
 
     def forces(self) -> Mapping[Any, Any]:

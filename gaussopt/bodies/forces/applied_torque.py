@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import sympy as sp
-
-from gaussopt.bodies.body import TIME, End, column, rate, total
-from gaussopt.bodies.element import Element, angle
+from gaussopt.bodies.body import TIME, End, column, rate, scalar, total
+from gaussopt.bodies.element import Element, angle, turn
 
 
 class AppliedTorque(Element):
@@ -16,15 +14,21 @@ class AppliedTorque(Element):
 
     Parameters
     ----------
-    value : a number or an expression; in the plane also a function (t, angle, rate) of SymPy expressions that returns
-        one, the angle from the axis of a to that of b, rad; in space three components in the frame of the ground
+    value : a number or an expression; in space three components in the frame of the ground; or a function of SymPy
+        expressions that returns them: in the plane (t, angle, rate), the angle from the axis of a to that of b, rad; in
+        space (t, R, omega), the rotation of the axes of b seen from those of a, (3, 3), and the angular velocity of b
+        against a in the frame of the ground, (3, 1), rad/s
     """
 
     def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:
         super().__init__(name, a, b)
-        turned = angle(self.a, self.b) if callable(value) else 0
-        found = value(TIME, turned, rate(turned, self.bodies)) if callable(value) else value
-        self.value = sp.sympify(found) if self.a.body.dim == 2 else column(f"The torque {name!r}", found, 3)
+        if self.a.body.dim == 2:
+            turned = angle(self.a, self.b)
+            self.value = scalar(f"The torque {name!r}", self.told(value, TIME, turned, rate(turned, self.bodies)))
+        else:
+            first, second = self.bodies
+            found = self.told(value, TIME, turn(self.a, self.b), second.spin - first.spin)
+            self.value = column(f"The torque {name!r}", found, 3)
 
     def forces(self) -> Mapping[Any, Any]:
         """By virtual work."""

@@ -1,8 +1,10 @@
-"""A contact of two balls in space, about the points a and b.
+"""A contact of two balls, in the plane of two disks, about the points a and b.
 
 With d = r_b - r_a, n = d / |d| and two tangents t across n, the first of them across the direction `across` too:
 
     g_N = |d| - R_a - R_b >= 0,   v_T = t . (r_b' - r_a' - (R_b omega_b + R_a omega_a) x n).
+
+In the plane t is n turned back through a right angle, and v_T = t . (r_b' - r_a') + R_b omega_b + R_a omega_a.
 """
 
 from __future__ import annotations
@@ -12,20 +14,20 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.bodies.body import End, column
+from gaussopt.bodies.body import End, Vec, column, rate
 from gaussopt.bodies.element import Element, offset, spot
 from gaussopt.core.contacts import Contact
-from gaussopt.core.errors import BadInput
+from gaussopt.modelling.sketch import ContactPoint, Disk, Shape
 from gaussopt.modelling.solids import Ball, BallContact, Solid
 
 
 class BallTouch(Element):
-    """Two balls with their radii, friction mu and restitution e_N, e_T.
+    """Two balls or disks with their radii, friction mu and restitution e_N, e_T; a radius of zero is a point.
 
     Parameters
     ----------
     radii : two lengths, m, about a and about b
-    across : three numbers, a direction in the frame of the ground that the line of centres never takes
+    across : in space, three numbers, a direction in the frame of the ground that the line of centres never takes
     """
 
     def __init__(
@@ -33,24 +35,40 @@ class BallTouch(Element):
         across: Sequence[Any] = (1, 0, 0),
     ) -> None:  # fmt: skip
         super().__init__(name, a, b)
-        if self.a.body.dim == 2:
-            raise BadInput(f"{name!r} is a contact of balls in space; disks in the plane touch lines (Touch) only.")
         self.radii = column(f"radii of {name!r}", radii, 2)
         self.across = column(f"across of {name!r}", across, 3)
-        self.mu, self.e_N, self.e_T = map(sp.sympify, (mu, e_N, e_T))
+        self.mu, self.e_N, self.e_T = self.scalars(mu=mu, e_N=e_N, e_T=e_T)
 
     def contacts(self) -> Sequence[Contact]:
         """One."""
-        d = offset(self.a, self.b)
-        distance = sp.sqrt(d.dot(d))
-        n = d / distance
+        distance, n = self._apart
+        gap = distance - self.radii[0] - self.radii[1]
+        if self.a.body.dim == 2:
+            turning = sum(R * rate(x.angle, [x]) for R, x in zip(self.radii, self.bodies, strict=True))
+            slip = [sp.Matrix([n[1], -n[0]]).dot(self.b.rate - self.a.rate) + turning]
+            return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
         first = self.across.cross(n)
         first = first / sp.sqrt(first.dot(first))
         turned = (self.radii[0] * self.a.body.spin + self.radii[1] * self.b.body.spin).cross(n)
         velocity = self.b.rate - self.a.rate - turned
         slip = [t.dot(velocity) for t in (first, n.cross(first))]
-        gap = distance - self.radii[0] - self.radii[1]
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
+
+    @property
+    def _apart(self) -> tuple[Any, Vec]:
+        """The distance of the centres, m, and the direction from a to b."""
+        d = offset(self.a, self.b)
+        distance = sp.sqrt(d.dot(d))
+        return distance, d / distance
+
+    def shapes(self) -> Sequence[Shape]:
+        """The disks, and where forces act."""
+        if self.a.body.dim == 3:
+            return ()
+        n, ends = self._apart[1], zip(self.radii, (self.a, self.b), strict=True)
+        disks = [Disk(tuple(end.r), R, end.body.angle) for R, end in ends if R != 0]
+        at = tuple(self.b.r - self.radii[1] * n)
+        return [*disks, ContactPoint(self.name, at, tuple(n), (n[1], -n[0]))]
 
     def in_space(self) -> Sequence[tuple[str, Solid] | BallContact]:
         """The balls, and where forces act."""

@@ -19,7 +19,8 @@ class SpringDamper(Element):
 
     def __init__(self, name: str, a: End, b: End, stiffness: Any = 0, length: Any = 0, damping: Any = 0) -> None:
         super().__init__(name, a, b)
-        self.stiffness, self.relaxed, self.damping = map(sp.sympify, (stiffness, length, damping))
+        given = self.scalars(stiffness=stiffness, length=length, damping=damping)
+        self.stiffness, self.relaxed, self.damping = given
 
     @property
     def length(self) -> Any:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import sympy as sp
-
 from gaussopt.bodies.body import End
 from gaussopt.bodies.element import Element, angle
 
@@ -13,9 +11,11 @@ from gaussopt.bodies.element import Element, angle
 class Torsion(Element):
     """A torsion spring of stiffness k, N m/rad, relaxed at phi_0, rad."""
 
+    only = 2, "Bushing"
+
     def __init__(self, name: str, a: End, b: End, stiffness: Any, relaxed: Any = 0) -> None:
         super().__init__(name, a, b)
-        self.stiffness, self.relaxed = sp.sympify(stiffness), sp.sympify(relaxed)
+        self.stiffness, self.relaxed = self.scalars(stiffness=stiffness, relaxed=relaxed)
 
     def potential(self) -> Any:
         """1/2 k (phi - phi_0)^2."""

@@ -31,7 +31,7 @@ class Touch(Element):
         self, name: str, a: End, b: End, mu: Any = 0, e_N: Any = 0, e_T: Any = 0, radius: Any = 0
     ) -> None:  # fmt: skip
         super().__init__(name, a, b)
-        self.mu, self.e_N, self.e_T, self.radius = map(sp.sympify, (mu, e_N, e_T, radius))
+        self.mu, self.e_N, self.e_T, self.radius = self.scalars(mu=mu, e_N=e_N, e_T=e_T, radius=radius)
 
     def contacts(self) -> Sequence[Contact]:
         """One."""

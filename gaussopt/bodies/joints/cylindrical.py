@@ -11,6 +11,8 @@ from gaussopt.bodies.element import Joint, on_axis, same_axis
 class Cylindrical(Joint):
     """b slides along the axis of a and turns about it."""
 
+    only = 3, "Slot"
+
     def holonomic(self) -> Mapping[str, Any]:
         """across, across2, tilt1, tilt2."""
         return on_axis(self.a, self.b) | same_axis(self.a, self.b)

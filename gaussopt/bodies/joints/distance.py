@@ -18,7 +18,7 @@ class Distance(Joint):
 
     def __init__(self, name: str, a: End, b: End, length: Any) -> None:
         super().__init__(name, a, b)
-        self.length = sp.sympify(length)
+        (self.length,) = self.scalars(length=length)
 
     def holonomic(self) -> Mapping[str, Any]:
         """Length."""

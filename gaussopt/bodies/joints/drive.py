@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import sympy as sp
-
 from gaussopt.bodies.element import Joint
+from gaussopt.core.errors import BadInput
 
 
 class Drive(Joint):
     """The angle (rad) or displacement (m) of a joint is a function of the time symbol t; its multiplier drives it."""
 
     def __init__(self, name: str, joint: Joint, motion: Any) -> None:
+        if not isinstance(joint, Joint):
+            raise BadInput(f"{name!r} drives {joint!r}; give the joint itself, which model.add returns.")
         super().__init__(name, joint.a, joint.b)
-        self.joint, self.motion = joint, sp.sympify(motion)
+        self.joint, (self.motion,) = joint, self.scalars(motion=motion)
 
     def holonomic(self) -> Mapping[str, Any]:
         """Motion."""

@@ -1,23 +1,24 @@
-"""Gears: ratio (omega_a) + omega_b = 0, so that b turns against a."""
+"""Gears: ratio omega_a + omega_b = 0, so that b turns against a; in space with the rates about the axes of both."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import sympy as sp
-
 from gaussopt.bodies.body import End, rate
 from gaussopt.bodies.element import Joint
 
 
 class Gear(Joint):
-    """b turns `ratio` times as fast as a and against it, in the plane; a negative ratio is that of a belt."""
+    """b turns `ratio` times as fast as a and against it; a negative ratio is that of a belt."""
 
     def __init__(self, name: str, a: End, b: End, ratio: Any) -> None:
         super().__init__(name, a, b)
-        self.ratio = sp.sympify(ratio)
+        (self.ratio,) = self.scalars(ratio=ratio)
 
     def nonholonomic(self) -> Mapping[str, Any]:
         """Mesh."""
+        if self.a.body.dim == 3:
+            turning = [end.body.spin.dot(end.axes[0]) for end in (self.a, self.b)]
+            return {"mesh": self.ratio * turning[0] + turning[1]}
         return {"mesh": rate(self.ratio * self.a.body.angle + self.b.body.angle, self.bodies)}

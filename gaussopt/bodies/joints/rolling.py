@@ -34,7 +34,7 @@ class Rolling(Joint):
 
     def __init__(self, name: str, a: End, b: End, radius: Any) -> None:
         super().__init__(name, a, b)
-        self.radius = sp.sympify(radius)
+        (self.radius,) = self.scalars(radius=radius)
         if self.a.body.dim == 3 and self.a.body.q:
             raise BadInput(f"{name!r} rolls on the moving body {self.a.body.name!r}; in space the plane is at rest.")
 

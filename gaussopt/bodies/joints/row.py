@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import sympy as sp
-
 from gaussopt.bodies.body import End
 from gaussopt.bodies.element import Joint
 
@@ -16,7 +14,7 @@ class Row(Joint):
 
     def __init__(self, name: str, a: End, b: End, expression: Any, velocity: bool = False) -> None:
         super().__init__(name, a, b)
-        self.expression, self.velocity = sp.sympify(expression), velocity
+        (self.expression,), self.velocity = self.scalars(expression=expression), velocity
 
     def holonomic(self) -> Mapping[str, Any]:
         """Row."""

@@ -11,6 +11,8 @@ from gaussopt.bodies.element import Joint, coincide
 class Spherical(Joint):
     """Points a and b stay together, and b turns freely."""
 
+    only = 3, "Revolute"
+
     def holonomic(self) -> Mapping[str, Any]:
         """x, y, z."""
         return coincide(self.a, self.b)

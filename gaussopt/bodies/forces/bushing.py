@@ -1,0 +1,82 @@
+"""A bushing: springs and dampers along and about the axes of a, which hold b near a.
+
+With the displacement d = A_a^T R_a^T (r_b - r_a) along the axes of a, and the rotation S = (R_a A_a)^T R_b A_b,
+
+    V = 1/2 sum of k_i d_i^2 + 1/2 sum of kappa_i (1 + 2 S_ii - tr S),   -c_i d_i' along, -gamma_i omega_i about axis i.
+
+The second sum is kappa_i (2 sin(theta / 2) u_i)^2 for a turn through theta about u: kappa_i theta_i^2 where it is
+small. In the plane it is kappa phi^2 with the angle phi from the axis of a to that of b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import End, Vec, column, rate, total
+from gaussopt.bodies.element import Element, angle, offset, spot, turn
+from gaussopt.modelling.sketch import Shape, Spring
+from gaussopt.modelling.solids import Line
+
+
+class Bushing(Element):
+    """Stiffness and damping along each axis of a, and about it; relaxed where the points and axes coincide.
+
+    Parameters
+    ----------
+    stiffness, damping : dim numbers, N/m and N s/m
+    torsion, torsion_damping : N m/rad and N m s/rad; in the plane a number, in space three
+    """
+
+    def __init__(
+        self, name: str, a: End, b: End, stiffness: Sequence[Any], damping: Sequence[Any] | None = None,
+        torsion: Any = None, torsion_damping: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(name, a, b)
+        dim, turns = self.a.body.dim, 1 if self.a.body.dim == 2 else 3
+        given = {"stiffness": (stiffness, dim), "damping": (damping, dim), "torsion": (torsion, turns)}
+        given["torsion_damping"] = torsion_damping, turns
+        self.stiffness, self.damping, self.torsion, self.torsion_damping = (
+            column(f"{key} of {name!r}", (0,) * size if value is None else value, size)
+            for key, (value, size) in given.items()
+        )
+
+    @property
+    def _displacement(self) -> Vec:
+        """Of b along the axes of a, m."""
+        return (self.a.body.R * self.a.A).T * offset(self.a, self.b)
+
+    def potential(self) -> Any:
+        """Of the springs."""
+        along = sum(k * d**2 for k, d in zip(self.stiffness, self._displacement, strict=True)) / 2
+        if self.a.body.dim == 2:
+            return along + self.torsion[0] * angle(self.a, self.b) ** 2 / 2
+        S = turn(self.a, self.b)
+        return along + sum(k * (1 + 2 * S[i, i] - S.trace()) for i, k in enumerate(self.torsion)) / 2
+
+    def forces(self) -> Mapping[Any, Any]:
+        """Of the dampers."""
+        a, b = self.bodies
+        d = self._displacement
+        parts = [
+            {q: -c * rate(x, self.bodies) * sp.diff(x, q) for q in dict.fromkeys((*a.q, *b.q))}
+            for c, x in zip(self.damping, d, strict=True) if c != 0
+        ]  # fmt: skip
+        if any(self.torsion_damping):
+            if a.dim == 2:
+                torque = -self.torsion_damping[0] * rate(angle(self.a, self.b), self.bodies)
+            else:
+                axes = a.R * self.a.A
+                torque = -axes * sp.diag(*self.torsion_damping) * axes.T * (b.spin - a.spin)
+            parts += [a.turned_by(-torque), b.turned_by(torque)]
+        return total(parts)
+
+    def shapes(self) -> Sequence[Shape]:
+        """A coil."""
+        return [Spring(tuple(self.a.r), tuple(self.b.r))]
+
+    def in_space(self) -> Sequence[Line]:
+        """A line between its points."""
+        return [Line("spring", spot(self.a), spot(self.b))]
