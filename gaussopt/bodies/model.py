@@ -201,9 +201,10 @@ class Model:
         values = system.parameters if values is None else values
         bodies = self.bodies.values()
         guess = [x for body in bodies for x in body.guess] + [x for body in bodies for x in body.guess_rate]
+        held = [hold] if isinstance(hold, str | sp.Symbol) else hold
         numbers = sp.lambdify(list(self.symbols.values()), guess)
         q, v = np.array(numbers(*(values[name] for name in self.symbols)), dtype=float).reshape(2, -1)
-        return assemble(system.with_parameters(**values), q, v, [str(x) for x in hold])
+        return assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
 
     def problem(self, *, t_end: float, hold: Sequence[Any] = (), **more: Any) -> Problem:
         """The problem of this mechanism, its start assembled at the values of its parameters.

@@ -89,7 +89,7 @@ def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t
 
 
 def assemble(
-    system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, hold: Sequence[str] = (), t: float = 0.0
+    system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, hold: str | Sequence[str] = (), t: float = 0.0
 ) -> tuple[Vector, Vector]:
     """The state on the constraints that is nearest to a guess.
 
@@ -116,7 +116,7 @@ def assemble(
     (0.5, True)
     """
     t, q, v = as_state(t, q, np.zeros(np.shape(q)) if v is None else v)
-    names = system.coordinates(len(q))
+    names, hold = system.coordinates(len(q)), [hold] if isinstance(hold, str) else hold
     for name in hold:
         if name not in names:
             raise UnknownName(f"coordinate of {system.name}", name, names)

@@ -107,6 +107,6 @@ def test_under_over_constrained_and_impossible_assemblies_are_said_with_their_jo
     with pytest.raises(BadInput, match=r"velocities of 'triangle' .* while theta_ab is held: .*motor"):
         model.problem(t_end=1.0, hold=["theta_ab"])
     with pytest.raises(UnknownName, match="theta_abc"):
-        triangle().problem(t_end=1.0, hold=["theta_abc"])
+        triangle().problem(t_end=1.0, hold="theta_abc")
     with pytest.raises(BadInput, match="two parts called 'A'"):
         model.add(Revolute("A", model.ground, model.bodies["ab"]))
