@@ -60,7 +60,7 @@ class Mobility:
             why = [f"what moves is joined by {listed(self.joints)}"] if self.joints else []
             why += [f"in this position no row acts on {listed(self.loose)}"] if self.loose else []
             left = f"leave {counted(self.freedoms, 'degree')} of freedom, in {listed(self.movable)}"
-            moving = f"{counts} {left}; {', and '.join(why)}."
+            moving = f"{counts} {left}{'; ' if why else ''}{', and '.join(why)}."
         else:
             moving = f"{counts} leave no degree of freedom."
         return [moving, *(
@@ -173,8 +173,11 @@ def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str
 
 
 def joints_of(rows: Sequence[str]) -> tuple[str, ...]:
-    """Names of the joints of named rows, each once: what stands before the last point."""
-    return tuple(dict.fromkeys(row.rpartition(".")[0] or row for row in rows))
+    """Names of the joints of named rows, each once: what stands before the last point.
+
+    That a quaternion is a unit one, as in the row body.unit, is no joint.
+    """
+    return tuple(dict.fromkeys(row.rpartition(".")[0] or row for row in rows if not row.endswith(".unit")))
 
 
 def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import pytest
 from hand_derived import crank_slider, four_bar, two_bar
 
 import gaussopt as go
-from gaussopt.bodies import Distance, Drive, Model, Revolute
+from gaussopt.bodies import Distance, Drive, Model, Revolute, Spherical
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.modelling.problem import sketch_of
 
@@ -102,6 +102,9 @@ def test_under_over_constrained_and_impossible_assemblies_are_said_with_their_jo
     assert "rod.length follows from those of" in twice.sentences()[1]
     with pytest.raises(BadInput, match=r"joints of 'triangle' cannot be made consistent: .*[BCD].* stay open"):
         triangle(lengths=(3.0, 1.0, 1.0)).problem(t_end=1.0)
+    space = Model(3)
+    space.add(Spherical("ball", space.ground, space.body("top", 1.0, (1, 1, 1)).at(0, 0, 1)))
+    assert go.mobility(space.system(), space.problem(t_end=1.0).q0).sentences()[0].endswith("what moves is joined by ball.")
     model = triangle(spin=1.0)
     model.add(Drive("motor", model.elements["A"], 0 * model.t))
     with pytest.raises(BadInput, match=r"velocities of 'triangle' .* while theta_ab is held: .*motor"):
