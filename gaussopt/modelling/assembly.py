@@ -163,7 +163,7 @@ def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str
     """Why an assembly ends open, with the joints that stay so."""
     rows, size = _row_names(system, len(left)), np.abs(left)
     order = [i for i in np.argsort(-size) if size[i] > 0.01 * size.max()]
-    joints = joints_of([rows[i] for i in order])
+    joints = joints_of([rows[i] for i in order]) or [rows[order[0]]]
     held = f" while {listed(hold)} {'is' if len(hold) == 1 else 'are'} held" if hold else ""
     stay = "stays" if len(joints) == 1 else "stay"
     return (

@@ -104,7 +104,8 @@ def test_under_over_constrained_and_impossible_assemblies_are_said_with_their_jo
         triangle(lengths=(3.0, 1.0, 1.0)).problem(t_end=1.0)
     space = Model(3)
     space.add(Spherical("ball", space.ground, space.body("top", 1.0, (1, 1, 1)).at(0, 0, 1)))
-    assert go.mobility(space.system(), space.problem(t_end=1.0).q0).sentences()[0].endswith("what moves is joined by ball.")
+    said = go.mobility(space.system(), space.problem(t_end=1.0).q0).sentences()
+    assert said[0].endswith("what moves is joined by ball.")
     model = triangle(spin=1.0)
     model.add(Drive("motor", model.elements["A"], 0 * model.t))
     with pytest.raises(BadInput, match=r"velocities of 'triangle' .* while theta_ab is held: .*motor"):
