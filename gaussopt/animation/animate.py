@@ -178,10 +178,10 @@ def _flat(motion: RecordedMotion, entry: Problem | None, sketch: Any) -> Animate
 def check_drawable(entry: Problem, path: Path) -> None:
     """Raise BadInput if a problem cannot be drawn in a file, before its motion is computed."""
     ending = check_ending(path)
-    if ending == ".glb":
-        check_gltf()
     if entry.in_space is None and ending not in WRITERS:
         raise BadInput(IN_SPACE)
+    if ending == ".glb":
+        check_gltf()
     if entry.in_space is None or ending not in SPACE_ENDINGS:
         sketch_of(entry)
 

@@ -59,7 +59,7 @@ def drawn_in_space(
 
     parts: list[Any] = [(b.name, s) for b in bodies for s in _solids(b, elements, number)]
     parts += [part for element in elements for part in element.in_space()]
-    found = [_filled(part, number) for part in parts]
+    found = [_checked(part, number) for part in parts]
     solids = list(dict.fromkeys(part for part in found if isinstance(part, tuple)))  # one floor, however many touch it
     joints = {e.name: _filled(spot(e.b), number) for e in elements if {"x", "y", "z"} <= set(e.holonomic())}
     down = np.array([number(x) for x in gravity])
@@ -69,6 +69,27 @@ def drawn_in_space(
         tuple(-down / np.linalg.norm(down)) if down.any() else (0, 0, 1),
         {b.name: _moving(b, values) for b in bodies if not b.q},
     )  # fmt: skip
+
+
+def _checked(part: Any, number: Callable[[Any], float]) -> Any:
+    """A part with numbers for its expressions; BadInput where a solid of a body cannot be drawn."""
+    try:
+        filled = _filled(part, number)
+    except (sp.SympifyError, TypeError, ValueError):
+        raise BadInput(f"The solid {part!r} holds something else than numbers and parameters of the model.") from None
+    solid = filled[1] if isinstance(filled, tuple) else None
+    entries = [(f.name, getattr(solid, f.name)) for f in fields(solid)] if solid is not None else []
+    for name, value in entries:
+        numbers = [value] if not isinstance(value, tuple) else value
+        if any(not isinstance(x, float) for x in numbers):
+            raise BadInput(f"The shape of {filled[0]!r} has the {name} {value!r}; give numbers or parameters.")
+        wrong = len(value) != (4 if name == "turn" else 3) if isinstance(value, tuple) else not value >= 0
+        if wrong or (name == "edges" and min(value) <= 0):
+            raise BadInput(
+                f"The shape of {filled[0]!r} has a {type(solid).__name__} whose {name} is {value!r}; places and edges "
+                "have three numbers, a turn four, and no size is negative."
+            )
+    return filled
 
 
 def _moving(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector], Matrix]:

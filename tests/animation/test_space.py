@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from browsers import NARROW, barriers, opener
 
 import gaussopt as go
@@ -94,6 +95,11 @@ def test_a_body_without_a_shape_is_its_inertia_and_its_joints() -> None:
     assert link == Cylinder(0, (0, 0, 0), (-1, 0, 0))
     with pytest.raises(go.BadInput, match="shape of 'x' is 'round'"):
         model.body("x", 1.0, (1, 1, 1), shape="round")
+    for solid in (Box(("a", 1, 1)), Cylinder(0.1, (0, 0), (0, 0, 1)), Ball(-1), Ball(sp.Symbol("unknown"))):
+        wrong = go.Model(dim=3)
+        wrong.particle("x", 1.0, shape=solid)
+        with pytest.raises(go.BadInput, match=r"solid|shape"):
+            Assembly(lambda wrong=wrong: wrong).in_space({})
 
 
 def test_formulas_of_a_model_in_space() -> None:
