@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.cone.monotonicity import monotonicity
+from gaussopt.cone.newton_kernel import continued
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
@@ -45,6 +46,9 @@ DAMPED, DAMPED_NEAR = 400, 1e-3
 FIRST = 50
 """Sweeps, twice, after which it is seen whether they are slow."""
 
+SETTLED = 1e3
+"""Natural map, in tolerances, of a solution; rounding may keep it above one."""
+
 APART = 1e-4
 """Distance of velocities, relative to |q|, from which they are two."""
 
@@ -55,7 +59,8 @@ class HybridOptions(Options):
 
     `tolerance`: on the natural map relative to |q|, from which nothing more is tried; `sweeps`: before the first Newton
     method; `programs`: cone programs; `searched`: most contacts of a problem that is searched for a second velocity, 0
-    for no search; `starts`: of the search; `seed`: of its random ones.
+    for no search; `starts`: of the search; `seed`: of its random ones; `followed`: most contacts of a problem on which
+    Newton's method begins at once from a start that is given, such as the impulses of the step before, and from 0.
     """
 
     tolerance: float = 1e-13
@@ -64,6 +69,7 @@ class HybridOptions(Options):
     searched: int = 12
     starts: int = 8
     seed: int = 0
+    followed: int = 0
 
 
 class Hybrid(Solver[HybridOptions]):
@@ -96,6 +102,10 @@ class Hybrid(Solver[HybridOptions]):
     def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         problem, options = self._problem, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
+        if problem.k <= options.followed and not problem.sparse:
+            found = self._followed(None if start is None else start[0])
+            if found is not None:
+                return found
         for r in self._starts(None if start is None else start[0]):
             count = 0
             if problem.n <= MOST_ROWS:
@@ -109,10 +119,23 @@ class Hybrid(Solver[HybridOptions]):
             if problem.n <= MOST_ROWS:
                 r, count = proximal(problem, best, 40, options.tolerance)
                 best, least, steps = r, residual(problem, r), steps + count
-        claim = Status.SOLVED if least <= 1e3 * options.tolerance else Status.ITERATION_LIMIT
+        claim = Status.SOLVED if least <= SETTLED * options.tolerance else Status.ITERATION_LIMIT
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
         note = "" if claim is Status.SOLVED else "neither sweeps nor cone programs led Newton's method to a solution"
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
+
+    def _followed(self, given: Vector | None) -> RawSolution | None:
+        """Where Newton's method leads from a start, from 0 and from a few sweeps; None where it leads nowhere."""
+        problem, sweeps = self._problem, Sweeps(self._problem)
+        for r in (given, np.zeros(problem.n), sweeps.r):
+            if r is sweeps.r:
+                sweeps.run(FIRST)
+            if r is None:
+                continue
+            found, count = continued(problem, r, self.options.tolerance, SETTLED * self.options.tolerance)
+            if count is not None:
+                return RawSolution(found, None, Status.SOLVED, count)
+        return None
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
         """Points from which Newton's method is tried, each computed when it is asked for."""

@@ -35,8 +35,11 @@ class TimeStep(ABC):
     """A state from which a step can be taken, with residuals of the equalities at position and velocity level."""
 
     found: Found
-    energy: Energy
     drift: tuple[float, float]
+
+    @abstractmethod
+    def energy(self) -> Energy:
+        """The energy there, as long as the system has not been asked for another state."""
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:

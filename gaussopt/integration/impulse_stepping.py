@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -94,16 +95,18 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
         return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> None:
-        with self.motion.timed("model"):
-            self._here = self.system.time_step(t, q, v)
+        begin = perf_counter()
+        self._here = self.system.time_step(t, q, v)
+        self.motion.timing["model"] += perf_counter() - begin
 
     def advance(self) -> End | None:
         """Take one step."""
         here, before = self._here, self.v
         following = replace(self.control, origin=self.origin).instant(self.steps + 1)
         h = following - self.t
-        with self.motion.timed("build"):
-            problem = here.problem(h)
+        begin = perf_counter()
+        problem = here.problem(h)
+        self.motion.timing["build"] += perf_counter() - begin
         r, ending = self._impulses(problem)
         if ending is not None:
             return ending
@@ -134,8 +137,9 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
         if not problem.k:
             return np.zeros(0), None
         raw, timing = solver.sequence.solve(problem)
-        with motion.timed("verify"):
-            status, message, certificate = judge_cone(problem, RawSolution(raw.x, None, raw.claim), solver.tolerance)
+        begin = perf_counter()
+        status, message, certificate = judge_cone(problem, RawSolution(raw.x, None, raw.claim), solver.tolerance)
+        motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
@@ -168,7 +172,7 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
                 if name in there:
                     i = there[name]
                     row[0], row[2], row[3:5] = pushes[i, 0], modes[i], pushes[i, 1:]
-            energy, nan = at.energy, math.nan
+            energy, nan = at.energy(), math.nan
             about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
             self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(problem, pushes)), names, values)
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.optimize import nnls
 
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -54,7 +55,7 @@ def problem_from_mujoco(
     Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step asks MuJoCo for
     masses, forces, contacts and limits; the impulses satisfy Coulomb's law with no restitution, where MuJoCo's own
     contacts are soft. Forces are those of the beginning of the step, but for the linear damping of joints, which is
-    that of its end, as in MuJoCo's Euler.
+    that of its end, as in MuJoCo's Euler. With the stabilisation projection loops stay closed and contacts apart.
 
     Parameters
     ----------
@@ -309,38 +310,55 @@ class MujocoStep(TimeStep):
         self._phi, self._E = data.efc_pos[: data.ne].copy(), system._equalities()
         self.found, self._H, self._mu = system.contacts(self._w)
         self._force, self._M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
-        self.energy = system.energy_here()
+        self._diagonal = self._M.diagonal().copy()
         self.drift = float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
+
+    def energy(self) -> Energy:
+        """As MuJoCo computes it."""
+        return self._system.energy_here()
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Impulses of contacts and limits, those of the equality rows eliminated."""
         m, self._dt = len(self._E), dt
-        mass = self._M + np.diag(dt * self._system.model.dof_damping)
-        rows = np.vstack((self._E, self._H, self._force))
-        try:
-            reached = cho_solve(cho_factor(mass, check_finite=False), rows.T, check_finite=False)
-        except LinAlgError:
-            raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.") from None
+        self._M.flat[:: len(self._w) + 1] = self._diagonal + dt * self._system.model.dof_damping
+        rows = np.concatenate((self._E, self._H, self._force[None]))
+        factor, failed = dpotrf(self._M, clean=0)
+        if failed:
+            raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
+        reached, _ = dpotrs(factor, rows.T)
         self._Y, self._free = reached[:, :-1], self._w + dt * reached[:, -1]
         A, u = rows[:-1] @ self._Y, rows[:-1] @ self._free
         self._C = _inverse(A[:m, :m])
         across = A[m:, :m] @ self._C
         W, q = A[m:, m:] - across @ A[:m, m:], u[m:] - across @ u[:m]
         self._across, self._u = A[:m, m:], u[:m]
+        self._bare, self._W = q.copy(), 0.5 * (W + W.T)
         q[::ROWS] += np.maximum(self.found.gaps, 0.0) / dt
-        return ConeComplementarity(0.5 * (W + W.T), q, self._mu)
+        return ConeComplementarity(self._W, q, self._mu)
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Velocities, and the way of a step; what the equalities hold of their gap is closed by `project`."""
+        """Velocities, and the way of a step, which `project` leads to the constraints."""
         m, system = len(self._E), self._system
         lam = -self._C @ (self._u + self._across @ r)
         w = self._free + self._Y[:, :m] @ lam + self._Y[:, m:] @ r
         way = self._dt * w
-        if project and m:
-            way = way - self._Y[:, :m] @ (self._C @ self._phi)
+        if project:
+            way = way + self._correction(r)
         missed = float(np.abs(self._E @ w).max(initial=0.0))
         q = system.moved(self._q, way)
         return Reached(q, system.rates(q) @ w, np.concatenate((lam, np.zeros(len(system._quaternions)))), missed)
+
+    def _correction(self, r: Vector) -> Vector:
+        """The least way in the mass norm, (nv,), that closes loops and takes contacts out of each other."""
+        m = len(self._E)
+        push = np.zeros(len(self._H))
+        ahead = self.found.gaps + self._dt * (self._bare + self._W @ r)[::ROWS]
+        if (ahead < 0.0).any():
+            N = self._W[::ROWS, ::ROWS]
+            root = np.linalg.cholesky(N + DEPENDENT * np.trace(N) * np.eye(len(N))).T
+            push[::ROWS] = nnls(root, -np.linalg.solve(root.T, ahead))[0]
+        lam = -self._C @ (self._phi + self._across @ push)
+        return np.asarray(self._Y[:, :m] @ lam + self._Y[:, m:] @ push)
 
 
 def _inverse(A: Matrix) -> Matrix:

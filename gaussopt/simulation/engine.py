@@ -37,6 +37,9 @@ LOOKS = (20, 100, 500)
 LONG_STATE = 100
 """Coordinates that count as one small system."""
 
+FOLLOWED = 30
+"""Contacts up to which the impulses of a step are looked for from those of the step before by Newton's method."""
+
 CONTACT_LOOPS: dict[str, type[EventLoop | TimeSteppingLoop | PrintedLoop]] = {
     "": EventLoop, "time-stepping": TimeSteppingLoop, "without-events": PrintedLoop
 }  # fmt: skip
@@ -142,7 +145,9 @@ def _impulse_loop(settings: RunSettings, progress: Progress | None) -> MotionLoo
         raise NotAccepted(f"The stepper {s.method.name!r} does not fit: {reason}.")
     if s.engine == "compiled":
         raise NotAccepted(_refused("the system states its own time steps"))
-    quick = {"searched": 0} if s.solver == "hybrid" and s.solver_options is None else s.solver_options
+    quick = (
+        {"searched": 0, "followed": FOLLOWED} if s.solver == "hybrid" and s.solver_options is None else s.solver_options
+    )
     solver = StepSolver(s.formulation, s.solver, quick, s.tolerance, s.warm_start)
     motion = CertifiedAccelerations(s.system, solver, s.stabiliser)
     motion.worst |= dict.fromkeys(("error_bound", "relative_error"), math.nan)  # what is measured is Coulomb's law

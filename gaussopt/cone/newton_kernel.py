@@ -1,0 +1,143 @@
+"""Newton's method on Alart and Curnier's function of a few contacts, as a compiled kernel.
+
+With x = r - rho u, Phi_N = r_N - max(0, x_N) and Phi_T = r_T - P(x_T), P onto the disc of radius mu max(0, x_N). Steps
+are whole ones, so that it ends near a solution or not at all; where redundant contacts leave forces open, a shift of
+the Jacobian keeps their share of a step small.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.step_data import Vector
+from gaussopt.jit.kernel import kernel
+from gaussopt.linalg.cones import steps_of, velocity_size
+
+SHIFT = 1e-9
+"""Shift of the diagonal of the Jacobian, whose entries are of order one."""
+
+STEPS = 30
+"""Most steps."""
+
+
+@kernel
+def fill(w: Vector, q: Vector, mu: Vector, rho: Vector, r: Vector, J: Vector, phi: Vector) -> float:
+    """Phi, (n,), and its Jacobian by rows, (n n,), are written; |Phi / rho| in m/s is returned."""
+    n, size = len(q), 0.0
+    for i in range(len(mu)):
+        p, step = 3 * i, rho[i]
+        u0, u1, u2 = q[p], q[p + 1], q[p + 2]
+        for j in range(n):
+            u0 += w[p * n + j] * r[j]
+            u1 += w[(p + 1) * n + j] * r[j]
+            u2 += w[(p + 2) * n + j] * r[j]
+        x0, x1, x2 = r[p] - step * u0, r[p + 1] - step * u1, r[p + 2] - step * u2
+        length = math.sqrt(x1 * x1 + x2 * x2)
+        pushed = 1.0 if x0 > 0.0 else 0.0
+        radius = mu[i] * x0 * pushed
+        slides = 1.0 if length > radius else 0.0
+        t1 = x1 / length if length > 0.0 else 0.0
+        t2 = x2 / length if length > 0.0 else 0.0
+        part = slides * radius / length if length > 0.0 else 0.0
+        keep = 1.0 - slides
+        # dP = along dx_N + (a, b; b, c) dx_T
+        along1, along2 = slides * pushed * mu[i] * t1, slides * pushed * mu[i] * t2
+        a, b, c = keep + part * (1.0 - t1 * t1), -part * t1 * t2, keep + part * (1.0 - t2 * t2)
+        phi[p] = r[p] - x0 * pushed
+        phi[p + 1] = r[p + 1] - (keep + part) * x1
+        phi[p + 2] = r[p + 2] - (keep + part) * x2
+        size += (phi[p] * phi[p] + phi[p + 1] * phi[p + 1] + phi[p + 2] * phi[p + 2]) / (step * step)
+        for j in range(n):
+            d0, d1, d2 = -step * w[p * n + j], -step * w[(p + 1) * n + j], -step * w[(p + 2) * n + j]
+            if j == p:
+                d0 += 1.0
+            if j == p + 1:
+                d1 += 1.0
+            if j == p + 2:
+                d2 += 1.0
+            J[p * n + j] = -pushed * d0
+            J[(p + 1) * n + j] = -along1 * d0 - a * d1 - b * d2
+            J[(p + 2) * n + j] = -along2 * d0 - b * d1 - c * d2
+        for row in range(p, p + 3):
+            J[row * n + row] += 1.0 + SHIFT
+    return math.sqrt(size)
+
+
+@kernel
+def eliminate(J: Vector, y: Vector) -> float:
+    """Solve J x = y by elimination with pivots; x is written over y. The least pivot is returned."""
+    n, least = len(y), 1.0
+    for i in range(n):
+        best = i
+        for row in range(i + 1, n):
+            if abs(J[row * n + i]) > abs(J[best * n + i]):
+                best = row
+        if best != i:
+            for j in range(i, n):
+                J[i * n + j], J[best * n + j] = J[best * n + j], J[i * n + j]
+            y[i], y[best] = y[best], y[i]
+        pivot = J[i * n + i]
+        least = min(least, abs(pivot))
+        if least == 0.0:
+            return 0.0
+        for row in range(i + 1, n):
+            factor = J[row * n + i] / pivot
+            if factor != 0.0:
+                for j in range(i + 1, n):
+                    J[row * n + j] -= factor * J[i * n + j]
+                y[row] -= factor * y[i]
+    for back in range(n):
+        i = n - 1 - back
+        total = y[i]
+        for j in range(i + 1, n):
+            total -= J[i * n + j] * y[j]
+        y[i] = total / J[i * n + i]
+    return least
+
+
+@kernel
+def newton_steps(
+    w: Vector,
+    q: Vector,
+    mu: Vector,
+    rho: Vector,
+    r: Vector,
+    J: Vector,
+    phi: Vector,
+    count: int,
+    tolerance: float,
+    enough: float,
+) -> int:
+    """Take at most `count` steps from r, written; how many there were.
+
+    It ends at the tolerance on |Phi / rho|, m/s, or below `enough` where rounding keeps it from halving.
+    """
+    before = 0.0
+    for step in range(count):
+        size = fill(w, q, mu, rho, r, J, phi)
+        if size <= tolerance or (size <= enough and size > 0.5 * before):
+            return step
+        before = size
+        if eliminate(J, phi) == 0.0:
+            return count
+        for i in range(len(r)):
+            r[i] -= phi[i]
+    return count
+
+
+def continued(
+    problem: ConeComplementarity, start: Vector, tolerance: float, enough: float
+) -> tuple[Vector, int | None]:
+    """Impulses from those of a neighbouring problem, and the number of steps, None where they did not settle.
+
+    `tolerance` and `enough` are those of |Phi / rho| relative to |q|.
+    """
+    n, r = problem.n, start.copy()
+    W, q = np.ascontiguousarray(problem.W).ravel(), np.ascontiguousarray(problem.q)
+    size, rho = velocity_size(problem), steps_of(problem.W)
+    limits = tolerance * size, enough * size
+    count = newton_steps(W, q, problem.mu, rho, r, np.zeros(n * n), np.zeros(n), STEPS, *limits)
+    return r, int(count) if count < STEPS else None
