@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gaussopt.comparison import tables
+from gaussopt.comparison import published, tables
 from gaussopt.comparison.changes import Changes
 from gaussopt.comparison.results import Results, unanswered, write_results
 from gaussopt.core.files import prepare_folder
 from gaussopt.reporting.html.page import prepare_report, write
+from gaussopt.reporting.sections import benchmarks as problems_of_the_field
 from gaussopt.reporting.sections.comparison import document
 
 
@@ -53,4 +56,27 @@ def write_report(results: Results, folder: Path, found: Changes | None = None) -
         "report": str(report), "findings": list(map(str, page.findings)), "sources": results.meta.get("sources", []),
         "answers": len(asked), "times": len(results.times), "motions": [m.to_mapping() for m in results.motions],
         "unanswered": unanswered(results.meta.get("sources", []), results.answers), "failures": broken,
+    }  # fmt: skip
+
+
+def benchmarks(
+    out: Path, *, quick: bool = False, jobs: int = 1, progress: Callable[[float], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Run the benchmark problems of the field in so many processes and write the report into a folder.
+
+    Finished motions are kept there and not run again; `quick` means one setting of each stepper and a fifth of the
+    time; `progress` is called with the fraction done, `note` with sentences on what was set aside. Returns status,
+    message, report (path of index.html), findings and motions. Raises BadInput, before anything is computed, if the
+    folder cannot be written.
+    """
+    found = published.measured(out, quick=quick, jobs=jobs, progress=progress, note=note)
+    page = problems_of_the_field.document(found, quick)
+    report = write(page, out)
+    rows = (*found.steppers, *found.formulations)
+    broken = [row for row in rows if row.status in published.BROKEN]
+    message = f"{len(rows) - len(broken)} of {len(rows)} motions ended as they should or were given up."
+    return {
+        "status": "crashed" if broken else "solved", "message": message, "report": str(report),
+        "findings": list(map(str, page.findings)), "motions": [asdict(row) for row in rows],
     }  # fmt: skip

@@ -1,0 +1,328 @@
+"""The benchmark problems of the field: motions by every stepper, step and formulation, beside published values.
+
+Values and their sources are those of problems/data/published.json. The error of a motion is the largest difference over
+the published instants and quantities, in the units of the published values; of a problem of which no values are
+published it is the drift of the energy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core import registry
+from gaussopt.core.arrays import Vector, check_progress
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.status import Status
+from gaussopt.execution.store import Store
+from gaussopt.execution.workers import check_jobs, run_jobs
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import problem as find
+from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.processes.workers import Workers
+from gaussopt.simulation.simulate import simulate
+
+Values = NDArray[np.float64]
+
+LIMIT = 60.0
+"""Seconds after which a motion is given up."""
+
+MOST_RECORDED = 50_000
+"""Steps of a motion beyond which only the published instants are recorded."""
+
+TOLERANCES = {
+    "dop853": (1e-5, 1e-7, 1e-9, 1e-11), "rk45": (1e-4, 1e-6, 1e-8), "radau-projected": (1e-4, 1e-6, 1e-8),
+}  # fmt: skip
+"""Relative and absolute tolerances of the adaptive steppers."""
+
+CONSTANT = ("rk4", "rattle")
+"""Steppers of constant step."""
+
+FORMULATIONS = (
+    "gauss", "lagrange", "dual", "null-space", "least-squares", "udwadia-kalaba", "routh", "quasi-velocity",
+)  # fmt: skip
+"""Of steps without contacts; those that a problem does not fit refuse it."""
+
+EARLY = 0.2
+"""Part of the time, from the start, in which formulations are compared, and all motions of a quick report."""
+
+BROKEN = ("error", "crashed", "lost")
+"""Ends of motions that no motion should have."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """States of a motion at the instants: (r, n), (r, n) and energies, (r,), with that of the start."""
+
+    q: Values
+    v: Values
+    energy: Vector
+    start_energy: float
+
+
+def _columns(*places: int, rates: Sequence[int] = ()) -> Callable[[Found], Values]:
+    return lambda at: np.hstack((at.q[:, list(places)], at.v[:, list(rates)]))
+
+
+def _andrews(at: Found) -> Values:
+    one, two, three, four, five, six, seven = at.q[:, 2::3].T
+    return np.stack((one, two - one, three, four - five, five, six - seven, seven), axis=1)
+
+
+def _sleigh(at: Found) -> Values:
+    speed = at.v[:, 0] * np.cos(at.q[:, 2]) + at.v[:, 1] * np.sin(at.q[:, 2])
+    return np.stack((speed, at.v[:, 2], at.q[:, 2]), axis=1)
+
+
+def _drift(at: Found) -> Values:
+    return (at.energy - at.start_energy)[:, None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is published of a problem, and how it is compared.
+
+    Attributes
+    ----------
+    quantity : what is compared, with units
+    goal : error that this package means to reach
+    found : the published columns from the states of a motion, (r, columns)
+    steps : constant steps, s, the longest first; the published instants are multiples of them
+    compared : columns of the published rows; none where the drift of the energy is the error
+    rows : key of these rows
+    instant : time of the only row, s; None where the first column is the time
+    stiff : whether the problem needs an implicit stepper
+    """
+
+    problem: str
+    quantity: str
+    goal: float
+    found: Callable[[Found], Values]
+    steps: tuple[float, ...]
+    compared: Sequence[int] = ()
+    rows: str = "rows"
+    instant: float | None = None
+    variant: str | None = None
+    stiff: bool = False
+
+    @property
+    def name(self) -> str:
+        """The problem, with its variant."""
+        return self.problem if self.variant is None else f"{self.problem} ({self.variant})"
+
+    @property
+    def entry(self) -> Problem:
+        """The problem itself."""
+        return find(self.problem, **({} if self.variant is None else {"variant": self.variant}))
+
+    @property
+    def source(self) -> str:
+        """Where the values are from."""
+        return str(published()[self.problem]["source"])
+
+    def values(self) -> tuple[Vector, Values]:
+        """Instants, (r,), and values there, (r, columns)."""
+        rows = np.array(published()[self.problem][self.rows], dtype=np.float64)
+        times = rows[:, 0] if self.instant is None else np.full(1, self.instant)
+        # At the start nothing was integrated.
+        chosen = times > 0.0
+        return times[chosen], rows[chosen][:, list(self.compared)] if self.compared else np.zeros((chosen.sum(), 1))
+
+    def codes(self) -> Iterator[tuple[str, str, str, float]]:
+        """Published results of other codes: the code, its setting, what is compared, and its error."""
+        known = published()[self.problem]
+        for told in known.get("codes", ()) if self.variant is None else ():
+            if "table" in told:
+                rows, places = np.array(known[self.rows]), list(self.compared)
+                exact, values = rows[:, places], np.array(known[told["table"]])[:, places]
+            else:
+                rows = np.array(known["rows"])
+                at = 0 if len(rows) == 1 else int(np.abs(rows[:, 0] - told["t"]).argmin())
+                exact, values = rows[at, told["columns"]], np.array(told["values"])
+            yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
+
+    def instants(self, early: bool) -> Vector:
+        """The published instants, or the early ones only, at least one."""
+        times, _ = self.values()
+        return times[: max(1, int((times <= EARLY * times[-1]).sum()))] if early else times
+
+
+CASES = tuple(
+    Case(*row[:5], **row[5])
+    for row in (
+        ("pendulum", "places and velocities, m, m/s", 1e-9, _columns(0, 1, rates=(0, 1)), (5e-3, 2e-3, 1e-3),
+         {"compared": (1, 2, 3, 4)}),
+        ("slider-crank-spring", "angles and place, rad, m", 1e-9, _columns(2, 3, 5), (5e-2, 2.5e-2, 1.25e-2),
+         {"compared": (1, 2, 3), "rows": "converged"}),
+        ("car-axis", "places, m", 1e-10, _columns(0, 1, 2, 3), (2e-3, 1e-3, 2.5e-4),
+         {"compared": (0, 1, 2, 3), "instant": 3.0}),
+        ("andrews-squeezer", "angles, rad", 1e-8, _andrews, (2e-5, 1e-5, 5e-6),
+         {"compared": range(7), "instant": 0.03}),
+        ("n-four-bar", "angle and rate of a crank, rad, rad/s", 1e-6, _columns(2, rates=(2,)), (4e-3, 2e-3, 1e-3),
+         {"compared": (5, 6)}),
+        ("n-four-bar", "angle and rate of a crank, rad, rad/s", 1e-6, _columns(2, rates=(2,)), (2e-3, 1e-3),
+         {"compared": (1, 2), "rows": "rows of N=40", "variant": "N=40"}),
+        ("flyball-governor", "angles and place, rad, m", 1e-7, _columns(0, 1, 2), (5e-5, 2.5e-5),
+         {"compared": (1, 2, 3), "stiff": True}),
+        ("spatial-slider-crank", "place of the slider, m", 1e-8, _columns(14), (5e-3, 2.5e-3, 1e-3),
+         {"compared": (3,)}),
+        ("heavy-top", "place and velocity of the centre, m, m/s", 1e-8, _columns(0, 1, 2, rates=(0, 1, 2)),
+         (5e-4, 2e-4, 1e-4), {"compared": (1, 2, 3, 4, 5, 6)}),
+        ("bricard", "drift of the energy, J", 1e-7, _drift, (1e-2, 5e-3, 2.5e-3), {"instant": 0.3}),
+        ("rolling-disc", "place of the centre, m", 1e-8, _columns(0, 1, 2), (5e-4, 2e-4, 1e-4),
+         {"compared": (1, 2, 3)}),
+        ("knife-edge-incline", "places, angle and velocities, m, rad, m/s", 1e-9, _columns(0, 1, 2, rates=(0, 1)),
+         (1e-2, 5e-3, 2.5e-3), {"compared": (1, 2, 3, 4, 5)}),
+        ("chaplygin-sleigh", "speed, rate and angle, m/s, rad/s, rad", 1e-9, _sleigh, (1e-2, 5e-3, 2.5e-3),
+         {"compared": (1, 2, 3)}),
+        ("nonholonomic-particle", "places, m", 1e-9, _columns(0, 1, 2), (1e-2, 5e-3, 2.5e-3), {"compared": (1, 2, 3)}),
+    )
+)  # fmt: skip
+"""The benchmark problems; the goals are those of the issue tracker's requirement for each of them."""
+
+
+@cache
+def published() -> dict[str, Any]:
+    """Everything that is published of the benchmark problems, by problem."""
+    file = resources.files("gaussopt.problems").joinpath("data", "published.json")
+    return dict(json.loads(file.read_text("utf-8")))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One motion beside the published values.
+
+    `setting` is the tolerance of an adaptive stepper or the step of another one, s; the error is NaN where the motion
+    did not reach the last instant. A motion that `warned` is not to be trusted. `seconds` are those of its integration.
+    """
+
+    case: str
+    stepper: str
+    setting: float
+    formulation: str
+    status: str
+    message: str
+    warned: bool
+    error: float
+    steps: int
+    engine: str
+    seconds: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether there is an error to speak of."""
+        return self.status == Status.SOLVED
+
+
+def measure(
+    case: str, stepper: str, setting: float, formulation: str, instants: Sequence[float]
+) -> dict[str, Any]:  # fmt: skip
+    """One motion through these instants, and what is found there, ready for JSON."""
+    known, times = next(c for c in CASES if c.name == case), np.array(instants)
+    # A recording interval that meets every instant: multiples of it are published.
+    interval = float(np.gcd.reduce(np.rint(times * 1e4).astype(int))) * 1e-4
+    if registry.load("stepper", stepper).adaptive:
+        how: dict[str, Any] = {"rtol": setting, "atol": setting, "dt": interval}
+    else:
+        many = times[-1] / setting > MOST_RECORDED
+        how = {"dt": setting, "record_every": max(1, round(interval / setting)) if many else 1}
+    named = None if formulation == "gauss" else formulation  # long motions that name none are compiled
+    try:
+        motion = simulate(
+            known.entry, named, stepper=stepper, t_end=float(times[-1]), stabilisation="projection",
+            error_estimate=False, step_folder=None, **how,
+        )  # fmt: skip
+    except NotAccepted as refusal:
+        return {"status": "refused", "message": str(refusal)}
+    at = np.abs(motion.t[:, None] - times).argmin(axis=0)
+    if motion.status is Status.SOLVED and np.abs(motion.t[at] - times).max() > 1e-9:
+        raise ValueError(f"Some published instants of {case} are not among the recorded ones.")
+    energy = np.asarray(motion.energy) if motion.energy is not None else np.full(len(motion.t), np.nan)
+    return {
+        "status": str(motion.status), "message": motion.message, "warned": bool(motion.warnings),
+        "steps": motion.meta["steps"], "engine": motion.meta["engine"],
+        "seconds": motion.timing["total"] - motion.timing["prepare"] - motion.timing.get("compile", 0.0),
+        "found": {
+            "q": motion.q[at].tolist(), "v": motion.v[at].tolist(), "energy": energy[at].tolist(),
+            "start_energy": float(energy[0]),
+        },
+    }  # fmt: skip
+
+
+def row_of(case: Case, job: Job, outcome: JobOutcome) -> Row:
+    """What became of a motion, and its error against the published values."""
+    asked: Mapping[str, Any] = job.arguments
+    told = outcome.value or {"status": outcome.kind.replace("_", " "), "message": outcome.failure}
+    error = np.nan
+    if told["status"] == Status.SOLVED:
+        kept = told["found"]
+        at = Found(np.array(kept["q"]), np.array(kept["v"]), np.array(kept["energy"]), kept["start_energy"])
+        error = float(np.abs(case.found(at) - case.values()[1][: len(at.q)]).max())
+    return Row(
+        case.name, asked["stepper"], asked["setting"], asked["formulation"], told["status"], told["message"],
+        told.get("warned", False), error, told.get("steps", 0), told.get("engine", ""), told.get("seconds", np.nan),
+    )  # fmt: skip
+
+
+def plan(quick: bool) -> Iterator[tuple[Case, Job]]:
+    """The motions of the report."""
+    for case in CASES:
+        if quick and case.variant is not None:
+            continue
+        ladder = dict.fromkeys(CONSTANT, case.steps) | TOLERANCES
+        chosen = {name: (steps[len(steps) // 2],) if quick else steps for name, steps in ladder.items()}
+        asked = [(name, x, "gauss", quick) for name, steps in chosen.items() for x in steps]
+        if not quick and case.variant is None:
+            stepper, setting = ("radau-projected", 1e-6) if case.stiff else ("dop853", 1e-7)
+            asked += [(stepper, setting, formulation, True) for formulation in FORMULATIONS]
+        for stepper, setting, formulation, early in asked:
+            depends = (("problem", case.problem), ("stepper", stepper), ("formulation", formulation))
+            arguments = {
+                "case": case.name, "stepper": stepper, "setting": setting, "formulation": formulation,
+                "instants": case.instants(early).tolist(),
+            }  # fmt: skip
+            key = f"{case.name}, {stepper} {setting:g}, {formulation}{', early' if early else ''}"
+            weight = 5.0 if stepper == "radau-projected" else 1.0
+            yield case, Job(key, measure, arguments, weight, LIMIT, depends)
+
+
+def derive(case: str) -> None:
+    """Generate the code of a problem, which all its motions share."""
+    entry = next(c for c in CASES if c.name == case).entry
+    entry.system.evaluate(0.0, entry.q0, entry.v0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Motions by every stepper, and by every formulation over the early instants."""
+
+    steppers: tuple[Row, ...]
+    formulations: tuple[Row, ...]
+
+
+def measured(
+    out: str | Path, *, quick: bool = False, jobs: int = 1, progress: Callable[[float], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Measured:  # fmt: skip
+    """Run the benchmark problems in so many processes; finished motions are kept in the folder and not run again.
+
+    Raises BadInput, before anything is computed, if the folder cannot be written.
+    """
+    check_progress(progress)
+    check_jobs(max(1, jobs))
+    store, asked = Store(out, note=note), list(plan(quick))
+    missing = {case.name for case, job in asked if store.get(job) is None}
+    with Workers(jobs) as workers:
+        run_jobs([Job(f"derive {name}", derive, {"case": name}) for name in missing], executor=workers)
+        outcomes = run_jobs([job for _, job in asked], progress=progress, executor=workers, store=store)
+    rows = [(row_of(case, job, outcomes[job.key]), job) for case, job in asked]
+    by_formulation = tuple(row for row, job in rows if job.key.endswith(", early") and not quick)
+    return Measured(tuple(row for row, _ in rows if row not in by_formulation), by_formulation)
