@@ -54,17 +54,26 @@ gaussopt compare --contact runs/contact-cases --formulations \\
   --solvers admm,apgd,clarabel,enumerate-cone,extragradient,hybrid,lemke,nsgs,nsn-ac,nsn-fb,prox,psor,scs \\
   --time-budget 0.05 --case-limit 30 --out runs/friction""",
     ),
+    "benchmarks": (
+        "The benchmark problems of the field against published values",
+        "gaussopt benchmarks --jobs 2 --out runs/benchmarks",
+    ),
 }
 """Title and command of each short report; data/environment.csv holds its settings."""
 
-SHOWN = ("words", "wrong-programs", "claims", "right-contact-*", "right-one-contact-*", "solved-contact-*")
+SHOWN = (
+    "words", "wrong-programs", "claims", "right-contact-*", "right-one-contact-*", "solved-contact-*", "benchmarks-*",
+)  # fmt: skip
 """Tables that a short report shows."""
 
-PICTURES = ("profile-contact-*", "profile-pairs-contact-*")
+PICTURES = ("profile-contact-*", "profile-pairs-contact-*", "benchmarks-*")
 """Figures that it shows."""
 
 KEPT = ("words-all", "means-all-problem-*", "dial-all-family-*", "claim-*", "environment")
 """Data that it keeps beside them."""
+
+GUIDES = {"benchmarks": "bodies-and-joints.md#benchmark-problems"}
+"""Where it is said how to read a report, if not in comparing-solvers.md."""
 
 
 def link(report: Path) -> int:
@@ -97,8 +106,8 @@ def shorten(report: Path, short: Path) -> None:
     data = ["## Data", *(f"- [{file.name}](data/{file.name})" for file in files)]
     parts = [
         f"# {title}",
-        "What a comparison found, the most important first, and its main tables. Times are those of one machine: read "
-        "ratios. [How to read it](../../docs/comparing-solvers.md).",
+        "What was found, the most important first, and the main tables. Times are those of one machine: read ratios. "
+        f"[How to read it](../../docs/{GUIDES.get(short.name, 'comparing-solvers.md')}).",
         findings.strip(), "## Tables", *tables, *(["## Figures"] if pictures else ()),
         *(_picture(text, picture.name) for picture in pictures), "\n".join([data[0], "", *data[1:]]),
         "## How this page was made",

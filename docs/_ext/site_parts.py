@@ -30,7 +30,8 @@ COPIES = DOCS / "_repository"
 """Where pages of the repository that stand outside docs/ are put for the site."""
 
 OUTSIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
-           *(f"reports/{name}/index.md" for name in ("solvers", "families", "claims", "friction")))  # fmt: skip
+           *(f"reports/{name}/index.md"
+             for name in ("solvers", "families", "claims", "friction", "benchmarks")))  # fmt: skip
 PAPERS = "reports/papers"
 """The report of the papers, which is a page of its own and no page of Sphinx."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -224,19 +223,3 @@ def test_the_price_of_an_error_is_read_between_points(load: Any) -> None:
     assert found.time_to("X", 1e-4) == pytest.approx(10**0.5)
     assert found.time_to("X", 1e-7) is None
     assert found.time_to("X", 1.0) == pytest.approx(1.0)
-
-
-# -- published values --------------------------------------------------------------------------------------
-
-
-def test_problems_of_the_field_are_measured_against_published_values(load: Any) -> None:
-    field_problems = load("field_problems")
-    published = json.loads((FOLDER.parent / "problems" / "data" / "published.json").read_text("utf-8"))
-    for name, case in field_problems.CASES.items():
-        times, values = case.published(name)
-        assert values.shape == (len(times), len(case.compared))
-        assert name in published
-    row = field_problems.measure("knife-edge-incline", "rk4", "gauss", 1e-9, t_end=0.5)
-    assert row.status == "solved"
-    assert row.error < 1e-10
-    assert field_problems.measure("knife-edge-incline", "dop853", "gauss", 1e-3, t_end=0.5).error > row.error

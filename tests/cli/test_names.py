@@ -13,13 +13,14 @@ import gaussopt as go
 from gaussopt.cli.main import _present, app
 from gaussopt.comparison.sequence_files import export_sequence
 from gaussopt.papers.reproduce import reproduce
-from gaussopt.reporting.write import write_report
+from gaussopt.reporting.write import benchmarks, write_report
 from gaussopt.solving.verification import verify_answer
 
 PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
     "run": (go.simulate,), "solve": (go.solve_step,), "verify": (verify_answer,), "papers": (reproduce,),
     "animate": (go.simulate, go.animate), "atlas": (go.scan,), "compare": (go.compare,), "report": (write_report,),
     "export": (export_sequence,), "list": (), "show": (), "plot": (), "batch": (go.simulate_batch,),
+    "benchmarks": (benchmarks,),
 }  # fmt: skip
 """What each command calls; lists, descriptions and figures have no settings in Python."""
 

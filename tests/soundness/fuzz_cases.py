@@ -253,11 +253,13 @@ OPTIONS = {
     "report": ("--out",),
     "export": ("--formulation", "--reference", "--stride", "--set", "--out"),
     "papers": ("--out", "--quick", "--jobs"),
+    "benchmarks": ("--out", "--quick", "--jobs"),
     "list": (),
 }  # fmt: skip
 FLAGS = ("--qp", "--quick")
 FATAL = {
-    "compare": ("--solvers", "no-such-solver"), "papers": ("--jobs", "-1"), "atlas": ("--set", "no-such-name=1"),
+    "compare": ("--solvers", "no-such-solver"), "papers": ("--jobs", "-1"), "benchmarks": ("--jobs", "-1"),
+    "atlas": ("--set", "no-such-name=1"),
     "animate": ("--set", "no-such-name=1"), "export": ("--set", "no-such-name=1"),
 }  # fmt: skip
 """What ends a command that would take long, after most of what it is given was looked at."""
@@ -331,7 +333,8 @@ def run(rng: random.Random) -> Case:
 def refused(rng: random.Random) -> Case:
     """A command that would take long, with something that ends it."""
     command = rng.choice(tuple(FATAL))
-    first = {"compare": rng.choice(("bouncing-ball", "given.json", "no-such", "no-such.json", "file")), "papers": ""}
+    compared = rng.choice(("bouncing-ball", "given.json", "no-such", "no-such.json", "file"))
+    first = {"compare": compared, "papers": "", "benchmarks": ""}
     name = first.get(command, rng.choice((*PROBLEMS, "no-such")))
     given = [command, *([name] if name else []), *_options(rng, command, 4)]
     if command in ("atlas", "animate", "export", "compare") and "--out" not in given and rng.random() < 0.9:
@@ -350,7 +353,7 @@ def cheap(rng: random.Random) -> Case:
         case 0:
             given = ["list", rng.choice(KINDS), *_options(rng, "list", 0)]
         case 1:
-            known = sorted(OPTIONS.keys() - {"papers"})  # which, right as it is, takes minutes
+            known = sorted(OPTIONS.keys() - {"papers", "benchmarks"})  # which, right as they are, take minutes
             given = [rng.choice((*known, "lis", "RUN", "", "--version", "--help", "-h")), rng.choice(WORDS)]
         case 2:
             given = ["report", _path(rng, "folder"), *_options(rng, "report", 1)]

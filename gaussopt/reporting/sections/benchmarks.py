@@ -88,7 +88,7 @@ def _best_table(cases: Sequence[Case], best: dict[str, Row | None]) -> Table:
         row = best[case.name]
         by = ("–",) * 4 if row is None else (row.error, row.stepper, row.setting, row.seconds)
         rows.append((case.name, case.quantity, case.goal, *by, _reaches(case, row)))
-    return texts.table("best", rows, timed=("seconds",), rounded=("least error",))
+    return texts.table("best", rows, anchor="benchmarks-best", timed=("seconds",), rounded=("least error",))
 
 
 def _codes_table(cases: Sequence[Case], best: dict[str, Row | None]) -> Table:
@@ -96,7 +96,7 @@ def _codes_table(cases: Sequence[Case], best: dict[str, Row | None]) -> Table:
         (case.name, *told, np.nan if (row := best[case.name]) is None else row.error)
         for case in cases for told in case.codes()
     ]  # fmt: skip
-    return texts.table("codes", rows, rounded=("its error", "least error here"))
+    return texts.table("codes", rows, anchor="benchmarks-codes", rounded=("its error", "least error here"))
 
 
 def _problem(case: Case, rows: Sequence[Row]) -> Section:
@@ -104,7 +104,7 @@ def _problem(case: Case, rows: Sequence[Row]) -> Section:
     anchor = anchor_of(case.name)
     told = [(r.stepper, r.setting, _ended(r), r.error, r.steps, r.engine or "–", r.seconds) for r in rows]
     table = texts.table(
-        "runs", told, anchor=f"runs-{anchor}", timed=("seconds",), rounded=("error",), name=case.name,
+        "runs", told, anchor=f"benchmarks-{anchor}", timed=("seconds",), rounded=("error",), name=case.name,
         quantity=case.quantity,
     )  # fmt: skip
     blocks: list[Block] = [Paragraph(texts("source", source=case.source)), *_figure(case, rows, anchor), table]
@@ -133,14 +133,14 @@ def _figure(case: Case, rows: Sequence[Row], anchor: str) -> Iterator[Figure]:
         f"{name} from {min(y):.1e} to {max(y):.1e}" for name, (_, y) in points.items()
     )
     caption = Timed(texts("work", name=case.name))
-    yield Figure(f"work-{anchor}", caption, f"{alt}.", svg, data, timed=True)
+    yield Figure(f"benchmarks-work-{anchor}", caption, f"{alt}.", svg, data, timed=True)
 
 
 def _formulations_table(rows: Sequence[Row]) -> Table:
     told = [(r.case, r.formulation, r.stepper, r.setting, _ended(r), r.error, r.engine or "–", r.seconds) for r in rows]
-    return texts.table("formulations", told, timed=("seconds",), rounded=("error",))
+    return texts.table("formulations", told, anchor="benchmarks-formulations", timed=("seconds",), rounded=("error",))
 
 
 def _why_table(rows: Sequence[Row]) -> Table:
     told = [(r.case, r.stepper, r.setting, r.formulation, r.message) for r in rows if r.warned or not r.reached]
-    return texts.table("why", told)
+    return texts.table("why", told, anchor="benchmarks-why")
