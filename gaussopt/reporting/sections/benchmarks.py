@@ -37,7 +37,7 @@ def document(found: Measured, quick: bool) -> Document:
     if found.formulations:
         sections.append(Section("formulations", "Formulations", (_formulations_table(found.formulations),)))
     sections += [
-        Section("why", "What failed, and warnings", (_why_table((*found.steppers, *found.formulations)),)),
+        Section("why", "What failed, and warnings", (_why_table(found),)),
         Section("reading", "How to read this", (Items(tuple(texts.paragraphs("reading"))),)),
         Section("environment", "Environment", (texts.table("environment", versions().items()),)),
     ]
@@ -46,22 +46,23 @@ def document(found: Measured, quick: bool) -> Document:
 
 
 def _best(rows: Sequence[Row]) -> Row | None:
-    """The motion of the least error that may be trusted."""
-    trusted = [row for row in rows if row.reached and not row.warned]
-    return min(trusted, key=lambda row: row.error, default=None)
+    """The motion of the least error among those without a warning, or among all where there is none."""
+    return min((row for row in rows if row.reached), key=lambda row: (row.warned, row.error), default=None)
 
 
 def _findings(found: Measured, cases: Sequence[Case], best: dict[str, Row | None]) -> Iterator[Finding]:
-    short = [c.name for c in cases if not _reaches(c, best[c.name])]
-    missing = f" Not so {listed(short)}." if short else ""
-    told = texts("reached", reached=len(cases) - len(short), problems=len(cases), missing=missing)
-    yield Finding("Accuracy", told, "best")
+    ends = {case.name: _reaches(case, best[case.name]) for case in cases}
+    others = {end: [name for name, own in ends.items() if own == end] for end in ("with a warning", "no")}
+    said = {"with a warning": "Only with a warning: {}.", "no": "Not so: {}."}
+    more = "".join(f" {said[end].format(listed(names))}" for end, names in others.items() if names)
+    reached = len(cases) - sum(map(len, others.values()))
+    yield Finding("Accuracy", texts("reached", reached=reached, problems=len(cases), more=more), "best")
     rows = (*found.steppers, *found.formulations)
     warned = [row for row in rows if row.warned]
     if warned:
         names = listed(sorted({row.case for row in warned}))
         yield Finding("Warnings", texts("warned", warned=len(warned), motions=len(rows), names=names), "why")
-    lost = sum(not row.reached for row in rows)
+    lost = sum(not row.reached and row.status != "refused" for row in rows)
     if lost:
         yield Finding("Failures", texts("unfinished", unfinished=lost, motions=len(rows), limit=LIMIT), "why")
     errors = [(best[case.name], error) for case in cases for *_, error in case.codes()]
@@ -78,8 +79,10 @@ def _same(errors: Sequence[float]) -> bool:
     return max(errors) <= max((1.0 + SAME) * min(errors), ROUNDING)
 
 
-def _reaches(case: Case, row: Row | None) -> bool:
-    return row is not None and row.error <= case.goal
+def _reaches(case: Case, row: Row | None) -> str:
+    if row is None or not row.error <= case.goal:
+        return "no"
+    return "with a warning" if row.warned else "yes"
 
 
 def _best_table(cases: Sequence[Case], best: dict[str, Row | None]) -> Table:
@@ -112,7 +115,7 @@ def _problem(case: Case, rows: Sequence[Row]) -> Section:
 
 
 def _ended(row: Row) -> str:
-    return f"{row.status}, warned" if row.warned else row.status
+    return f"{row.status.replace('_', ' ')}{', warned' if row.warned else ''}"
 
 
 def _figure(case: Case, rows: Sequence[Row], anchor: str) -> Iterator[Figure]:
@@ -141,6 +144,9 @@ def _formulations_table(rows: Sequence[Row]) -> Table:
     return texts.table("formulations", told, anchor="benchmarks-formulations", timed=("seconds",), rounded=("error",))
 
 
-def _why_table(rows: Sequence[Row]) -> Table:
-    told = [(r.case, r.stepper, r.setting, r.formulation, r.message) for r in rows if r.warned or not r.reached]
+def _why_table(found: Measured) -> Table:
+    # What a stepper warns of, it warns of with every formulation; which formulations do not fit is in their table.
+    rows = [r for r in found.steppers if r.warned or not r.reached]
+    rows += [r for r in found.formulations if not (r.reached or r.status == "refused")]
+    told = [(r.case, r.stepper, r.setting, r.formulation, r.message) for r in rows]
     return texts.table("why", told, anchor="benchmarks-why")
