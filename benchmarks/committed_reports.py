@@ -66,7 +66,7 @@ SHOWN = (
 )  # fmt: skip
 """Tables that a short report shows."""
 
-PICTURES = ("profile-contact-*", "profile-pairs-contact-*", "benchmarks-*")
+PICTURES = ("profile-contact-*", "profile-pairs-contact-*", "work-*")
 """Figures that it shows."""
 
 KEPT = ("words-all", "means-all-problem-*", "dial-all-family-*", "claim-*", "environment")
@@ -98,6 +98,7 @@ def shorten(report: Path, short: Path) -> None:
     title, command = WHAT[short.name]
     text = (report / "index.md").read_text(encoding="utf-8")
     findings = text[text.index("## What was found") : text.index('<a id="contents">')]
+    findings = re.sub(r"\[([^]]+)\]\(#[^)]*\)", r"\1", findings)  # the sections that they lead to are not here
     shown = [name for name in re.findall(r"\(data/([^)]+)\.csv\)", text) if any(fnmatch(name, k) for k in SHOWN)]
     tables = [_table(text, name) for name in dict.fromkeys(shown)]
     pictures = [p for p in sorted((report / "figures").glob("*.svg")) if any(fnmatch(p.stem, k) for k in PICTURES)]

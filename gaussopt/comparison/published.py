@@ -54,6 +54,9 @@ FORMULATIONS = (
 EARLY = 0.2
 """Part of the time, from the start, in which formulations are compared, and all motions of a quick report."""
 
+EARLIER = ", early"
+"""End of the keys of such motions."""
+
 BROKEN = ("error", "crashed", "lost")
 """Ends of motions that no motion should have."""
 
@@ -294,7 +297,7 @@ def plan(quick: bool) -> Iterator[tuple[Case, Job]]:
                 "case": case.name, "stepper": stepper, "setting": setting, "formulation": formulation,
                 "instants": case.instants(early).tolist(),
             }  # fmt: skip
-            key = f"{case.name}, {stepper} {setting:g}, {formulation}{', early' if early else ''}"
+            key = f"{case.name}, {stepper} {setting:g}, {formulation}{EARLIER if early else ''}"
             weight = 5.0 if stepper == "radau-projected" else 1.0
             yield case, Job(key, measure, arguments, weight, LIMIT, depends)
 
@@ -328,6 +331,7 @@ def measured(
     with Workers(jobs) as workers:
         run_jobs([Job(f"derive {name}", derive, {"case": name}) for name in missing], executor=workers)
         outcomes = run_jobs([job for _, job in asked], progress=progress, executor=workers, store=store)
-    rows = [(row_of(case, job, outcomes[job.key]), job) for case, job in asked]
-    by_formulation = tuple(row for row, job in rows if job.key.endswith(", early") and not quick)
-    return Measured(tuple(row for row, _ in rows if row not in by_formulation), by_formulation)
+    rows: dict[bool, list[Row]] = {True: [], False: []}
+    for case, job in asked:
+        rows[job.key.endswith(EARLIER) and not quick].append(row_of(case, job, outcomes[job.key]))
+    return Measured(tuple(rows[False]), tuple(rows[True]))

@@ -46,7 +46,7 @@ def test_a_quick_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert all(float(row["least error"]) < 1e-9 for row in best)
     # Tighter tolerances and shorter steps: the motions differ, and so do their errors.
     assert len({row["error"] for row in told["motions"]}) == 5
-    assert all((tmp_path / "figures" / f"benchmarks-work-{case.name}.svg").is_file() for case in chosen)
+    assert all((tmp_path / "figures" / f"work-{case.name}.svg").is_file() for case in chosen)
     # Finished motions are not run again.
     assert run(["benchmarks", "--quick", "--out", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["motions"] == told["motions"]

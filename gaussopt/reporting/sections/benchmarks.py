@@ -136,7 +136,7 @@ def _figure(case: Case, rows: Sequence[Row], anchor: str) -> Iterator[Figure]:
         f"{name} from {min(y):.1e} to {max(y):.1e}" for name, (_, y) in points.items()
     )
     caption = Timed(texts("work", name=case.name))
-    yield Figure(f"benchmarks-work-{anchor}", caption, f"{alt}.", svg, data, timed=True)
+    yield Figure(f"work-{anchor}", caption, f"{alt}.", svg, data, timed=True)
 
 
 def _formulations_table(rows: Sequence[Row]) -> Table:
