@@ -61,7 +61,7 @@ BROKEN = ("error", "crashed", "lost")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundStates:
     """States of a motion at the instants: (r, n), (r, n) and energies, (r,), with that of the start."""
 
     q: Values
@@ -70,26 +70,26 @@ class Found:
     start_energy: float
 
 
-def _columns(*places: int, rates: Sequence[int] = ()) -> Callable[[Found], Values]:
+def _columns(*places: int, rates: Sequence[int] = ()) -> Callable[[FoundStates], Values]:
     return lambda at: np.hstack((at.q[:, list(places)], at.v[:, list(rates)]))
 
 
-def _andrews(at: Found) -> Values:
+def _andrews(at: FoundStates) -> Values:
     one, two, three, four, five, six, seven = at.q[:, 2::3].T
     return np.stack((one, two - one, three, four - five, five, six - seven, seven), axis=1)
 
 
-def _sleigh(at: Found) -> Values:
+def _sleigh(at: FoundStates) -> Values:
     speed = at.v[:, 0] * np.cos(at.q[:, 2]) + at.v[:, 1] * np.sin(at.q[:, 2])
     return np.stack((speed, at.v[:, 2], at.q[:, 2]), axis=1)
 
 
-def _drift(at: Found) -> Values:
+def _drift(at: FoundStates) -> Values:
     return (at.energy - at.start_energy)[:, None]
 
 
 @dataclass(frozen=True)
-class Case:
+class PublishedCase:
     """What is published of a problem, and how it is compared.
 
     Attributes
@@ -108,7 +108,7 @@ class Case:
     problem: str
     quantity: str
     goal: float
-    found: Callable[[Found], Values]
+    found: Callable[[FoundStates], Values]
     steps: tuple[float, ...]
     compared: Sequence[int] = ()
     rows: str = "rows"
@@ -160,7 +160,7 @@ class Case:
 
 
 CASES = tuple(
-    Case(*row[:5], **row[5])
+    PublishedCase(*row[:5], **row[5])
     for row in (
         ("pendulum", "places and velocities, m, m/s", 1e-9, _columns(0, 1, rates=(0, 1)), (5e-3, 2e-3, 1e-3),
          {"compared": (1, 2, 3, 4)}),
@@ -204,7 +204,7 @@ def published() -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRun:
     """One motion beside the published values.
 
     `setting` is the tolerance of an adaptive stepper or the step of another one, s; the error is NaN where the motion
@@ -272,22 +272,22 @@ def measure(
     }  # fmt: skip
 
 
-def row_of(case: Case, job: Job, outcome: JobOutcome) -> Row:
+def row_of(case: PublishedCase, job: Job, outcome: JobOutcome) -> PublishedRun:
     """What became of a motion, and its error against the published values."""
     asked: Mapping[str, Any] = job.arguments
     told = outcome.value or {"status": outcome.kind.replace("_", " "), "message": outcome.failure}
     error = np.nan
     if told["status"] == Status.SOLVED:
         kept = told["found"]
-        at = Found(np.array(kept["q"]), np.array(kept["v"]), np.array(kept["energy"]), kept["start_energy"])
+        at = FoundStates(np.array(kept["q"]), np.array(kept["v"]), np.array(kept["energy"]), kept["start_energy"])
         error = float(np.abs(case.found(at) - case.values()[1][: len(at.q)]).max())
-    return Row(
+    return PublishedRun(
         case.name, asked["stepper"], asked["setting"], asked["formulation"], told["status"], told["message"],
         told.get("warned", False), error, told.get("steps", 0), told.get("engine", ""), told.get("seconds", np.nan),
     )  # fmt: skip
 
 
-def plan(quick: bool) -> Iterator[tuple[Case, Job]]:
+def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
     """The motions of the report."""
     for case in CASES:
         if quick and case.variant is not None:
@@ -321,8 +321,8 @@ def derive(case: str) -> None:
 class Measured:
     """Motions by every stepper, and by every formulation over the early instants."""
 
-    steppers: tuple[Row, ...]
-    formulations: tuple[Row, ...]
+    steppers: tuple[PublishedRun, ...]
+    formulations: tuple[PublishedRun, ...]
 
 
 def measured(
@@ -340,7 +340,7 @@ def measured(
     with Workers(jobs) as workers:
         run_jobs([Job(f"derive {name}", derive, {"case": name}) for name in missing], executor=workers)
         outcomes = run_jobs([job for _, job in asked], progress=progress, executor=workers, store=store)
-    rows: dict[bool, list[Row]] = {True: [], False: []}
+    rows: dict[bool, list[PublishedRun]] = {True: [], False: []}
     for case, job in asked:
         rows[job.key.endswith(EARLIER) and not quick].append(row_of(case, job, outcomes[job.key]))
     return Measured(tuple(rows[False]), tuple(rows[True]))

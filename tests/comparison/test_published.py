@@ -12,7 +12,7 @@ import pytest
 
 from gaussopt.cli.main import run
 from gaussopt.comparison import published
-from gaussopt.comparison.published import CASES, Measured, Row
+from gaussopt.comparison.published import CASES, Measured, PublishedRun
 from gaussopt.core import registry
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.sections.benchmarks import document
@@ -54,7 +54,7 @@ def test_a_quick_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
 
 def test_a_warned_motion_is_marked_and_never_the_best_and_a_lost_one_is_told() -> None:
     case = CASES[0]
-    good = Row(case.name, "rk4", 1e-3, "gauss", "solved", "Reached t = 10.", False, 1e-6, 10, "compiled", 0.1)
+    good = PublishedRun(case.name, "rk4", 1e-3, "gauss", "solved", "Reached t = 10.", False, 1e-6, 10, "compiled", 0.1)
     rows = (
         good, replace(good, stepper="rk45", warned=True, error=1e-12, message="Near t = 1 the motion passes …"),
         replace(good, stepper="dop853", status="time limit", error=np.nan, message="ended after 60 s"),

@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 import pandas as pd
 
-from gaussopt.comparison.published import CASES, CONSTANT, LIMIT, TOLERANCES, Case, Measured, Row
+from gaussopt.comparison.published import CASES, CONSTANT, LIMIT, TOLERANCES, Measured, PublishedCase, PublishedRun
 from gaussopt.processes.environment import versions
 from gaussopt.reporting.document import Block, Document, Figure, Finding, Items, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures import plots
@@ -45,12 +45,14 @@ def document(found: Measured, quick: bool) -> Document:
     return Document(texts("title"), lead, tuple(_findings(found, cases, best)), tuple(sections))
 
 
-def _best(rows: Sequence[Row]) -> Row | None:
+def _best(rows: Sequence[PublishedRun]) -> PublishedRun | None:
     """The motion of the least error among those without a warning, or among all where there is none."""
     return min((row for row in rows if row.reached), key=lambda row: (row.warned, row.error), default=None)
 
 
-def _findings(found: Measured, cases: Sequence[Case], best: dict[str, Row | None]) -> Iterator[Finding]:
+def _findings(
+    found: Measured, cases: Sequence[PublishedCase], best: dict[str, PublishedRun | None]
+) -> Iterator[Finding]:
     ends = {case.name: _reaches(case, best[case.name]) for case in cases}
     others = {end: [name for name, own in ends.items() if own == end] for end in ("with a warning", "no")}
     said = {"with a warning": "Only with a warning: {}.", "no": "Not so: {}."}
@@ -79,13 +81,13 @@ def _same(errors: Sequence[float]) -> bool:
     return max(errors) <= max((1.0 + SAME) * min(errors), ROUNDING)
 
 
-def _reaches(case: Case, row: Row | None) -> str:
+def _reaches(case: PublishedCase, row: PublishedRun | None) -> str:
     if row is None or not row.error <= case.goal:
         return "no"
     return "with a warning" if row.warned else "yes"
 
 
-def _best_table(cases: Sequence[Case], best: dict[str, Row | None]) -> Table:
+def _best_table(cases: Sequence[PublishedCase], best: dict[str, PublishedRun | None]) -> Table:
     rows = []
     for case in cases:
         row = best[case.name]
@@ -94,7 +96,7 @@ def _best_table(cases: Sequence[Case], best: dict[str, Row | None]) -> Table:
     return texts.table("best", rows, anchor="benchmarks-best", timed=("seconds",), rounded=("least error",))
 
 
-def _codes_table(cases: Sequence[Case], best: dict[str, Row | None]) -> Table:
+def _codes_table(cases: Sequence[PublishedCase], best: dict[str, PublishedRun | None]) -> Table:
     rows = [
         (case.name, *told, np.nan if (row := best[case.name]) is None else row.error)
         for case in cases for told in case.codes()
@@ -102,7 +104,7 @@ def _codes_table(cases: Sequence[Case], best: dict[str, Row | None]) -> Table:
     return texts.table("codes", rows, anchor="benchmarks-codes", rounded=("its error", "least error here"))
 
 
-def _problem(case: Case, rows: Sequence[Row]) -> Section:
+def _problem(case: PublishedCase, rows: Sequence[PublishedRun]) -> Section:
     """One problem: its source, the figure of error and time, and the table of motions."""
     anchor = anchor_of(case.name)
     told = [(r.stepper, r.setting, _ended(r), r.error, r.steps, r.engine or "–", r.seconds) for r in rows]
@@ -114,11 +116,11 @@ def _problem(case: Case, rows: Sequence[Row]) -> Section:
     return Section(anchor, case.entry.title if case.variant is None else case.name, tuple(blocks))
 
 
-def _ended(row: Row) -> str:
+def _ended(row: PublishedRun) -> str:
     return f"{row.status.replace('_', ' ')}{', warned' if row.warned else ''}"
 
 
-def _figure(case: Case, rows: Sequence[Row], anchor: str) -> Iterator[Figure]:
+def _figure(case: PublishedCase, rows: Sequence[PublishedRun], anchor: str) -> Iterator[Figure]:
     """Error by time, one colour for each stepper; nothing where no motion has an error."""
     shown = [row for row in rows if isfinite(row.error)]
     by_stepper = gathered(shown, lambda row: row.stepper)
@@ -139,7 +141,7 @@ def _figure(case: Case, rows: Sequence[Row], anchor: str) -> Iterator[Figure]:
     yield Figure(f"work-{anchor}", caption, f"{alt}.", svg, data, timed=True)
 
 
-def _formulations_table(rows: Sequence[Row]) -> Table:
+def _formulations_table(rows: Sequence[PublishedRun]) -> Table:
     told = [(r.case, r.formulation, r.stepper, r.setting, _ended(r), r.error, r.engine or "–", r.seconds) for r in rows]
     return texts.table("formulations", told, anchor="benchmarks-formulations", timed=("seconds",), rounded=("error",))
 
