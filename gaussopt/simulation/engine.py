@@ -28,8 +28,8 @@ from gaussopt.solving.step_solver import StepSolver
 MANY = 20_000
 """Accelerations of a run from which on it is worth compiling by default."""
 
-CONTACT_STAGE = 4
-"""How many accelerations without contacts one with contacts counts for."""
+CONTACT_STAGE = 20
+"""How many accelerations without contacts one with contacts counts for: interpreted it takes a millisecond or more."""
 
 LOOKS = (20, 100, 500)
 """Steps of an adaptive method after which the work of the rest of a run is estimated."""
