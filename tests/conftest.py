@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -35,6 +36,17 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.load_profile("repeatable")
 
 G = 9.81
+
+
+def pytest_collectstart() -> None:
+    """What is imported and collected lives as long as the run, and is not looked through for garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on what the tests make is looked through."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -21,7 +21,11 @@ from gaussopt.problems import (
 )
 
 ARRAYS = ("M", "h", "Q", "J", "gamma", "J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu")
-TOUCHING = [n for n in go.names("problem") if go.problem(n).system.contact_names]
+TOUCHING = (
+    "block-on-incline", "bouncing-ball", "box", "box-wall", "four-leg-table", "friction-oscillator",
+    "guided-slider-crank", "impacting-stick", "pinched-capsule", "sliding-cube", "sliding-rod",
+    "sliding-to-rolling", "sphere-pile", "spinning-sphere", "tippe-top", "two-bar",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +58,8 @@ def sliding_acceleration(step: StepData) -> np.ndarray:
 # -- every problem with contacts -----------------------------------------------------------------------------
 
 
-def test_all_problems_of_the_issue_are_there() -> None:
-    assert set(TOUCHING) == {
-        "block-on-incline", "bouncing-ball", "box", "box-wall", "four-leg-table", "friction-oscillator",
-        "guided-slider-crank", "impacting-stick", "pinched-capsule", "sliding-cube", "sliding-rod",
-        "sliding-to-rolling", "sphere-pile", "spinning-sphere", "tippe-top", "two-bar",
-    }  # fmt: skip
+def test_no_problem_with_contacts_is_left_out() -> None:
+    assert TOUCHING == tuple(n for n in go.names("problem") if go.problem(n).system.contact_names)
 
 
 @pytest.mark.parametrize("name", TOUCHING)

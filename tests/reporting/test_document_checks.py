@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from report_pages import MOVING, STILL, every_block, figure
+from report_pages import MOVING, STILL, every_block
 
 from gaussopt.reporting.document import (
     Animation,
     Block,
     Data,
     Document,
+    Figure,
     Finding,
     Gallery,
     Items,
@@ -25,6 +26,10 @@ from gaussopt.reporting.document import (
 from gaussopt.reporting.document_checks import check, missing
 
 EMPTY = Table("t", "", ("a",), ())
+
+
+def figure(name: str) -> Figure:
+    return Figure(name, "A curve.", "A curve.", STILL, pd.DataFrame())
 
 
 def of(*blocks: Block, anchor: str = "s") -> Document:
