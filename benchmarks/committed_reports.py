@@ -55,7 +55,7 @@ gaussopt compare --contact runs/contact-cases --formulations \\
   --time-budget 0.05 --case-limit 30 --out runs/friction""",
     ),
     "benchmarks": (
-        "The benchmark problems of the field against published values",
+        "Benchmark problems of multibody dynamics against published values",
         "gaussopt benchmarks --jobs 2 --out runs/benchmarks",
     ),
 }

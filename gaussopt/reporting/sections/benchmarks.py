@@ -91,8 +91,8 @@ def _best_table(cases: Sequence[PublishedCase], best: dict[str, PublishedRun | N
     rows = []
     for case in cases:
         row = best[case.name]
-        by = ("–",) * 4 if row is None else (row.error, row.stepper, row.setting, row.seconds)
-        rows.append((case.name, case.quantity, case.goal, *by, _reaches(case, row)))
+        error, *by = ("–",) * 4 if row is None else (row.error, row.stepper, row.setting, row.seconds)
+        rows.append((case.name, _reaches(case, row), error, case.goal, *by, case.quantity))
     return texts.table("best", rows, anchor="benchmarks-best", timed=("seconds",), rounded=("least error",))
 
 
