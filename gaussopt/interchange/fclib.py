@@ -203,8 +203,9 @@ def given_global(data: dict[str, Any], dimension: int) -> GlobalContacts:
 
 
 def write_fclib(
-    path: Path, problem: ConeComplementarity | GlobalContacts, r: Vector | None = None, title: str = "", text: str = ""
-) -> None:
+    path: str | Path, problem: ConeComplementarity | GlobalContacts, r: Vector | None = None, title: str = "",
+    text: str = "",
+) -> None:  # fmt: skip
     """Write a problem, and its solution where r is given, whole or not at all; raises BadInput if it cannot be."""
     import h5py
 
@@ -226,7 +227,7 @@ def write_fclib(
             info[name] = np.bytes_(words or " ")
         if r is not None:
             _write_solution(file.create_group("solution"), problem, r)
-    write_bytes(path, buffer.getvalue())
+    write_bytes(Path(path), buffer.getvalue())
 
 
 def _write_solution(group: Any, problem: ConeComplementarity | GlobalContacts, r: Vector) -> None:

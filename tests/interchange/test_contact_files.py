@@ -56,7 +56,7 @@ def test_fclib_round_trip_is_exact(form: str, tmp_path: Path) -> None:
     assert type(back) is type(problem)
     for name in ("W", "q", "mu") if form == "contact" else ("M", "H", "f", "w", "mu", "G", "b"):
         assert np.array_equal(getattr(back, name), getattr(problem, name)), name
-    go.write_fclib(again, back, go.solve(local_of(back), "hybrid").x)
+    go.write_fclib(str(again), back, go.solve(local_of(back), "hybrid").x)
     with h5py.File(file) as first, h5py.File(again) as second:
         root = "fclib_local" if form == "contact" else "fclib_global"
         assert first[f"{root}/spacedim"].shape == (1,)
