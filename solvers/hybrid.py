@@ -144,6 +144,7 @@ class Hybrid(Solver[HybridOptions]):
         if given is not None:
             sweeps.r[:] = given
         # A pile at rest is solved by one cone program, which costs less than many sweeps or a few of Newton's steps.
+        # One that slides apart pays for it in vain: before the program nothing that was measured tells them apart.
         slow = problem.k > MANY and problem.n <= MOST_ROWS and self._is_slow(sweeps)
         found = fixed_point(problem, 1) if slow else None
         if found is not None and residual(problem, found) <= NEAR:

@@ -22,7 +22,7 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.display import About, shown
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
-from gaussopt.linalg.cones import residual, rounding, rows_of, shifted, velocity_size
+from gaussopt.linalg.cones import residual, rounding, rows_of, shifted, steps_of, velocity_size
 from gaussopt.linalg.dense import largest
 
 CERTIFIED = 1e-12
@@ -60,8 +60,9 @@ class ConeCertificate:
     farkas_ray : normal impulses that prove contradiction, (k,), or None
     no_solution : whether all modes were visited and none is possible
     solutions : impulses of certified solutions with different velocities, at least two or none
-    cone_violation, dual_violation : of r in K and u~ in K*, relative to the largest entry of r and of q
-    complementarity : |r . u~| relative to the sum of the absolute values of its terms
+    cone_violation : of r in K, relative to the largest entry of r and of rho_i |q_i|
+    dual_violation : of u~ in K*, relative to the largest entry of q
+    complementarity : |r . u~| relative to the sum of the absolute values of its terms and of rho_i |q_i|^2
     asymmetry : of W, relative
     """
 
@@ -241,16 +242,20 @@ def _uniqueness(
 
 
 def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
-    """How far r is outside K, u~ outside K*, and r . u~ from zero; all relative."""
+    """How far r is outside K, u~ outside K*, and r . u~ from zero; all relative.
+
+    Impulses are compared with rho_i |q_i| too: where r should be zero, its own size is that of rounding errors.
+    """
     if r is None:
         return np.inf, np.inf, np.inf
     u = shifted(problem.u(r), problem.mu)
     p, v = rows_of(r), rows_of(u)
     outside = np.maximum(np.hypot(p[:, 1], p[:, 2]) - problem.mu * p[:, 0], -p[:, 0])
     below = np.maximum(problem.mu * np.hypot(v[:, 1], v[:, 2]) - v[:, 0], 0.0)
-    terms = float(np.abs(r * u).sum())
+    rho, free = steps_of(problem.W), np.linalg.norm(rows_of(problem.q), axis=1)
+    terms = float(np.abs(r * u).sum() + rho @ free**2)
     return (
-        largest(np.maximum(outside, 0.0)) / (largest(r) or 1.0),
+        largest(np.maximum(outside, 0.0)) / (max(largest(r), largest(rho * free)) or 1.0),
         largest(below) / (largest(problem.q) or 1.0),
         abs(float(r @ u)) / terms if terms else 0.0,
     )

@@ -61,6 +61,14 @@ def test_the_residual_has_the_unit_of_velocity_and_does_not_depend_on_others() -
     assert go.certify_cone(turned, mirrored @ r).residual == pytest.approx(first.residual, rel=1e-12)
 
 
+def test_rounding_errors_of_an_open_contact_violate_nothing() -> None:
+    noise = go.certify_cone(go.ConeComplementarity(np.eye(3), np.array([1.0, 1.0, 0.0]), np.array([0.5])),
+                            np.array([1e-17, 1e-17, 0.0]))  # fmt: skip
+    assert max(noise.residual, noise.cone_violation, noise.dual_violation, noise.complementarity) < 1e-16
+    away = go.certify_cone(known.problem("slip-rotates"), 1.01 * known.truths("slip-rotates")[0])
+    assert away.complementarity > 1e-4
+
+
 @pytest.mark.parametrize(("name", "margin"), [("belt-no-solution", -0.65), ("approaching-walls", -0.63)])
 def test_unsolvable_contacts_are_never_solved(name: str, margin: float) -> None:
     problem = known.problem(name)
