@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gaussopt.interchange.fclib import write_fclib
     from gaussopt.interchange.mujoco_model import contacts_from_mujoco, from_mujoco, soft_from_mujoco
     from gaussopt.interchange.mujoco_motion import problem_from_mujoco
+    from gaussopt.interchange.pinocchio_model import from_pinocchio
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
@@ -92,7 +93,7 @@ _HOME = {
     "compare": "comparison.compare", "concatenate": "simulation.concatenation",
     "contact_points": "modelling.contact_points", "contacts_from_mujoco": "interchange.mujoco_model",
     "enumerate_lcp": "lcp", "formulate": "solving.defaults",
-    "from_mujoco": "interchange.mujoco_model",
+    "from_mujoco": "interchange.mujoco_model", "from_pinocchio": "interchange.pinocchio_model",
     "judge_acceleration": "solving.solve", "load_dataset": "storage.netcdf", "make_solver": "core.solver",
     "names": "core.registry",
     "problem": "modelling.problem", "problem_from_mujoco": "interchange.mujoco_motion",
@@ -118,8 +119,8 @@ __all__ = [
     "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
     "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
     "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate",
-    "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco", "judge_acceleration",
-    "load_dataset", "make_solver", "mobility", "names", "problem", "problem_from_mujoco",
+    "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco", "from_pinocchio",
+    "judge_acceleration", "load_dataset", "make_solver", "mobility", "names", "problem", "problem_from_mujoco",
     "rank_report", "read_problem", "register", "save_dataset", "save_figure", "scan", "simulate", "simulate_batch",
     "soft_from_mujoco", "solve", "solve_batch", "solve_step", "write_fclib",
 ]  # fmt: skip

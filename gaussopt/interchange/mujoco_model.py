@@ -18,6 +18,7 @@ from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
+from gaussopt.interchange.touching import touching
 
 SHIFT = 1e-3
 """Change of a coordinate, m or rad, from which derivatives of rows along the motion are taken."""
@@ -80,17 +81,11 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     mj = forward(model, data)
     v, rows = data.qvel.copy(), rows_at(mj, model, data)
     J_dot_v, contact_dot_v = derivatives(mj, model, data, rows)
-    closed = [c for c in rows.contacts if c.gap <= 0.0 and (c.rows @ v)[0] <= at_rest]
+    closed = [c for c in rows.contacts if c.gap <= 0.0]
     given: dict[str, Any] = {"gamma": -J_dot_v, "J": rows.J} if len(rows.J) else {}
     if closed:
-        u = np.array([c.rows @ v for c in closed])
         bias = np.array([contact_dot_v[c.key] for c in closed])
-        slip = u[:, 1:] * (np.linalg.norm(u[:, 1:], axis=1) > at_rest)[:, None]
-        given |= {
-            "J_N": np.array([c.rows[0] for c in closed]), "zeta_N": bias[:, 0],
-            "J_T": np.array([c.rows[1:] for c in closed]), "zeta_T": bias[:, 1:], "v_T": slip,
-            "mu": np.array([c.mu for c in closed]),
-        }  # fmt: skip
+        given |= touching(np.array([c.rows for c in closed]), bias, np.array([c.mu for c in closed]), v, at_rest)
     M, h = mass_matrix(mj, model, data), data.qfrc_bias.copy()
     return StepData.from_mapping({"M": M, "h": h, "Q": data.qfrc_smooth + h, "v": v, "t": float(data.time), **given})
 

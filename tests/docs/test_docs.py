@@ -167,6 +167,8 @@ def test_the_page_runs_and_prints_what_it_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if page.stem == "pinocchio":
+        pytest.importorskip("pinocchio", reason="Pinocchio is no part of gaussopt[test]: it takes 380 MB")
     for block, printed in run_page(page):
         if block.output is not None:
             assert same(block.output, printed), f"{page.name}, line {block.line} prints\n{printed}"

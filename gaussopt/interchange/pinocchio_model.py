@@ -1,0 +1,130 @@
+"""One instant of a Pinocchio model as step data, with closed loops and point contacts on a floor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaussopt.core.arrays import Vector, as_array, finite_number
+from gaussopt.core.errors import BadInput, MissingBackend
+from gaussopt.core.step_data import StepData
+from gaussopt.interchange.touching import touching
+
+NORMAL_FIRST = [2, 0, 1]
+"""Rows of a place in the order of contacts: the normal of the floor is z."""
+
+OFF_SPHERE = 1e-9
+"""How far the length of a quaternion may be from one."""
+
+
+def from_pinocchio(
+    model: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loops: Sequence[Any] = (),
+    contacts: Mapping[str, float] | None = None, at_rest: float = 1e-3,
+) -> StepData:  # fmt: skip
+    """Step data of a state of a Pinocchio model, which reads URDF and SDF, with hard constraints and Coulomb friction.
+
+    M a + h = tau + J^T lam + ... as in `StepData`, where a is Pinocchio's joint acceleration, (nv,), also where a joint
+    has a quaternion: M by its crba, h by its nle, rows by getConstraintsJacobian and computeFrameJacobian, and their
+    derivatives along the motion from its accelerations at a = 0. Friction, damping and limits of joints are no part of
+    it, as they are none of Pinocchio's aba; let `tau` hold such forces.
+
+    Parameters
+    ----------
+    model : pinocchio.Model
+    q, v : (nq,), (nv,)
+    tau : (nv,), forces of the joints, N or N m; none if not given
+    loops : pinocchio.RigidConstraintModel of places (CONTACT_3D) or frames (CONTACT_6D), which hold exactly: their
+        corrector and desired motions are not used. Others become such by pinocchio.convertToRigidConstraintModel.
+    contacts : names of frames whose origins touch a floor with the normal z of the world, and friction coefficients
+    at_rest : m/s; contacts that open faster are left out, slower slip is taken for none
+
+    Raises
+    ------
+    BadInput
+        For what is not of this kind, for frames that the model does not have, and for quaternions that are not of
+        length one.
+    MissingBackend
+        Without the package: pip install 'gaussopt[pinocchio]'.
+
+    Examples
+    --------
+    See docs/other-engines.md.
+    """
+    pin = _checked(model)
+    q, v = as_array("q", q, (int(model.nq),)), as_array("v", v, (int(model.nv),))
+    tau = np.zeros(model.nv) if tau is None else as_array("tau", tau, (int(model.nv),))
+    if not pin.isNormalized(model, q, OFF_SPHERE):
+        raise BadInput("q holds a quaternion or an angle's cosine and sine whose length is not one; "
+                       "let pinocchio.normalize make it one.")  # fmt: skip
+    data = model.createData()
+    upper = np.triu(pin.crba(model, data, q))
+    h = pin.nonLinearEffects(model, data, q, v).copy()
+    pin.computeJointJacobians(model, data, q)
+    pin.forwardKinematics(model, data, q, v, np.zeros(model.nv))
+    found = {"M": upper + np.triu(upper, 1).T, "h": h, "Q": tau, "v": v}
+    if len(loops):
+        found |= _loop_rows(pin, model, data, loops)
+    if contacts:
+        found |= _contact_rows(pin, model, data, q, v, contacts, finite_number("at_rest", at_rest))
+    return StepData.from_mapping(found)
+
+
+def _checked(model: Any) -> Any:
+    """The package, if this is its model."""
+    try:
+        import pinocchio
+    except ImportError:
+        raise MissingBackend("Models of Pinocchio need its package: pip install 'gaussopt[pinocchio]'.") from None
+    if not isinstance(model, pinocchio.Model):
+        raise BadInput(f"model is {type(model).__name__}; expected pinocchio.Model, such as of buildModelFromUrdf.")
+    if model.nv == 0:
+        raise BadInput("The model has no joint, so that nothing can move.")
+    return pinocchio
+
+
+def _loop_rows(pin: Any, model: Any, data: Any, loops: Sequence[Any]) -> dict[str, Any]:
+    """J and gamma of constraints, in the order given."""
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for i, loop in enumerate(loops):
+        if not isinstance(loop, pin.RigidConstraintModel):
+            raise BadInput(f"loops[{i}] is {type(loop).__name__}; expected pinocchio.RigidConstraintModel, which "
+                           "pinocchio.convertToRigidConstraintModel makes of others.")  # fmt: skip
+        models.append(loop)
+        datas.append(loop.createData())
+        loop.calc(model, data, datas[i])
+    J = pin.getConstraintsJacobian(model, data, models, datas)
+    return {"J": J, "gamma": -np.concatenate([_loop_bias(pin, data, loop) for loop in loops])}
+
+
+def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
+    """What the rows of a loop that holds, its first frame's velocity less its second's, gain a second at a = 0."""
+    (first, v1, a1), (second, v2, a2) = (
+        (data.oMi[joint] * place, place.actInv(data.v[joint]), place.actInv(data.a[joint]))
+        for joint, place in ((loop.joint1_id, loop.joint1_placement), (loop.joint2_id, loop.joint2_placement))
+    )
+    across = first.inverse() * second
+    if loop.type == pin.ContactType.CONTACT_3D:
+        one, two = (a.linear + np.cross(v.angular, v.linear) for v, a in ((v1, a1), (v2, a2)))
+        bias = one - across.rotation @ two
+    else:
+        bias = (a1 - across.act(a2)).vector
+    aligned = loop.reference_frame == pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    return np.asarray((bias.reshape(-1, 3) @ first.rotation.T).ravel() if aligned else bias)
+
+
+def _contact_rows(
+    pin: Any, model: Any, data: Any, q: Vector, v: Vector, contacts: Mapping[str, float], at_rest: float
+) -> dict[str, Any]:
+    """Entries of the contacts of frames with a floor."""
+    rows, bias, aligned = [], [], pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    for name in contacts:
+        if not (isinstance(name, str) and model.existFrame(name)):
+            raise BadInput(f"contacts names {name!r}, which is no frame of the model.")
+        frame = model.getFrameId(name)
+        rows.append(pin.computeFrameJacobian(model, data, q, frame, aligned)[NORMAL_FIRST])
+        bias.append(pin.getFrameClassicalAcceleration(model, data, frame, aligned).linear[NORMAL_FIRST])
+    mu = np.array([finite_number(f"The friction coefficient of {name!r}", x) for name, x in contacts.items()])
+    return touching(np.array(rows), np.array(bias), mu, v, at_rest)
