@@ -13,6 +13,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,13 +102,19 @@ def _misread(error: typer.TyperException) -> str:
     return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
 
 
+@cache
+def command_line() -> Callable[..., Any]:
+    """All commands, read from their functions, which takes longer than many a command."""
+    return typer.main.get_command(app)
+
+
 def _run(given: list[str]) -> int:
     as_json = "--json" in given
     given = _present(given)
     talk = contextlib.nullcontext(sys.stdout) if "--help" in given else _quiet_backends()
     with talk as out:
         try:
-            if app(given, prog_name="gaussopt", standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
+            if command_line()(given, prog_name="gaussopt", standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
                 return _interrupted(out, as_json)
         except Done as done:
             return done.code

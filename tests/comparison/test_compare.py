@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from gaussopt.comparison.results import Results, read_results
 from gaussopt.comparison.solver_sequence_run import TAMPERED
 from gaussopt.comparison.solver_sequence_run import SequenceRun as Follower
 from gaussopt.comparison.sources import family_sweep
+from gaussopt.execution import dask
 from gaussopt.reporting.sections.comparison import document
 
 QUICK: dict[str, Any] = {"t_end": 0.02, "stride": 50, "time_budget": 0.01}
@@ -358,7 +360,10 @@ def test_command_writes_tables_and_report(tmp_path: Path, capsys: pytest.Capture
     assert "Cannot write" in json.loads(capsys.readouterr().out)["message"]
 
 
-def test_commands_refuse_what_they_cannot_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_refuse_what_they_cannot_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dask, "dask_executor", partial(dask.dask_executor, timeout=0.5))
     interrupted = tmp_path / "interrupted"
     (interrupted / "cases").mkdir(parents=True)
     for name in ("store.json", "cases/a.json", "cases/b.json"):

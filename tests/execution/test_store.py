@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -344,6 +345,7 @@ def test_a_killed_run_repeats_no_case_that_it_kept(tmp_path: Path, guarded: Modu
         run = subprocess.Popen(command)
         while len(list(cases.glob("*.json"))) < before + 4:
             assert run.poll() is None
+            time.sleep(0.01)
         run.kill()
         run.wait()
         for file in cases.glob("*.json"):

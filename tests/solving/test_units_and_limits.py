@@ -193,7 +193,7 @@ def test_an_interrupt_inside_an_extension_module_keeps_the_exit_code(tmp_path: P
         "import ctypes\nfrom gaussopt.cli import main as cli\n"
         "def app(*given, **settings):\n"
         "    ctypes.pythonapi.PyRun_SimpleString(b'raise KeyboardInterrupt')\n    raise KeyboardInterrupt\n"
-        "cli.app = app\nraise SystemExit(cli.run(['list', 'problems']))"
+        "cli.command_line = lambda: app\nraise SystemExit(cli.run(['list', 'problems']))"
     )
     (tmp_path / "interrupted.py").write_text(code)
     command = [sys.executable, "-m", "interrupted"]

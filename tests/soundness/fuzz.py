@@ -245,7 +245,6 @@ def _by_hand() -> Any:
 def _warm() -> None:
     """Import once what every process of inputs would import again; build the command line once."""
     import h5py  # noqa: F401
-    import typer.main
     import xarray  # noqa: F401
 
     import gaussopt.animation.animate
@@ -260,8 +259,7 @@ def _warm() -> None:
     for kind in registry.KINDS:
         for name in registry.names(kind):
             registry.load(kind, name)
-    command = typer.main.get_command(cli.app)
-    cli.app = command  # type: ignore[assignment]
+    cli.command_line()
 
 
 # -- many inputs ------------------------------------------------------------------------------------------------
