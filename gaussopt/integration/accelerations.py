@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gaussopt.certificates import certify
 from gaussopt.certificates.base import Certificate
+from gaussopt.certificates.bilateral import about_rows
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.foreign import WRITES
 from gaussopt.core.status import Status
@@ -255,8 +255,7 @@ class CertifiedAccelerations:
         self.singular.note(t, found.independence, found.closeness)
 
     def _about_rows(self, step: StepData) -> Certificate:
-        """A certificate, of no acceleration, for what it says of the rows."""
-        return certify(agreeing_step(self.system, step) if self._redundant else step, np.zeros(step.n))
+        return about_rows(agreeing_step(self.system, step) if self._redundant else step)
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
         """dq/dt: u is the velocity."""
