@@ -126,16 +126,21 @@ class Hybrid(Solver[HybridOptions]):
 
     def _followed(self, given: Vector | None) -> RawSolution | None:
         """Where Newton's method leads from a start, from 0 and from a few sweeps; None where it leads nowhere."""
-        problem, sweeps = self._problem, Sweeps(self._problem)
-        for r in (given, np.zeros(problem.n), sweeps.r):
-            if r is sweeps.r:
-                sweeps.run(FIRST)
-            if r is None:
-                continue
-            found, count = continued(problem, r, self.options.tolerance, SETTLED * self.options.tolerance)
+        problem, options = self._problem, self.options
+        for r in self._near(given):
+            found, count = continued(problem, r, options.tolerance, SETTLED * options.tolerance)
             if count is not None:
                 return RawSolution(found, None, Status.SOLVED, count)
         return None
+
+    def _near(self, given: Vector | None) -> Iterator[Vector]:
+        """Starts of Newton's whole steps, each computed when it is asked for."""
+        if given is not None:
+            yield given
+        yield np.zeros(self._problem.n)
+        sweeps = Sweeps(self._problem)
+        sweeps.run(FIRST)
+        yield sweeps.r
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
         """Points from which Newton's method is tried, each computed when it is asked for."""

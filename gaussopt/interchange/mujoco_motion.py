@@ -26,6 +26,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
 from gaussopt.interchange.mujoco_model import (
+    IN_GAP,
     Rows,
     contacts_at,
     derivatives,
@@ -235,8 +236,12 @@ class MujocoSystem(SteppedSystem):
         """Contacts and limits near the state of the data, their rows, (3 k, nv), and friction coefficients, (k,)."""
         data, nv = self.data, self.model.nv
         efc, contact = np.array(data.efc_J).reshape(-1, nv), data.contact
+        # Each of these asks MuJoCo for an array of all contacts, which is no work for a loop.
+        geom, friction, dim = contact.geom, contact.friction, contact.dim.tolist()
+        counted = (contact.exclude <= IN_GAP).tolist()
+        distance = contact.dist - contact.includemargin
         first, limits = data.ne + data.nf, data.nl
-        k = limits + int((contact.exclude <= 1).sum())
+        k = limits + sum(counted)
         rows, gaps, mu = np.zeros((k, ROWS, nv)), np.zeros(k), np.zeros(k)
         last = first + limits
         rows[:limits, 0] = efc[first:last]
@@ -245,35 +250,30 @@ class MujocoSystem(SteppedSystem):
             (-int(kind), int(i), int(row[np.argmax(np.abs(row))] > 0))
             for kind, i, row in zip(data.efc_type[first:last], data.efc_id[first:last], efc[first:last], strict=True)
         ]
-        self._check(contact)
+        self._check(dim, geom, friction)
         seen: dict[tuple[int, int], int] = {}
         at = limits
-        for i, address in enumerate(contact.efc_address.tolist()):
-            if contact.exclude[i] > 1:
+        for i, (address, (one, two)) in enumerate(zip(contact.efc_address.tolist(), geom.tolist(), strict=True)):
+            if not counted[i]:
                 continue
             if address < 0:
                 rows[at] = self._open_rows(i)
             else:
-                count = contact.dim[i]
-                rows[at, :count] = efc[address : address + count]
-            if contact.dim[i] == 1:
+                rows[at, : dim[i]] = efc[address : address + dim[i]]
+            if dim[i] == 1:
                 rows[at, 1:] = 0.0
             else:
-                mu[at] = contact.friction[i, 0]
-            gaps[at] = contact.dist[i] - contact.includemargin[i]
-            one, two = contact.geom[i].tolist()
+                mu[at] = friction[i, 0]
+            gaps[at] = distance[i]
             number = seen[one, two] = seen.get((one, two), -1) + 1
             keys.append((one, two, number))
             at += 1
         H = rows.reshape(ROWS * k, nv)
         return Found([self._name(key) for key in keys], gaps, (H @ w).reshape(k, ROWS)[:, 1:]), H, mu
 
-    def _check(self, contact: Any) -> None:
+    def _check(self, dim: list[int], geom: Matrix, friction: Matrix) -> None:
         """Let those that are no contacts of Coulomb's law be named."""
-        if len(contact.dim) and (
-            contact.dim.max() > ROWS or contact.geom.min() < 0
-            or (contact.friction[:, 0] != contact.friction[:, 1]).any()
-        ):  # fmt: skip
+        if dim and (max(dim) > ROWS or geom.min() < 0 or (friction[:, 0] != friction[:, 1]).any()):
             for _ in contacts_at(self.mj, self.model, self.data):
                 pass
 

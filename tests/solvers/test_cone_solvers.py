@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.cone.newton_kernel import continued
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core import registry
 from gaussopt.core.solver import missing_packages
@@ -35,6 +36,27 @@ def test_hybrid_solves_what_can_be_solved(name: str) -> None:
         assert len(found.solutions) > 1
     elif case["by"] == "closed form":
         assert np.linalg.norm(u - problem.u(known.truths(name)[0])) <= 1e-12 * size
+
+
+def test_newton_s_steps_from_zero_end_where_hybrid_does_and_nowhere_else() -> None:
+    settled = 0
+    for name in (*SOLVABLE, *NOT):
+        problem = known.problem(name)
+        if problem.sparse or not problem.k:
+            continue
+        r, count = continued(problem, np.zeros(problem.n), 1e-13, 1e-10)
+        found = go.solve(problem, "hybrid", followed=problem.k)
+        assert name in SOLVABLE or (count is None and found.status is not S.SOLVED), name
+        if count is None:
+            continue
+        settled += 1
+        assert residual(problem, r) <= 1e-12, name
+        if known.cases()[name]["velocity_unique"]:
+            assert found.x is not None
+            own, size = go.solve(problem, "hybrid").x, np.linalg.norm(problem.q) or 1.0
+            for x in (r, found.x):
+                assert np.linalg.norm(problem.u(x) - problem.u(own)) <= 1e-12 * size, name
+    assert settled > 10
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
