@@ -172,7 +172,8 @@ class Animation(SphinxDirective):
         """The picture that moves, its caption, and a link to the page that can be stopped and stepped."""
         name = self.arguments[0]
         problem = go.problem(name, **pairs(self.options.get("set", "")))
-        motion = go.simulate(problem, step_folder=None, **pairs(self.options.get("run", "")))
+        asked = {"engine": "compiled", **pairs(self.options.get("run", ""))}
+        motion = go.simulate(problem, step_folder=None, **asked)
         folder = Path(self.env.app.outdir) / "_animations"
         folder.mkdir(parents=True, exist_ok=True)
         for ending in ("svg", "html"):
