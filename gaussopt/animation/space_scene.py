@@ -138,7 +138,7 @@ def space_scene(motion: RecordedMotion, picture: SpacePicture) -> SpaceScene:
             pose[:, 3:] = e / np.linalg.norm(e, axis=1)[:, None]
         poses[name] = pose
     for name, moves in picture.moving.items():
-        poses[name] = np.column_stack((moves(frames.t), rest[:, 3:]))
+        poses[name] = moves(frames.t, columns)
     for name, _ in picture.solids:
         if name not in poses:
             missing = ", ".join(f"{axis}_{name}" for axis in "xyz")

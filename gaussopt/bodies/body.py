@@ -16,6 +16,9 @@ import sympy as sp
 from gaussopt.core.errors import BadInput, UnknownName
 
 TIME = sp.Symbol("t")
+COORDINATES = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1", "e2": "1", "e3": "1"}
+"""Units of the coordinates of a body."""
+
 Vec = Any
 """A SymPy column, (dim, 1)."""
 
@@ -23,9 +26,8 @@ Vec = Any
 def rate(expr: Any, bodies: Iterable[RigidBody]) -> Any:
     """Time derivative of an expression or a column: its derivatives by the coordinates of the bodies, and by time."""
     found = sp.diff(expr, TIME)
-    for body in dict.fromkeys(bodies):
-        for q, v in zip(body.q, body.v, strict=True):
-            found += sp.diff(expr, q) * v
+    for q, v in {q: v for body in bodies for q, v in zip(body.q, body.v, strict=True)}.items():
+        found += sp.diff(expr, q) * v
     return found
 
 
@@ -35,11 +37,13 @@ class RigidBody(ABC):
     Attributes
     ----------
     name : str
-    q, v : symbols of its coordinates and their rates
+    q, v : symbols of the coordinates that its pose depends on, and their rates
+    new_q, new_v : those that come with it
+    units : of its coordinates by their names
     mass : kg
     r : (dim, 1), place of the centre of mass in the frame of the ground, m
     angle : in the plane, rad
-    spin : angular velocity in space, (3, 1) in the frame of the ground, rad/s
+    spin, own_spin : angular velocity in space, (3, 1) in the frame of the ground and in its own, rad/s
     R : (dim, dim), from the frame of the body to that of the ground
     guess, guess_rate : expressions of parameters for q and v, where assembling starts
     points : named points by their places in the frame of the body, m
@@ -52,15 +56,23 @@ class RigidBody(ABC):
         self.name = name
         self.q = tuple(sp.Symbol(f"{s}_{name}", real=True) for s in q)
         self.v = tuple(sp.Symbol(f"v_{s}_{name}", real=True) for s in q)
+        self.new_q, self.new_v = self.q, self.v
+        self.units = {f"{s}_{name}": COORDINATES[s] for s in q}
         self.mass: Any = sp.Integer(0)
         self.angle: Any = sp.Integer(0)
         self.spin: Vec = sp.zeros(3, 1)
+        self.own_spin: Vec = sp.zeros(3, 1)
         self.r: Vec = sp.zeros(self.dim, 1)
         self.R: Any = sp.eye(self.dim)
         self.guess: list[Any] = []
         self.guess_rate: list[Any] = [0] * len(self.q)
         self.points: dict[str, Vec] = {}
         self.shape: Any = None
+
+    @property
+    def guesses(self) -> tuple[list[Any], list[Any]]:
+        """Where assembling starts: its new coordinates, and their rates."""
+        return self.guess, self.guess_rate
 
     @property
     @abstractmethod

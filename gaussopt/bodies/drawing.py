@@ -27,7 +27,7 @@ def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: 
     unique = dict.fromkeys(shapes)  # one floor, however many touch it
     flat = [sp.sympify(x).subs(TIME, 0) for shape in unique for x in _numbers(shape)]
     symbols = [sp.Symbol(name, real=True) for name in parameters]
-    numbers = sp.lambdify([[q for body in bodies for q in body.q], symbols], flat, "math", cse=True)
+    numbers = sp.lambdify([[q for body in bodies for q in body.new_q], symbols], flat, "math", cse=True)
 
     def draw(q: Vector, given: Parameters) -> list[Shape]:
         values = iter(numbers(q.tolist(), [given[name] for name in parameters]))

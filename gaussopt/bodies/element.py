@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import sympy as sp
 
@@ -51,6 +53,12 @@ class Element:
                 "expressions, and returns one; take functions of SymPy, such as sympy.sin."
             ) from error
 
+    def between(self, built: Mapping[RigidBody, RigidBody]) -> Self:
+        """The same element at other descriptions of its bodies."""
+        found = copy.copy(self)
+        found.a, found.b = (replace(m, body=built.get(m.body, m.body)) for m in (self.a, self.b))
+        return found
+
     @property
     def bodies(self) -> tuple[RigidBody, RigidBody]:
         """The bodies that it joins."""
@@ -85,8 +93,20 @@ class Element:
         return ()
 
 
+TURN, SLIDE, BALL = "turn", "slide", "ball"
+"""What a joint may leave free: a turn about the first axis or a slide along it, or any turning."""
+
+
 class Joint(Element):
-    """An element with rows."""
+    """An element with rows.
+
+    Attributes
+    ----------
+    moves : what it leaves free, from a to b, as TURN, SLIDE, BALL, or the next axes in those before, a matrix; None of
+        a joint that is not described so and always keeps its rows
+    """
+
+    moves: tuple[Any, ...] | None = None
 
     def displacement(self) -> Any:
         """What is left to move, as a length or an angle; raises BadInput where that is not one number."""
@@ -126,6 +146,12 @@ def angle(a: Marker, b: Marker) -> Any:
     """The angle from the axis of a to that of b in the plane, rad, counted through full turns."""
     first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
     return second - first
+
+
+def tilt(dim: int, x: Any) -> Any:
+    """The matrix of a turn through x about the first axis, in the plane about the one across it."""
+    c, s = sp.cos(x), sp.sin(x)
+    return sp.Matrix([[c, -s], [s, c]]) if dim == 2 else sp.Matrix([[1, 0, 0], [0, c, -s], [0, s, c]])
 
 
 def turn(a: Marker, b: Marker) -> Any:

@@ -1,7 +1,7 @@
 """A mechanism from bodies and what joins them: `Model` collects, derives the system and assembles its start.
 
 The coordinates are those of all bodies (maximal coordinates), so that M is block diagonal and every joint has its rows
-and its forces:
+and its forces; or those of the joints of a spanning tree (`gaussopt.bodies.tree`):
 
     T = sum of 1/2 m r'^2 + 1/2 omega^T I omega,   V = -sum of m g . r + springs,   phi(q, t) = 0,   f(q, v, t) = 0.
 """
@@ -15,14 +15,15 @@ from typing import Any, TypeVar
 import numpy as np
 import sympy as sp
 
-from gaussopt.bodies.body import TIME, RigidBody, column, scalar, total
+from gaussopt.bodies.body import COORDINATES, TIME, RigidBody, column, scalar, total
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element
 from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
-from gaussopt.core.errors import BadInput
+from gaussopt.bodies.tree import in_joint_coordinates
+from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
@@ -51,6 +52,8 @@ class Model:
     gravity : dim numbers, m/s^2; none if not given
     name : str, that of its file if not given
     parameters : those that the numbers may hold, beside what `parameter` adds
+    coordinates : "maximal", those of all bodies; or "joint", those of the joints of a spanning tree, which have no rows
+        then, while joints that close loops keep theirs
 
     Attributes
     ----------
@@ -62,11 +65,13 @@ class Model:
 
     def __init__(
         self, dim: int = 2, gravity: Sequence[Any] | None = None, name: str = "",
-        parameters: Sequence[Parameter] = (),
+        parameters: Sequence[Parameter] = (), coordinates: str = "maximal",
     ) -> None:  # fmt: skip
         if dim not in (2, 3):
             raise BadInput(f"dim is {dim!r}; give 2 for the plane or 3 for space.")
-        self.dim, self.name, self.t = dim, name, TIME
+        if coordinates not in ("maximal", "joint"):
+            raise UnknownName("kind of coordinates", coordinates, ("maximal", "joint"))
+        self.dim, self.name, self.t, self.kind = dim, name, TIME, coordinates
         self.gravity = (0,) * dim if gravity is None else gravity
         self.ground: RigidBody = PlaneFrame("ground") if dim == 2 else SpaceFrame("ground")
         self.bodies: dict[str, RigidBody] = {}
@@ -158,16 +163,24 @@ class Model:
     @property
     def coordinates(self) -> list[Any]:
         """Symbols of all coordinates."""
-        return [q for body in self.bodies.values() for q in body.q]
+        return [q for body in self.built()[0] for q in body.new_q]
+
+    def built(self) -> tuple[list[RigidBody], list[Element], frozenset[str]]:
+        """Bodies and elements in the coordinates of the model, and the names of the joints that need no rows."""
+        if self.kind == "joint":
+            return in_joint_coordinates(list(self.bodies.values()), list(self.elements.values()))
+        return list(self.bodies.values()), list(self.elements.values()), frozenset()
 
     def system(self) -> AbstractSystem:
         """The equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
         They are derived as a whole; of more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
         """
-        bodies, elements = self.bodies.values(), self.elements.values()
+        bodies, elements, tree = self.built()
+        elements = [e for e in elements if e.name not in tree]
         parts: list[RigidBody | Element] = [*bodies, *elements]
-        g, v = column("gravity", self.gravity, self.dim), [v for body in bodies for v in body.v]
+        g, v = column("gravity", self.gravity, self.dim), [v for body in bodies for v in body.new_v]
+        q = [q for body in bodies for q in body.new_q]
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
         forces = total(e.forces() for e in elements)
         holonomic = {f"{x.name}.{k}": row for x in parts for k, row in x.holonomic().items()}
@@ -175,12 +188,12 @@ class Model:
         contacts = [contact for e in elements for contact in e.contacts()]
         values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
         name = self.name or "model"
-        if len(bodies) > MANY and self.dim == 2 and not (nonholonomic or contacts):
+        if len(bodies) > MANY and self.dim == 2 and self.kind == "maximal" and not (nonholonomic or contacts):
             masses = [sp.diff(body.kinetic, rate, 2) for body in bodies for rate in body.v]
             known = {"rows": holonomic, "potential": potential, "forces": forces}
-            return TableSystem(name, self.coordinates, v, masses, known, values)
+            return TableSystem(name, q, v, masses, known, values)
         return System.from_lagrangian(
-            self.coordinates, v, kinetic=sum(body.kinetic for body in bodies), potential=sum(potential), forces=forces,
+            q, v, kinetic=sum(body.kinetic for body in bodies), potential=sum(potential), forces=forces,
             holonomic=holonomic, nonholonomic=nonholonomic, contacts=contacts, parameters=values, name=name,
         )  # fmt: skip
 
@@ -199,8 +212,9 @@ class Model:
     ) -> tuple[Vector, Vector]:
         """The state on the constraints nearest to the guesses, see `gaussopt.modelling.assembly.assemble`."""
         values = system.parameters if values is None else values
-        bodies = self.bodies.values()
-        guess = [x for body in bodies for x in body.guess] + [x for body in bodies for x in body.guess_rate]
+        bodies = self.built()[0]
+        places, rates = zip(*(body.guesses for body in bodies), strict=True)
+        guess = [x for part in (*places, *rates) for x in part]
         held = [hold] if isinstance(hold, str | sp.Symbol) else hold
         numbers = sp.lambdify(list(self.symbols.values()), guess)
         q, v = np.array(numbers(*(values[name] for name in self.symbols)), dtype=float).reshape(2, -1)
@@ -219,7 +233,7 @@ class Model:
         sketch: dict[str, Any] = {"sketch": built.sketch} if self.dim == 2 else {"in_space": built.in_space}
         given: dict[str, Any] = {
             "name": self.name, "parameters": tuple(self.parameters.values()), "start": built.start,
-            "units": {name: unit for name, unit in units(*self.bodies).items() if name in map(str, self.coordinates)},
+            "units": {name: unit for body in self.built()[0] for name, unit in body.units.items()},
         }  # fmt: skip
         return Problem.of(built.build(), built.start(built.build().parameters)[0], t_end=t_end, **given | sketch | more)
 
@@ -259,7 +273,8 @@ class Assembly:
     @cached_property
     def _draw(self) -> Draw:
         model = self.model
-        return drawn(list(model.bodies.values()), list(model.elements.values()), list(model.symbols))
+        bodies, elements, _ = model.built()
+        return drawn(bodies, elements, list(model.symbols))
 
     def build(self) -> AbstractSystem:
         """The system."""
@@ -277,10 +292,10 @@ class Assembly:
         """What it looks like in space."""
         model = self.model
         known = {model.symbols[name]: values[name] for name in model.symbols}
-        return drawn_in_space(list(model.bodies.values()), list(model.elements.values()), model.gravity, known)
+        bodies, elements = list(model.bodies.values()), list(model.elements.values())
+        return drawn_in_space(bodies, elements, model.gravity, known, model.built()[0])
 
 
 def units(*bodies: str) -> dict[str, str]:
     """Units of the coordinates of bodies, by their names."""
-    kinds = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1", "e2": "1", "e3": "1"}
-    return {f"{kind}_{body}": unit for body in bodies for kind, unit in kinds.items()}
+    return {f"{kind}_{body}": unit for body in bodies for kind, unit in COORDINATES.items()}

@@ -50,9 +50,13 @@ def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
 
 
 def drawn_in_space(
-    bodies: Sequence[RigidBody], elements: Sequence[Element], gravity: Sequence[Any], values: Mapping[Any, float]
-) -> SpacePicture:
-    """The picture of a model at values of its symbols; a body without a shape is drawn by its inertia and joints."""
+    bodies: Sequence[RigidBody], elements: Sequence[Element], gravity: Sequence[Any], values: Mapping[Any, float],
+    built: Sequence[RigidBody],
+) -> SpacePicture:  # fmt: skip
+    """The picture of a model at values of its symbols; a body without a shape is drawn by its inertia and joints.
+
+    Where they are is said by `built`, the same bodies with the coordinates of the motion.
+    """
 
     def number(x: Any) -> float:
         return float(sp.sympify(x, strict=True).subs(values))
@@ -67,7 +71,7 @@ def drawn_in_space(
         solids, [x for x in found if isinstance(x, Line)], joints,
         [x for x in found if isinstance(x, FaceContact | BallContact)],
         tuple(-down / np.linalg.norm(down)) if down.any() else (0, 0, 1),
-        {b.name: _moving(b, values) for b in bodies if not b.q},
+        {b.name: _posed(b, values) for b in built if b not in bodies or not b.q},
     )  # fmt: skip
 
 
@@ -92,9 +96,22 @@ def _checked(part: Any, number: Callable[[Any], float]) -> Any:
     return filled
 
 
-def _moving(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector], Matrix]:
-    places = sp.lambdify(TIME, list(body.r.subs(values)), "numpy")
-    return lambda t: np.stack([np.broadcast_to(x, t.shape) for x in places(t)], axis=1).astype(float)
+def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Mapping[str, Vector]], Matrix]:
+    """Place and quaternion, t (F,), coordinates -> (F, 7)."""
+    from scipy.spatial.transform import Rotation
+
+    entries = [x.subs(values) for x in (*body.r, *body.R)]
+    numbers = sp.lambdify([TIME, *body.q], entries, "numpy", cse=True)
+
+    def posed(t: Vector, columns: Mapping[str, Vector]) -> Matrix:
+        found = numbers(t, *(columns[str(x)] for x in body.q))
+        table = np.stack([np.broadcast_to(x, t.shape) for x in found], axis=1).astype(float)
+        e = Rotation.from_matrix(table[:, 3:].reshape(-1, 3, 3)).as_quat(scalar_first=True)
+        # Between frames quaternions follow straight lines: the nearer of two that say the same.
+        e[1:] *= np.cumprod(np.where((e[1:] * e[:-1]).sum(axis=1) < 0, -1.0, 1.0))[:, None]
+        return np.hstack((table[:, :3], e))
+
+    return posed
 
 
 def _filled(part: Any, number: Callable[[Any], float]) -> Any:

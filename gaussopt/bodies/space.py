@@ -65,9 +65,13 @@ class SpaceBody(RigidBody):
 
     @property
     def kinetic(self) -> Any:
-        stretch = sum(e * rate for e, rate in zip(self.q[3:], self.v[3:], strict=True))
         turning = (self.own_spin.T * self.inertia * self.own_spin)[0]
-        return (self.mass * sum(v**2 for v in self.v[:3]) + turning) / 2 + 2 * self._along * stretch**2
+        return (self.mass * sum(v**2 for v in self.v[:3]) + turning) / 2 + self.stretch
+
+    @property
+    def stretch(self) -> Any:
+        """2 c (e . e')^2, J."""
+        return 2 * self._along * sum(e * rate for e, rate in zip(self.q[3:], self.v[3:], strict=True)) ** 2
 
     def holonomic(self) -> dict[str, Any]:
         return {"unit": sum(e**2 for e in self.q[3:]) - 1}

@@ -107,7 +107,8 @@ class SpacePicture:
     joints : points in which a joint acts, by its name; its rows x, y, z, where it has them, are the force on the body
     contacts : where contact forces act and along what
     up : direction that is up in the picture, (3,)
-    moving : places of frames that move as prescribed, t (F,) -> (F, 3), by their names
+    moving : poses of frames and bodies that are no coordinates of their own, by their names: instants (F,) and columns
+        of the coordinates by their names to places and quaternions, (F, 7)
     """
 
     solids: Sequence[tuple[str, Solid]]
@@ -115,4 +116,4 @@ class SpacePicture:
     joints: Mapping[str, End] = field(default_factory=dict)
     contacts: Sequence[FaceContact | BallContact] = ()
     up: Place = (0, 0, 1)
-    moving: Mapping[str, Callable[[Vector], Matrix]] = field(default_factory=dict)
+    moving: Mapping[str, Callable[[Vector, Mapping[str, Vector]], Matrix]] = field(default_factory=dict)

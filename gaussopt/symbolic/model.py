@@ -18,6 +18,9 @@ from gaussopt.symbolic.contacts import ContactSymbols
 
 TIME = sp.Symbol("t", real=True)
 
+LONG = 100
+"""Operations of a term of the kinetic energy that is not multiplied out, since it would become ever longer."""
+
 
 @dataclass(frozen=True)
 class SymbolicModel:
@@ -67,8 +70,11 @@ class SymbolicModel:
         """The model differentiated; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
         d, along = sp.diff, self.along
         n, name, qs, vs = len(self.q), self.name, self.q, self.v
-        T = sp.expand(self.kinetic)
+        T = sp.Add(*(x if sp.count_ops(x) > LONG else sp.expand(x) for x in sp.Add.make_args(self.kinetic)))
         M = [[d(T, a, b) for b in vs] for a in vs]
+        if any(entry.has(*vs) for row in M for entry in row):
+            T = sp.expand(T)
+            M = [[d(T, a, b) for b in vs] for a in vs]
         for i in range(n):
             for j in range(n):
                 quick = sorted(self.names.get(s, str(s)) for s in M[i][j].free_symbols if s in vs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gaussopt.bodies.body import TIME, End, column, total
+from gaussopt.bodies.body import TIME, End, Vec, column, total
 from gaussopt.bodies.element import Element, offset
 
 
@@ -19,8 +19,14 @@ class AppliedForce(Element):
 
     def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:
         super().__init__(name, a, b)
-        found = self.told(value, TIME, offset(self.a, self.b), self.b.rate - self.a.rate)
-        self.value = column(f"The force {name!r}", found, self.a.body.dim)
+        self._given = value
+        self.value  # noqa: B018  says what is wrong with it
+
+    @property
+    def value(self) -> Vec:
+        """On b, N."""
+        found = self.told(self._given, TIME, offset(self.a, self.b), self.b.rate - self.a.rate)
+        return column(f"The force {self.name!r}", found, self.a.body.dim)
 
     def forces(self) -> Mapping[Any, Any]:
         """By virtual work."""

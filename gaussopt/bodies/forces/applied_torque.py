@@ -22,13 +22,19 @@ class AppliedTorque(Element):
 
     def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:
         super().__init__(name, a, b)
+        self._given = value
+        self.value  # noqa: B018  says what is wrong with it
+
+    @property
+    def value(self) -> Any:
+        """On b, N m."""
         if self.a.body.dim == 2:
             turned = angle(self.a, self.b)
-            self.value = scalar(f"The torque {name!r}", self.told(value, TIME, turned, rate(turned, self.bodies)))
-        else:
-            first, second = self.bodies
-            found = self.told(value, TIME, turn(self.a, self.b), second.spin - first.spin)
-            self.value = column(f"The torque {name!r}", found, 3)
+            found = self.told(self._given, TIME, turned, rate(turned, self.bodies))
+            return scalar(f"The torque {self.name!r}", found)
+        first, second = self.bodies
+        found = self.told(self._given, TIME, turn(self.a, self.b), second.spin - first.spin)
+        return column(f"The torque {self.name!r}", found, 3)
 
     def forces(self) -> Mapping[Any, Any]:
         """By virtual work."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gaussopt.bodies.element import Joint, on_axis, same_axis
+from gaussopt.bodies.element import SLIDE, TURN, Joint, on_axis, same_axis
 
 
 class Cylindrical(Joint):
     """b slides along the axis of a and turns about it."""
 
     only = 3, "Slot"
+    moves = SLIDE, TURN
 
     def holonomic(self) -> Mapping[str, Any]:
         """across, across2, tilt1, tilt2."""

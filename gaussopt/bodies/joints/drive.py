@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gaussopt.bodies.body import RigidBody
 from gaussopt.bodies.element import Joint
 from gaussopt.core.errors import BadInput
 
@@ -17,6 +18,12 @@ class Drive(Joint):
             raise BadInput(f"{name!r} drives {joint!r}; give the joint itself, which model.add returns.")
         super().__init__(name, joint.a, joint.b)
         self.joint, (self.motion,) = joint, self.scalars(motion=motion)
+
+    def between(self, built: Mapping[RigidBody, RigidBody]) -> Drive:
+        """With its joint."""
+        found = super().between(built)
+        found.joint = self.joint.between(built)
+        return found
 
     def holonomic(self) -> Mapping[str, Any]:
         """Motion."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gaussopt.bodies.element import Joint, offset, on_axis, same_turn
+from gaussopt.bodies.element import SLIDE, Joint, offset, on_axis, same_turn
 
 
 class Prismatic(Joint):
     """b slides along the axis of a and does not turn against a."""
+
+    moves = (SLIDE,)
 
     def holonomic(self) -> Mapping[str, Any]:
         """across, angle; in space across, across2, tilt1, tilt2, turn."""

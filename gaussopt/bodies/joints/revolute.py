@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gaussopt.bodies.element import Joint, angle, coincide, held, same_axis
+from gaussopt.bodies.element import TURN, Joint, angle, coincide, held, same_axis
 from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Bearing, Pin, Shape
 
 
 class Revolute(Joint):
     """Points a and b stay together, and b turns about the axis of both."""
+
+    moves = (TURN,)
 
     def holonomic(self) -> Mapping[str, Any]:
         """x, y; in space x, y, z, tilt1, tilt2."""

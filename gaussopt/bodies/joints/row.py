@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gaussopt.bodies.body import End
+from gaussopt.bodies.body import End, RigidBody, rate
 from gaussopt.bodies.element import Joint
 
 
@@ -15,6 +15,19 @@ class Row(Joint):
     def __init__(self, name: str, a: End, b: End, expression: Any, velocity: bool = False) -> None:
         super().__init__(name, a, b)
         (self.expression,), self.velocity = self.scalars(expression=expression), velocity
+
+    def between(self, built: Mapping[RigidBody, RigidBody]) -> Row:
+        """With the coordinates of a body in the plane, and places in space, by those of the joints of a tree."""
+        found = super().between(built)
+        known: dict[Any, Any] = {}
+        for body in self.bodies:
+            at = built.get(body, body)
+            if at is not body:
+                place = [*at.r, at.angle][:3]
+                known |= dict(zip(body.q, place, strict=False))
+                known |= dict(zip(body.v, [rate(x, [at]) for x in place], strict=False))
+        found.expression = self.expression.subs(known, simultaneous=True)
+        return found
 
     def holonomic(self) -> Mapping[str, Any]:
         """Row."""

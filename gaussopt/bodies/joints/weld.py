@@ -11,6 +11,8 @@ from gaussopt.bodies.element import Joint, coincide, same_turn
 class Weld(Joint):
     """b does not move against a."""
 
+    moves = ()
+
     def holonomic(self) -> Mapping[str, Any]:
         """x, y, angle; in space x, y, z, tilt1, tilt2, turn."""
         return coincide(self.a, self.b) | same_turn(self.a, self.b)

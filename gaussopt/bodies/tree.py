@@ -1,0 +1,203 @@
+"""Joint coordinates: bodies placed one after the other along a spanning tree of joints, from the ground outwards.
+
+A joint between a body already placed and one not yet placed gives the second its pose by what it leaves free: with the
+frame F = R_a A_a and the point o of the joint on the first body, a slide by x moves o by F_1 x, a turn by x turns F
+about its first axis, and
+
+    R_b = F A_b^T,   r_b = o - R_b s_b,   omega_F <- Rot(x)^T omega_F + x' e_1,   omega_b = A_b omega_F in its frame,
+
+and likewise for the velocity of o, so that the kinetic energy of a body holds the coordinates of its own joints only.
+
+Rows of these joints hold by themselves and are left out; joints that close loops, and all other elements, keep theirs.
+
+References
+----------
+R. Featherstone, Rigid Body Dynamics Algorithms, 2008, ch. 3 and 8 (joint models, closed loops by a spanning tree).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.body import Marker, RigidBody, rate
+from gaussopt.bodies.element import BALL, SLIDE, TURN, Element, Joint, angle, offset, tilt
+from gaussopt.bodies.plane import PlaneBody
+from gaussopt.bodies.space import SpaceBody
+
+UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
+"""Names and units of what a joint leaves free."""
+
+
+class TreeBody(RigidBody):
+    """A body whose pose follows from that of another one and the coordinates of a joint.
+
+    Attributes
+    ----------
+    own_velocity, own_spin : velocity of its centre, m/s, and angular velocity, rad/s, in its own frame
+    new_q, new_v : the coordinates of the joint and their rates
+    q, v : those of all joints between the ground and this body
+    """
+
+    def __init__(self, own: PlaneBody | SpaceBody, base: RigidBody, joint: Joint, forward: bool) -> None:
+        self.dim = own.dim
+        super().__init__(own.name)
+        self.mass, self.inertia, self.points, self.shape = own.mass, own.inertia, own.points, own.shape
+        self._ball: SpaceBody | None = None
+        near, far = (joint.a, joint.b) if forward else (joint.b, joint.a)
+        self._joint = joint
+        self._place(own, replace(near, body=base), far, joint, 1 if forward else -1)
+
+    def _place(self, own: PlaneBody | SpaceBody, near: Marker, far: Marker, joint: Joint, sign: int) -> None:
+        """Go through what the joint leaves free, from the point on the body that is placed."""
+        base, moves, q = near.body, joint.moves or (), list[Any]()
+        turns = moves.count(TURN)
+        F, o, turned = base.R * near.A, near.r, base.angle + _direction(near)
+        velocity, spin = _own_rates(base)
+        velocity = near.A.T * (velocity + _cross(spin, near.s))
+        spin = near.A.T * spin if self.dim == 3 else spin
+        for move in moves[::sign]:
+            if move is BALL:
+                assert isinstance(own, SpaceBody)
+                new = own.R * far.A
+                self._ball, F, velocity, spin = own, new, new.T * F * velocity, far.A.T * own.own_spin
+                q += own.q[3:][::sign]
+                continue
+            if not isinstance(move, str):
+                turn = move if sign > 0 else move.T
+                F, velocity, spin = F * turn, turn.T * velocity, turn.T * spin
+                continue
+            kind, unit = UNITS[move]
+            number = "" if turns < 2 else len(q) + 1 if sign > 0 else turns - len(q)
+            name = f"{kind}{number}_{joint.name}"
+            x, speed = sp.Symbol(name, real=True), sp.Symbol(f"v_{name}", real=True)
+            self.units[name] = unit
+            q.append(x)
+            first = sp.Matrix([1, *[0] * (self.dim - 1)])
+            if move == SLIDE:
+                o = o + sign * F[:, 0] * x
+                velocity = velocity + sign * (_cross(spin, first * x) + first * speed)
+                continue
+            turn = tilt(self.dim, sign * x)
+            F, turned, velocity = F * turn, turned + sign * x, turn.T * velocity
+            spin = turn.T * spin + sign * speed * first if self.dim == 3 else spin + sign * speed
+        self.new_q = tuple(q[::sign])
+        self.new_v = tuple(sp.Symbol(f"v_{x}", real=True) for x in self.new_q)
+        self.q, self.v = (*base.q, *self.new_q), (*base.v, *self.new_v)
+        self.R, self.angle = F * far.A.T, turned - _direction(far)
+        self.r = o - self.R * far.s
+        self.own_spin = far.A * spin if self.dim == 3 else spin
+        self.own_velocity = far.A * velocity - _cross(self.own_spin, far.s)
+        if self.dim == 3:
+            self.spin = self.R * self.own_spin
+
+    @property
+    def guesses(self) -> tuple[list[Any], list[Any]]:
+        """Those of the joint's coordinates and of their rates, from those of its bodies."""
+        if self._ball is not None:
+            return self._ball.guess[3:], self._ball.guess_rate[3:]
+        found = list(_guessed(self._joint))
+        return [x for x, _ in found], [x for _, x in found]
+
+    @property
+    def kinetic(self) -> Any:
+        """T = 1/2 m r'^2 + 1/2 omega^T I omega, J."""
+        straight = self.mass * self.own_velocity.dot(self.own_velocity) / 2
+        if self.dim == 2:
+            return straight + self.inertia * self.own_spin**2 / 2
+        stretch = 0 if self._ball is None else self._ball.stretch
+        return straight + (self.own_spin.T * self.inertia * self.own_spin)[0] / 2 + stretch
+
+    def holonomic(self) -> dict[str, Any]:
+        """Of a ball joint, that the quaternion is a unit one."""
+        return {} if self._ball is None else self._ball.holonomic()
+
+    def turned_by(self, torque: Any) -> dict[Any, Any]:
+        """By virtual work."""
+        if self.dim == 2:
+            return {q: torque * sp.diff(self.angle, q) for q in self.q}
+        return {q: self.spin.diff(v).dot(torque) for q, v in zip(self.q, self.v, strict=True)}
+
+
+def in_joint_coordinates(
+    bodies: Sequence[RigidBody], elements: Sequence[Element]
+) -> tuple[list[RigidBody], list[Element], frozenset[str]]:
+    """The same bodies and elements with poses by a spanning tree, and the names of the joints in it.
+
+    Joints are taken in their order. Bodies that no joint of the tree reaches keep their coordinates.
+    """
+    built = {body: body for body in bodies if not body.q}
+    waiting, used = [body for body in bodies if body.q], []
+    joints = [e for e in elements if isinstance(e, Joint) and e.moves is not None]
+    while waiting:
+        reached = next(_reached(joints, built, waiting), None)
+        if reached is None:
+            built[waiting[0]] = waiting[0]
+            waiting.pop(0)
+            continue
+        joint, forward, base, body = reached
+        built[body] = TreeBody(body, built.get(base, base), joint, forward)
+        waiting.remove(body)
+        used.append(joint.name)
+    return [built[body] for body in bodies], [e.between(built) for e in elements], frozenset(used)
+
+
+def _reached(
+    joints: Sequence[Joint], built: Mapping[RigidBody, RigidBody], waiting: Sequence[RigidBody]
+) -> Iterator[tuple[Joint, bool, RigidBody, PlaneBody | SpaceBody]]:
+    """Joints from a body that is placed to one that is not: the joint, whether a is placed, and both bodies."""
+    for joint in joints:
+        for forward, (base, body) in ((True, joint.bodies), (False, joint.bodies[::-1])):
+            if (base in built or not base.q) and body in waiting and isinstance(body, PlaneBody | SpaceBody):
+                yield joint, forward, base, body
+
+
+def _own_rates(body: RigidBody) -> tuple[Any, Any]:
+    """Velocity of the centre and angular velocity in the frame of a body; in the plane the latter is a number."""
+    if isinstance(body, TreeBody):
+        return body.own_velocity, body.own_spin
+    spin = rate(body.angle, [body]) if body.dim == 2 else body.own_spin
+    return body.R.T * rate(body.r, [body]), spin
+
+
+def _cross(spin: Any, s: Any) -> Any:
+    """Omega x s, in the plane with a number omega."""
+    return spin.cross(s) if len(s) == 3 else spin * sp.Matrix([-s[1], s[0]])
+
+
+def _direction(marker: Marker) -> Any:
+    """The angle of the axis of a point in its body, rad; of use in the plane."""
+    return sp.atan2(marker.A[1, 0], marker.A[0, 0])
+
+
+def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
+    """Coordinates of a joint and their rates at the guesses of its bodies."""
+    a, b, moves = joint.a, joint.b, joint.moves or ()
+    guesses = {
+        x: sp.sympify(y)
+        for body in joint.bodies
+        for x, y in zip((*body.q, *body.v), (*body.guess, *body.guess_rate), strict=True)
+    }
+
+    def known(x: Any) -> Any:
+        return sp.sympify(x).xreplace(guesses)
+
+    first, second = (known(m.body.R * m.A) for m in (a, b))
+    C = first.T * second
+    spin: Any = first.T * (known(b.body.spin) - known(a.body.spin)) if a.body.dim == 3 else None
+    for i, move in enumerate(moves):
+        if move is SLIDE:
+            along = a.axes[0].dot(offset(a, b))
+            yield known(along), known(rate(along, joint.bodies))
+        elif move is TURN and a.body.dim == 2:
+            yield known(angle(a, b)), known(rate(angle(a, b), joint.bodies))
+        elif move is TURN:
+            between = len(moves) > i + 1  # another axis follows, at a right angle
+            x = sp.atan2(C[2, 0], C[1, 0]) if between else sp.atan2(C[2, 1], C[1, 1])
+            yield x, spin[0]
+            C, spin = tilt(3, x).T * C, tilt(3, x).T * spin
+        elif move is not BALL:
+            C, spin = move.T * C, move.T * spin

@@ -1,0 +1,147 @@
+"""Joint coordinates of trees with closed loops: the same motions and forces as in the coordinates of all bodies."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.spatial.transform import Rotation
+
+import gaussopt as go
+from gaussopt.bodies import (
+    AppliedForce,
+    AppliedTorque,
+    Cylindrical,
+    Drive,
+    Model,
+    Prismatic,
+    Revolute,
+    Row,
+    Spherical,
+    SpringDamper,
+    Touch,
+    Universal,
+    Weld,
+)
+
+G = 9.81
+
+
+def four_bar(kind):
+    model = Model(gravity=(0, -G), coordinates=kind)
+    crank = model.body("crank", 1.0, 0.02, at=(0.2, 0), spin=4.0)
+    coupler = model.body("coupler", 1.5, 0.18, at=(0.9, 0.3), angle=0.5)
+    rocker = model.body("rocker", 1.2, 0.1, at=(1.4, 0.4), angle=1.5)
+    model.add(Revolute("O", crank.at(-0.2, 0), model.ground))
+    model.add(Revolute("A", crank.at(0.2, 0), coupler.at(-0.6, 0, axis=(1, 2))))
+    model.add(Revolute("B", rocker.at(0.5, 0), coupler.at(0.6, 0)))
+    model.add(Revolute("C", model.ground.at(1.4, 0), rocker.at(-0.5, 0)))
+    model.add(SpringDamper("S", model.ground.at(2.4, 0.5), rocker.at(0.5, 0), stiffness=40.0, length=0.8, damping=2.0))
+    model.add(AppliedTorque("M", model.ground, crank, lambda t, angle, rate: 6 - rate / 2))
+    model.add(AppliedForce("F", model.ground, coupler, lambda t, d, speed: [-speed[0], d[1]]))
+    return model, ["theta_crank" if kind == "maximal" else "angle_O"]
+
+
+def press(kind):
+    """A crank moves a block on a slanted guide, with a plate welded to it."""
+    model = Model(gravity=(0, -G), coordinates=kind)
+    along, turned = np.array([np.cos(0.3), np.sin(0.3)]), 0.3
+    crank = model.body("crank", 1.0, 0.05, at=(0.15, 0), spin=1.0)
+    rod = model.body("rod", 0.8, 0.04, at=(0.55, 0.1), angle=0.2)
+    block = model.body("block", 2.0, 0.3, at=0.9 * along, angle=turned)
+    plate = model.body("plate", 0.5, 0.1, at=0.9 * along + [0.0, 0.2], angle=turned + 0.7)
+    model.add(Revolute("O", model.ground, crank.at(-0.15, 0)))
+    model.add(Revolute("A", crank.at(0.15, 0), rod.at(-0.3, 0)))
+    model.add(Prismatic("guide", model.ground.at(0, 0, axis=along), block))
+    seat = block.at(0.2 * np.sin(0.3), 0.2 * np.cos(0.3), axis=(np.cos(0.7), np.sin(0.7)))
+    model.add(Weld("W", plate, seat))
+    model.add(Revolute("B", block, rod.at(0.3, 0)))
+    return model, ["theta_crank" if kind == "maximal" else "angle_O"]
+
+
+def chain(kind):
+    """A turning post, a cardan joint, a ball joint."""
+    model = Model(dim=3, gravity=(0, 0, -G), coordinates=kind)
+    up = {"axis": (0, 0, 1)}
+    R1 = Rotation.from_rotvec([0.7, 0, 0]) * Rotation.from_rotvec([0, 0.3, 0])
+    R2 = Rotation.from_rotvec([0.2, 0.9, 0.3])
+    hook = np.array([0.6, 0, 0]) + R1.apply([0, 0, -0.6])
+    post = model.body("post", 2.0, (0.02, 0.03, 0.04), at=(0.3, 0, 0), quaternion_mass=0.03)
+    arm = model.body(
+        "arm", 1.0, (0.02, 0.01, 0.015), at=np.array([0.6, 0, 0]) + R1.apply([0, 0, -0.3]),
+        angle=R1.as_quat(scalar_first=True), quaternion_mass=0.02,
+    )  # fmt: skip
+    bob = model.body(
+        "bob", 1.5, (0.02, 0.01, 0.025), at=hook + R2.apply([0, 0, -0.3]), angle=R2.as_quat(scalar_first=True),
+        quaternion_mass=0.02,
+    )  # fmt: skip
+    model.add(Revolute("turns", model.ground.at(0, 0, 0, **up), post.at(-0.3, 0, 0, **up)))
+    model.add(Universal("cardan", post.at(0.3, 0, 0, axis=(1, 0, 0)), arm.at(0, 0, 0.3, axis=(0, 1, 0))))
+    model.add(Spherical("ball", bob.at(0, 0, 0.3), arm.at(0, 0, -0.3)))
+    model.add(AppliedTorque("brake", model.ground, bob, lambda t, R, omega: [-x / 50 for x in omega]))
+    return model, []
+
+
+def screw(kind):
+    """From the outer end inwards: a sleeve on a shaft that hangs in a cardan joint from the ground."""
+    model = Model(dim=3, gravity=(0, 0.5, -G), coordinates=kind)
+    R = Rotation.from_rotvec([0, 0.4, 0])
+    shaft = model.body(
+        "shaft", 1.0, (0.05, 0.04, 0.01), at=R.apply([0, 0, -0.4]), angle=R.as_quat(scalar_first=True),
+        quaternion_mass=0.03,
+    )  # fmt: skip
+    sleeve = model.body(
+        "sleeve", 0.7, (0.01, 0.02, 0.015), at=R.apply([0, 0, -0.5]), angle=R.as_quat(scalar_first=True),
+        quaternion_mass=0.02,
+    )  # fmt: skip
+    model.add(Cylindrical("sleeve on shaft", sleeve.at(0, 0, 0, axis=(0, 0, 1)), shaft.at(0, 0, 0, axis=(0, 0, 1))))
+    model.add(Universal("hook", shaft.at(0, 0, 0.4, axis=(1, 0, 0)), model.ground.at(0, 0, 0, axis=(0, 1, 0))))
+    model.add(SpringDamper("S", shaft.at(0, 0, 0.4), sleeve, stiffness=60.0, length=0.8))
+    return model, []
+
+
+@pytest.mark.parametrize("describe", [four_bar, press, chain, screw])
+def test_motions_are_those_of_all_coordinates(describe):
+    exact = {"stepper": "dop853", "rtol": 1e-11, "atol": 1e-11, "dt": 0.1, "error_estimate": False}
+    found = {}
+    for kind in ("maximal", "joint"):
+        model, hold = describe(kind)
+        problem = model.problem(t_end=0.3, hold=hold)
+        motion = go.simulate(problem, stabilisation="projection", **exact)
+        assert motion.status == "solved"
+        places = sp.lambdify([model.coordinates], [x for body in model.built()[0] for x in body.r])
+        said = go.mobility(problem.system, problem.q0)
+        found[kind] = np.array([places(q) for q in motion.q.tolist()]), motion.energy, said
+    (there, energy, said), (all_there, all_energy, all_said) = found["joint"], found["maximal"]
+    np.testing.assert_allclose(there, all_there, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(energy, all_energy, rtol=0, atol=1e-8)
+    assert said.freedoms == all_said.freedoms
+    assert said.rows < all_said.rows / 3
+
+
+def test_an_open_tree_has_no_rows_and_its_joints_are_driven_and_carry_contacts():
+    model = Model(gravity=(0, -G), coordinates="joint")
+    rod = model.body("rod", 2.0, 0.06, at=(0.3, 0), angle=0.0)
+    hinge = model.add(Revolute("H", model.ground, rod.at(-0.3, 0)))
+    problem = model.problem(t_end=1.0)
+    assert problem.system.row_names == ()
+    assert problem.units["angle_H"] == "rad"
+    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    assert go.solve_step(step).a == pytest.approx([-2.0 * G * 0.3 / (0.06 + 2.0 * 0.09)], rel=1e-13)
+    model.add(Touch("tip", model.ground, rod.at(0.3, 0)))
+    resting = model.problem(t_end=1.0)
+    answer = go.solve_step(resting.system.evaluate(0.0, resting.q0, resting.v0))
+    assert answer.lam_N == pytest.approx([G], rel=1e-13)  # half the weight
+    model.add(Drive("motor", hinge, sp.Float(0.1) * model.t**2))
+    driven = model.problem(t_end=1.0)
+    answer = go.solve_step(driven.system.evaluate(0.0, driven.q0, driven.v0))
+    assert answer.lam == pytest.approx([2.0 * G * 0.3 + 0.2 * 0.24], rel=1e-12)
+
+
+def test_what_joint_coordinates_do_not_take_is_said():
+    with pytest.raises(go.UnknownName, match="did you mean 'maximal'"):
+        Model(coordinates="minimal")
+    model = Model(dim=3, coordinates="joint")
+    body = model.body("b", 1.0, (1, 1, 1))
+    model.add(Revolute("H", model.ground, body))
+    model.add(Row("R", model.ground, body, body.q[3] - 1))
+    with pytest.raises(go.BadInput, match=r"R\.row of 'model' holds the unknown symbol 'e0_b'"):
+        model.problem(t_end=1.0)
