@@ -533,6 +533,7 @@ KNOWN = {
     "jit/translation.py: literal_eval": "tables of numbers in generated sources, read as constants",
     "core/fast_frozen.py: exec": "names of fields of our own classes",
     "bodies/body.py: sympify": "numbers and expressions that a program gives",
+    "bodies/tree.py: sympify": "expressions of a model",
     "bodies/model.py: sympify": "numbers and expressions that a program gives",
     "bodies/plane.py: sympify": "numbers and expressions that a program gives",
     "bodies/picture.py: sympify": "strict: numbers and expressions that a program gives, no text",
