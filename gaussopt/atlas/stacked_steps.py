@@ -16,7 +16,7 @@ from gaussopt.contact.response import INERT
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp.matrix_classes import POSITIVE, SYMMETRIC, is_p_matrix, unit_diagonal
-from gaussopt.linalg.dense import cholesky, mass_scale
+from gaussopt.linalg.dense import cholesky, coordinate_scale
 
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.int8]
@@ -118,7 +118,7 @@ def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
     root = np.zeros((step.n, step.n))  # as many columns for every state, whatever the rank of its joints
     root[:, : joints.root.shape[1]] = joints.root
     N, F = step.J_N @ root, T @ root
-    bare = np.linalg.norm(step.J_N * mass_scale(step.M), axis=1)
+    bare = np.linalg.norm(step.J_N * coordinate_scale(step.M, step.J), axis=1)
     inert = np.linalg.norm(N, axis=1) <= INERT * bare
     N = np.where(inert[:, None], 0.0, N)
     bias = step.J_N @ joints.a_J + step.zeta_N

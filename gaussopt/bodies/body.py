@@ -160,7 +160,8 @@ def marker(end: End) -> Marker:
 
 def column(label: str, value: Iterable[Any], dim: int) -> Vec:
     """A column of dim numbers or expressions; raises BadInput."""
-    entries = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    several = isinstance(value, (Iterable, sp.MatrixBase)) and not isinstance(value, str)
+    entries = list(value) if several else [value]
     if len(entries) != dim:
         raise BadInput(f"{label} has {len(entries)} entries; give {dim}.")
     try:

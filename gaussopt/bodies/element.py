@@ -112,6 +112,10 @@ class Joint(Element):
         """What is left to move, as a length or an angle; raises BadInput where that is not one number."""
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
+    def driven(self, motion: Any) -> Any:
+        """What is zero where it moves so, and grows with the displacement at rate 1 there."""
+        return self.displacement() - motion
+
 
 def offset(a: Marker, b: Marker) -> Vec:
     """From a to b in the frame of the ground, m."""

@@ -22,7 +22,7 @@ from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.tolerances import finite_or_none
-from gaussopt.linalg.dense import mass_scale, norm
+from gaussopt.linalg.dense import coordinate_scale, norm
 from gaussopt.linalg.saddle_point import Posedness, posedness
 
 
@@ -117,7 +117,7 @@ def certify_contact(
     bound, error_norm, floor = laws.distance(a, x, own.error_bound, missed, verdict, thorough)
     power = float(np.einsum("kd,kd->", lam_T, step.v_T))
     w = step.J_N @ a + step.zeta_N
-    d = mass_scale(step.M)
+    d = coordinate_scale(step.M, step.J)
     natural = norm(op.joints.a_J / d) + norm(a / d) + norm(step.force * d)
     return ContactCertificate(
         error_bound=bound, error_norm=error_norm, constraint_residual=own.constraint_residual,

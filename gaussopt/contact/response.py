@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gaussopt.contact.joints import Joints
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.linalg.dense import EPS, mass_scale
+from gaussopt.linalg.dense import EPS, coordinate_scale
 
 SMALLEST = 1e-150
 """Entry of a row in the mass norm whose square is no longer exact in floating-point numbers."""
@@ -64,8 +64,8 @@ class ContactResponse:
 
     @cached_property
     def scale(self) -> Vector:
-        """Scales of the coordinates in which masses are 1, (n,); see `mass_scale`."""
-        return mass_scale(self.step.M)
+        """Scales of the coordinates in which masses are 1, (n,); see `coordinate_scale`."""
+        return coordinate_scale(self.step.M, self.step.J)
 
     @cached_property
     def own(self) -> Matrix:

@@ -146,6 +146,11 @@ def mass_scale(M: Matrix | Sparse) -> Vector:
     return np.asarray(1.0 / np.sqrt(diagonal))
 
 
+def coordinate_scale(M: Matrix, J: Matrix) -> Vector:
+    """`mass_scale`, smaller where the mass of a coordinate is that of others, as of a quaternion near its axes."""
+    return without_own_mass(M, np.abs(J), mass_scale(M))
+
+
 def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     """Scales of coordinates and rows that make ranks independent of units.
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import gaussopt as go
 from gaussopt.bodies import (
@@ -90,7 +91,7 @@ def test_welded_bodies_swing_as_one():
     one, two = model.body("one", 1.0, 0.1, at=(0.5, 0)), model.body("two", 2.0, 0.3, at=(1.5, 0))
     model.add(Revolute("O", model.ground, one.at(-0.5, 0)))
     model.add(Weld("weld", one.at(0.5, 0), two.at(-0.5, 0)))
-    model.add(AppliedForce("load", model.ground, two, lambda t, d, rate: (0, -3 * d[0])))
+    model.add(AppliedForce("load", model.ground, two, lambda t, d, rate: -3 * sp.Matrix([0, d[0]])))
     a, _ = acceleration(model)
     inertia, torque = 0.1 + 0.25 + 0.3 + 2 * 2.25, -G * (0.5 + 2 * 1.5) - 3 * 1.5 * 1.5
     assert a["theta_two"] == pytest.approx(torque / inertia, rel=1e-12)
@@ -188,6 +189,34 @@ def test_gears_and_motors_turn_bodies_in_space():
     a, _ = acceleration(model)
     assert abs(2 * a["e3_w0"] - tau / (0.7 + n**2 * 0.2)) < 1e-9
     assert abs(a["e3_w1"] + n * a["e3_w0"]) < 1e-9
+
+
+def test_a_motor_in_space_turns_an_arm_as_prescribed():
+    """By more than two turns, against its weight and inertia."""
+    model = Model(3, gravity=(0, 0, -G))
+    arm = model.body("arm", 1.0, (1, 1, 1), at=(0.5, 0, 0))
+    axis = (0, 1, 0)
+    hinge = model.add(Revolute("O", model.ground.at(axis=axis), arm.at(-0.5, 0, 0, axis=axis)))
+    model.add(Drive("motor", hinge, 2 * model.t + model.t**2 / 2))
+    motion = go.simulate(model.problem(t_end=4.0), dt=0.02, stabilisation="projection", error_estimate=False)
+    assert motion.status == "solved", motion.message
+    turned = 2 * motion.t + motion.t**2 / 2
+    exact = np.stack((np.cos(turned), -np.sin(turned)), axis=1) / 2
+    np.testing.assert_allclose(motion.q[:, [0, 2]], exact, atol=1e-12)
+    np.testing.assert_allclose(motion.reaction("motor")[:, 0], 1.25 - G / 2 * np.cos(turned), atol=1e-10)
+
+
+def test_a_box_in_space_slides_to_rest_on_four_corners():
+    """The mass of e0 is rounding only; at its scale the floor seemed not to move the box, which fell through it."""
+    model, half, mu, speed = Model(3, gravity=(0, 0, -G)), 0.1, 0.3, 0.5
+    box = model.body("box", 1.0, (1 / 150,) * 3, at=(0, 0, half), velocity=(speed, 0, 0))
+    for i, (x, y) in enumerate(((-1, -1), (-1, 1), (1, -1), (1, 1))):
+        model.add(Touch(f"c{i}", model.ground.at(axis=(0, 0, 1)), box.at(half * x, half * y, -half), mu))
+    motion = go.simulate(model.problem(t_end=0.2), dt=0.01, error_estimate=False)
+    assert motion.status == "solved", motion.message
+    np.testing.assert_allclose(motion.q[-1, :3], [speed**2 / (2 * mu * G), 0, half], atol=1e-9)
+    np.testing.assert_allclose(motion.lam_N.sum(axis=1), G, atol=1e-9)
+    assert [event["t"] for event in motion.events] == pytest.approx([speed / (mu * G)] * 4)
 
 
 def test_what_bodies_and_joints_do_not_take_is_said_in_a_sentence():

@@ -1,4 +1,7 @@
-"""Prescribed motion of a joint: s - f(t) = 0, with s the angle or the displacement that the joint leaves."""
+"""Prescribed motion of a joint: s - f(t) = 0, with s the angle or the displacement that the joint leaves.
+
+In space the row of an angle is 2 tan((s - f) / 2), a function of quaternions with the same derivatives where it is 0.
+"""
 
 from __future__ import annotations
 
@@ -27,4 +30,4 @@ class Drive(Joint):
 
     def holonomic(self) -> Mapping[str, Any]:
         """Motion."""
-        return {"motion": self.joint.displacement() - self.motion}
+        return {"motion": self.joint.driven(self.motion)}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gaussopt.bodies.element import TURN, Joint, angle, coincide, held, same_axis
+import sympy as sp
+
+from gaussopt.bodies.element import TURN, Joint, angle, coincide, held, same_axis, turn
 from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Bearing, Pin, Shape
 
@@ -22,8 +24,15 @@ class Revolute(Joint):
     def displacement(self) -> Any:
         """The angle from the axis of a to that of b, rad."""
         if self.a.body.dim == 3:
-            raise BadInput(f"The angle of {self.name!r} is not one function of quaternions; drive joints in the plane.")
+            raise BadInput(f"The angle of {self.name!r} in space is not one function of quaternions; ask for `driven`.")
         return angle(self.a, self.b)
+
+    def driven(self, motion: Any) -> Any:
+        """In space 2 tan((s - motion) / 2) with the angle s, by its sine and cosine."""
+        if self.a.body.dim == 2:
+            return super().driven(motion)
+        seen, sine, cosine = turn(self.a, self.b), sp.sin(motion), sp.cos(motion)
+        return 2 * (seen[2, 1] * cosine - seen[1, 1] * sine) / (1 + seen[1, 1] * cosine + seen[2, 1] * sine)
 
     def shapes(self) -> Sequence[Shape]:
         """A bearing where one side is at rest, otherwise a pin."""

@@ -26,7 +26,7 @@ from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.tolerances import TOLERANCES
-from gaussopt.linalg.dense import mass_scale
+from gaussopt.linalg.dense import coordinate_scale
 from gaussopt.solving.answer import Answer
 
 
@@ -143,7 +143,7 @@ class PhaseFunctions:
         assert answer.a is not None
         sizes = [TOLERANCES.noise * (1.0 + float(np.abs(x).max())) for x in (q, v)]
         at = _Instant(t, q, v, step, answer, step.J_N @ answer.a + step.zeta_N, step.J_T @ answer.a + step.zeta_T,
-                      mass_scale(step.M) ** 2, *sizes)  # fmt: skip
+                      coordinate_scale(step.M, step.J) ** 2, *sizes)  # fmt: skip
         rows = [self._value(watch, at) for watch in watches]
         return Sample(t, q, v, answer.a, *np.array(rows).reshape(-1, 4).T)
 

@@ -19,7 +19,7 @@ from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.loops import EventKind, MotionLoop
 from gaussopt.integration.stabilisation import ContactSurface, Projection
-from gaussopt.linalg.dense import mass_scale
+from gaussopt.linalg.dense import coordinate_scale
 from gaussopt.solving.answer import Answer
 
 SHORT = 1e-6
@@ -198,7 +198,7 @@ class Transitions:
         assert a is not None
         sigma, wall = phase.sigma.copy(), phase.wall.copy()
         closed, sticking = [], set()
-        d = mass_scale(step.M)
+        d = coordinate_scale(step.M, step.J)
         inverse = d**2
         again = False
         for place, i in enumerate(phase.closed):
@@ -268,4 +268,4 @@ class Transitions:
         step = self._whole
         row = step.J_T[i]
         moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)
-        return bool(moved > TOLERANCES.mobile * np.linalg.norm(row * mass_scale(step.M)))
+        return bool(moved > TOLERANCES.mobile * np.linalg.norm(row * coordinate_scale(step.M, step.J)))
