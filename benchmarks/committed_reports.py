@@ -52,7 +52,7 @@ python benchmarks/contact_cases.py runs/contact-cases
 gaussopt compare --contact runs/contact-cases --formulations \\
   coulomb-soccp,aclm,tresca,panagiotopoulos,coulomb-ccp,coulomb-pyramid:4,coulomb-pyramid:16 \\
   --solvers admm,apgd,clarabel,enumerate-cone,extragradient,hybrid,lemke,nsgs,nsn-ac,nsn-fb,prox,psor,scs \\
-  --time-budget 0.05 --case-limit 30 --out runs/friction""",
+  --time-budget 2 --case-limit 30 --out runs/friction""",
     ),
     "benchmarks": (
         "Benchmark problems of multibody dynamics against published values",

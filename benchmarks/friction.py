@@ -102,14 +102,13 @@ def correctness(cases: Sequence[Any], files: Path | None) -> Iterator[Row]:
         if case["expected_status"] == "multiple_solutions":
             several, both = several + 1, both + (len(found.solutions) > 1)
             unique += found.certificate["velocity_unique"] is True
-    remark = ""
+    own = len(errors)
     for file in sorted(files.iterdir()) if files else ():
         if file.suffix in (".hdf5", ".dat", ".npz"):
             given = go.read_problem(file)
             local = given.local if isinstance(given, go.GlobalContacts) else given
             errors.append(go.solve(local, "hybrid").certificate["residual"])
-    if files is None:
-        remark = "certified cases only, no files of other codes"
+    remark = f"{own} certified cases, {len(errors) - own} files of other codes"
     most, share = max(errors), float(np.mean(np.array(errors) <= 1e-12))
     goal = "each at most 1e-8, 90 % at most 1e-12"
     found = f"at most {most:.1e}; {100 * share:.0f} % of {len(errors)} at most 1e-12"
