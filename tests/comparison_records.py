@@ -36,16 +36,16 @@ def answers(
     """One letter a step.
 
     c confirmed and claimed, l a false claim, m missed, f an honest failure; i called infeasible and not so, d the same
-    of a confirmed answer, r infeasible and recognised, s infeasible and called solved, v several solutions and called
-    solved.
+    of a confirmed answer, r infeasible and recognised, s infeasible and called solved, n infeasible and given
+    up, v several solutions and called solved.
     """
-    status = {"c": "solved", "m": "solved", "d": "solved", "r": "infeasible", "s": "infeasible",
+    status = {"c": "solved", "m": "solved", "d": "solved", "r": "infeasible", "s": "infeasible", "n": "infeasible",
               "v": "multiple_solutions"}  # fmt: skip
     claim = {"c": "solved", "l": "solved", "s": "solved", "v": "solved", "i": "infeasible", "d": "infeasible",
              "r": "infeasible"}  # fmt: skip
     n = len(right)
     small = (
-        [1e-12 if r in "cmd" else INF if r in "rs" else 0.1 for r in right] if certified is None else list(certified)
+        [1e-12 if r in "cmd" else INF if r in "rsn" else 0.1 for r in right] if certified is None else list(certified)
     )
     return Answers(
         source, formulation, solver, start, exact,

@@ -21,6 +21,9 @@ denied, false, missed
 open
     The step has several solutions, which is held neither for nor against the solver: it counts where the solver
     recognises it, and where it calls solved a program that it has not solved.
+insoluble
+    The verdict on the step is that no solution exists, and the solver neither recognises nor denies that: nothing could
+    be confirmed there, so the step speaks against the solver only where it calls it solved, which is not counted here.
 misled
     A refuted answer that is the fault of the program: the formulation does not claim to be exact, the residuals are at
     most PROGRAM_TOLERANCE, and the certified error is more than BEYOND times the residuals.
@@ -55,6 +58,9 @@ BEYOND = 1e3
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
 """Verdicts on a step, not on a solver: one of several answers cannot be confirmed as the true one."""
+
+INSOLUBLE = ("infeasible", "no_solution")
+"""Verdicts that no solution of a step exists."""
 
 NAN = float("nan")
 
@@ -200,6 +206,7 @@ def _judge(table: pd.DataFrame) -> None:
     largest = table[["primal", "dual", "gap"]].fillna(np.inf).max(axis=1)
     solves = largest <= PROGRAM_TOLERANCE
     several = status.isin(SEVERAL)
+    table["insoluble"] = status.isin(INSOLUBLE) & ~recognised & ~claimed
     table["open"] = several & ~recognised & ~(claimed & ~solves)
     far = table["certified"] > BEYOND * largest
     table["misled"] = misled = ~exact & claimed & ~confirmed & solves & far & ~several

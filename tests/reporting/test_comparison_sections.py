@@ -260,6 +260,22 @@ def test_steps_with_several_solutions_are_told_once() -> None:
     assert "fail at every step" not in "\n".join(doc.findings)
 
 
+def test_a_step_without_a_solution_counts_against_a_pair_only_if_it_claims_one() -> None:
+    a = (answers("modest", "ccn"), answers("knowing", "ccr"), answers("liar", "ccs"), answers("weak", "cfn"))
+    doc = document(Found(a))
+    assert doc.findings[0].startswith("2 of 4 pairs of a formulation and a solver are right on every step")
+    assert doc.findings[0].endswith("gauss by knowing and modest.")
+    assert doc.findings[1] == "2 of 4 pairs are not right on every step: gauss by liar and weak."
+    assert "liar at 1 of 3" in "\n".join(doc.findings)
+    (line,) = (f for f in doc.findings if f.startswith("No solution exists"))
+    assert line == (
+        "No solution exists at 1 of 3 steps of four-bar; whether a pair is right on every step depends on such a step "
+        "only if its solver calls it solved."
+    )
+    alone = document(Found((answers("liar", "ccs"), answers("knowing", "ccr"))))
+    assert not any(f.startswith("No solution exists") for f in alone.findings)
+
+
 def test_answers_that_differ_on_the_clock_are_named() -> None:
     a = (answers("steady", "cccc"), answers("fickle", "cccc"))
     t = (times("steady", [20 * US] * 4), times("fickle", [5 * US] * 4, unconfirmed=[0, 1, 1, 0]))

@@ -137,7 +137,7 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
     exact = table[table["exact"]]
     if exact.empty:
         return []
-    counted = exact[~exact["open"] & ~exact["solver"].isin(swept)]
+    counted = exact[~exact["open"] & ~exact["insoluble"] & ~exact["solver"].isin(swept)]
     pairs = counted.groupby(["formulation", "solver"])["right"].all()
     known = ", or rightly called ill-posed" if exact["recognised"].any() else ""
     wrong = [f"{w.formulation} on {w.source} ({w.wrong} of {w.steps})" for w in metrics.wrong_programs(answers)]
@@ -146,6 +146,7 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
         *_lies(answers, swept),
         *_differing(table),
         *_several(exact),
+        *_insoluble(exact),
         *_failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept]),
         *([texts("programs", wrong=listed(wrong))] if wrong else []),
     ]  # fmt: skip
@@ -202,13 +203,24 @@ def _differing(table: pd.DataFrame) -> list[str]:
 
 def _several(table: pd.DataFrame) -> list[str]:
     """Numbers of steps with several solutions, by source."""
-    there = table["status"].isin(SEVERAL).groupby([table["name"], table["source"], table["step"]], sort=False).any()
-    named = [
+    named = _by_source(table, table["status"].isin(SEVERAL))
+    sentence = f"There are several solutions at {listed(named)}; no solver is confirmed or blamed there."
+    return [sentence] if named else []
+
+
+def _insoluble(table: pd.DataFrame) -> list[str]:
+    """Numbers of steps without a solution that some solver neither recognised nor claimed to have solved, by source."""
+    named = _by_source(table, table["insoluble"])
+    return [texts("insoluble", named=listed(named))] if named else []
+
+
+def _by_source(table: pd.DataFrame, which: Any) -> list[str]:
+    """How many steps of each source are meant by `which`, a mask of the rows, for any solver."""
+    there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
+    return [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
         for name, of in there.groupby(level="name", sort=False) if of.any()
     ]  # fmt: skip
-    sentence = f"There are several solutions at {listed(named)}; no solver is confirmed or blamed there."
-    return [sentence] if named else []
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
