@@ -15,6 +15,7 @@ import sympy as sp
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols
+from gaussopt.symbolic.derivatives import Derivatives
 
 TIME = sp.Symbol("t", real=True)
 
@@ -68,13 +69,17 @@ class SymbolicModel:
     @cached_property
     def equations(self) -> Equations:
         """The model differentiated; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
-        d, along = sp.diff, self.along
+        d = Derivatives()
+
+        def along(expr: Any) -> Any:
+            return d.along(expr, self.q, self.v, TIME)
+
         n, name, qs, vs = len(self.q), self.name, self.q, self.v
         T = sp.Add(*(x if sp.count_ops(x) > LONG else sp.expand(x) for x in sp.Add.make_args(self.kinetic)))
-        M = [[d(T, a, b) for b in vs] for a in vs]
+        M = [[d.twice(T, a, b) for b in vs] for a in vs]
         if any(entry.has(*vs) for row in M for entry in row):
             T = sp.expand(T)
-            M = [[d(T, a, b) for b in vs] for a in vs]
+            M = [[d.twice(T, a, b) for b in vs] for a in vs]
         for i in range(n):
             for j in range(n):
                 quick = sorted(self.names.get(s, str(s)) for s in M[i][j].free_symbols if s in vs)
@@ -104,12 +109,14 @@ class SymbolicModel:
 
     def flat_contacts(self) -> list[Any]:
         """g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T, row by row, in the order of `Layout.cuts`."""
-        gaps, zero = [c.gap for c in self.contacts], (sp.Integer(0),) * self.tangents
-        rates = [self.along(e) for e in gaps]
+        d, zero = Derivatives(), (sp.Integer(0),) * self.tangents
+        gaps = [c.gap for c in self.contacts]
+        rates = [d.along(e, self.q, self.v, TIME) for e in gaps]
         slips = [e for c in self.contacts for e in (c.slip or zero)]
         return [
-            *gaps, *rates, *(sp.diff(e, a) for e in gaps for a in self.q), *(self.along(e) for e in rates),
-            *(sp.diff(e, b) for e in slips for b in self.v), *(self.along(e) for e in slips), *slips,
+            *gaps, *rates, *(d(e, a) for e in gaps for a in self.q),
+            *(d.along(e, self.q, self.v, TIME) for e in rates), *(d(e, b) for e in slips for b in self.v),
+            *(d.along(e, self.q, self.v, TIME) for e in slips), *slips,
         ]  # fmt: skip
 
     def along(self, expr: Any) -> Any:

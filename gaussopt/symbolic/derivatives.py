@@ -1,0 +1,56 @@
+"""Derivatives of large sums and products, for which only the terms that hold a symbol are looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+
+class Derivatives:
+    """Partial derivatives of the expressions of one model, the same expressions as those of `sympy.diff`.
+
+    The symbols of every part and every derivative are kept: a model asks for those of the same parts again and again.
+    """
+
+    def __init__(self) -> None:
+        self._symbols: dict[Any, frozenset[Any]] = {}
+        self._found: dict[tuple[Any, Any], Any] = {}
+
+    def symbols(self, expr: Any) -> frozenset[Any]:
+        """The free symbols of an expression."""
+        found = self._symbols.get(expr)
+        if found is None:
+            # Where a part binds symbols, as a sum over an index does, only it knows which of them are free.
+            plain = isinstance(expr, sp.Add | sp.Mul | sp.Pow)
+            found = frozenset().union(*map(self.symbols, expr.args)) if plain else frozenset(expr.free_symbols)
+            self._symbols[expr] = found
+        return found
+
+    def __call__(self, expr: Any, symbol: Any) -> Any:
+        """The derivative of an expression by a symbol."""
+        if symbol not in self.symbols(expr):
+            return sp.Integer(0)
+        found = self._found.get((expr, symbol))
+        if found is None:
+            found = self._found[expr, symbol] = self._derived(expr, symbol)
+        return found
+
+    def twice(self, expr: Any, a: Any, b: Any) -> Any:
+        """The second derivative of an expression by two symbols, with common factors taken out, as SymPy has it."""
+        first, second = sorted((a, b), key=sp.default_sort_key)
+        return sp.factor_terms(sp.signsimp(self(self(expr, first), second)))
+
+    def _derived(self, expr: Any, symbol: Any) -> Any:
+        args = expr.args
+        if type(expr) is sp.Add:
+            return sp.Add(*(self(x, symbol) for x in args))
+        if type(expr) is sp.Mul:
+            there = [i for i, x in enumerate(args) if symbol in self.symbols(x)]
+            return sp.Add(*(sp.Mul(*args[:i], self(args[i], symbol), *args[i + 1 :]) for i in there))
+        return sp.diff(expr, symbol)
+
+    def along(self, expr: Any, qs: Any, vs: Any, t: Any) -> Any:
+        """Time derivative at constant velocities: expr_q v + expr_t."""
+        rates = (self(expr, a) * b for a, b in zip(qs, vs, strict=True))
+        return sum(rates, self(expr, t))
