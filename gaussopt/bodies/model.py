@@ -27,8 +27,7 @@ from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
-from gaussopt.modelling.callables import System
-from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.modelling.lagrangian import LagrangianSystem, derive
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Draw, Shape
@@ -178,12 +177,12 @@ class Model:
         """
         bodies, elements, tree = self.built()
         elements = [e for e in elements if e.name not in tree]
-        parts: list[RigidBody | Element] = [*bodies, *elements]
+        holders: list[RigidBody | Element] = [*bodies, *elements]
         g, v = column("gravity", self.gravity, self.dim), [v for body in bodies for v in body.new_v]
         q = [q for body in bodies for q in body.new_q]
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
         forces = total(e.forces() for e in elements)
-        holonomic = {f"{x.name}.{k}": row for x in parts for k, row in x.holonomic().items()}
+        holonomic = {f"{x.name}.{k}": row for x in holders for k, row in x.holonomic().items()}
         nonholonomic = {f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()}
         contacts = [contact for e in elements for contact in e.contacts()]
         values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
@@ -192,10 +191,12 @@ class Model:
             masses = [sp.diff(body.kinetic, rate, 2) for body in bodies for rate in body.v]
             known = {"rows": holonomic, "potential": potential, "forces": forces}
             return TableSystem(name, q, v, masses, known, values)
-        return System.from_lagrangian(
-            q, v, kinetic=sum(body.kinetic for body in bodies), potential=sum(potential), forces=forces,
-            holonomic=holonomic, nonholonomic=nonholonomic, contacts=contacts, parameters=values, name=name,
-        )  # fmt: skip
+        parts = {
+            "kinetic": sum(body.kinetic for body in bodies), "potential": sum(potential), "forces": forces,
+            "holonomic": holonomic, "nonholonomic": nonholonomic, "quasi_velocities": (), "contacts": contacts,
+            "without_rows": sorted(tree),
+        }  # fmt: skip
+        return derive(q, v, parts, values, None, name)
 
     def to_latex(self) -> str:
         """The equations of motion in LaTeX, for a display; of a large model only their form.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.errors import UnknownName
+from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.status import Status
 
 
@@ -58,8 +58,16 @@ class RecordedMotion:
         return named if len(named) == m else tuple(f"lam{i + 1}" for i in range(m))
 
     def reaction(self, joint: str) -> Matrix:
-        """Multipliers of the rows of a joint, (N, rows of the joint): what it exerts; raises UnknownName."""
+        """Multipliers of the rows of a joint, (N, rows of the joint): what it exerts, in N or N m.
+
+        Raises UnknownName, or BadInput for a joint that has no rows, because the coordinates are those of joints.
+        """
         mine = [i for i, row in enumerate(self.rows) if joint in (row, row.rpartition(".")[0])]
+        if not mine and joint in self.meta.get("without_rows", ()):
+            raise BadInput(
+                f"{joint!r} has no rows in joint coordinates, and its forces are no unknowns there; build the model "
+                "with coordinates='maximal' to have them."
+            )
         if not mine:
             raise UnknownName("joint", joint, dict.fromkeys(row.rpartition(".")[0] or row for row in self.rows))
         return self.lam[:, mine]

@@ -99,6 +99,11 @@ class AbstractSystem(ABC):
         """Names of the equality rows, in the order of J; empty if they have none."""
         return ()
 
+    @property
+    def without_rows(self) -> tuple[str, ...]:
+        """Names of the joints that hold by the choice of the coordinates and have no rows."""
+        return ()
+
     def outline(self, q: Vector) -> Outline | None:
         """What is drawn of the system where no sketch is given; None if it knows of no points."""
         return None

@@ -147,6 +147,10 @@ class LagrangianSystem(AbstractSystem):
     def row_names(self) -> tuple[str, ...]:
         return tuple(self.model.rows)
 
+    @property
+    def without_rows(self) -> tuple[str, ...]:
+        return tuple(self.model.without_rows)
+
     def outline(self, q: Vector) -> Outline | None:
         """Points, rods and contact points, read from the names of the coordinates, the constraints and the contacts."""
         return None if self._outline is None else self._outline(q, self._p.list)
@@ -338,7 +342,7 @@ def derive(
     ----------
     q : n symbols, or n functions of time such as sympy's dynamicsymbols
     v : n symbols for the velocities; not needed if `q` are functions of time
-    parts : all of these, by name
+    parts : all of these but the last, by name
         kinetic : kinetic energy T(q, v, t), at most quadratic in v
         potential : potential energy V(q, t)
         forces : generalised forces without potential, as n expressions or {coordinate: expression}
@@ -347,6 +351,7 @@ def derive(
         nonholonomic : expressions f(q, v, t), zero on the constraints, alike; they may be nonlinear in v
         quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
         contacts : unilateral contacts, each by the position of its contact point or by its gap and slip
+        without_rows : names of joints that hold by the choice of the coordinates, for messages; may be left out
     parameters : {symbol or name: value}; every other symbol is an error
     t : the time symbol; the symbol named "t" if not given
 

@@ -39,6 +39,7 @@ class SymbolicModel:
     tangents : tangent dimension d of the contacts
     names : of the coordinates by their velocities, for messages
     rows : names of the equality rows, in their order; empty where they were given without names
+    without_rows : names of joints that hold by the choice of the coordinates
     """
 
     name: str
@@ -55,6 +56,7 @@ class SymbolicModel:
     tangents: int
     names: Mapping[Any, str] = field(default_factory=dict)
     rows: Sequence[str] = ()
+    without_rows: Sequence[str] = ()
 
     @cached_property
     def key(self) -> str:

@@ -62,6 +62,7 @@ def read_model(
     model = SymbolicModel(
         name, symbols.q, symbols.v, symbols.p, T, V, F, phi, f, omega, touching, layout.d, symbols.velocity_names,
         (*named["holonomic"], *named["nonholonomic"]) if isinstance(parts["holonomic"], Mapping) else (),
+        parts.get("without_rows", ()),
     )  # fmt: skip
     return GivenModel(model, symbols, values, layout)
 
