@@ -77,7 +77,7 @@ def cardan(kind):
     R = Rotation.from_rotvec([0.7, 0, 0]) * Rotation.from_rotvec([0, 0.3, 0])
     arm = model.body(
         "arm", 1.0, (0.02, 0.01, 0.015), angle=R.as_quat(scalar_first=True), quaternion_mass=0.02,
-        **riding(*(R.apply([0, 0, -0.3]) + [0.6, 0, 0])),
+        **riding(*np.add(R.apply([0, 0, -0.3]), (0.6, 0, 0))),
     )  # fmt: skip
     model.add(Universal("cardan", turning.at(0.3, 0, 0, axis=(1, 0, 0)), arm.at(0, 0, 0.3, axis=(0, 1, 0))))
     model.add(AppliedTorque("brake", model.ground, arm, lambda t, R, omega: [-x / 50 for x in omega]))
@@ -90,7 +90,7 @@ def ball(kind):
     R = Rotation.from_rotvec([0.2, 0.9, 0.3])
     bob = model.body(
         "bob", 1.5, (0.02, 0.01, 0.025), angle=R.as_quat(scalar_first=True), quaternion_mass=0.02,
-        **riding(*(R.apply([0, 0, -0.3]) + [0.6, 0, 0])),
+        **riding(*np.add(R.apply([0, 0, -0.3]), (0.6, 0, 0))),
     )  # fmt: skip
     model.add(Spherical("ball", bob.at(0, 0, 0.3), turning.at(0.3, 0, 0)))
     model.add(AppliedTorque("brake", model.ground, bob, lambda t, R, omega: [-x / 50 for x in omega]))
@@ -109,7 +109,6 @@ def sledge(kind):
     seat = {"axis": (0, 0, 1), "normal": (1, 0, 0)}
     model.add(Weld("W", cabin.at(0.1, 0, 0.1, **seat), trolley.at(0.1, 0.1, -0.2, normal=(0, 1, 0))))
     model.add(Prismatic("guide", trolley.at(0, -0.1, 0), turning.at(0, 0, 0)))
-    model.add(SpringDamper("S", model.ground.at(0, 0.5, 0), trolley, stiffness=50.0, length=0.1, damping=0.5))
     return model, []
 
 
