@@ -57,5 +57,7 @@ def refuse_penetration(system: AbstractSystem, step: StepData) -> None:
         if not system.two_sided[i]:
             raise BadInput(
                 f"The start of {system.name!r} penetrates: contact {system.contact_names[i]!r} has the gap "
-                f"{step.g_N[i]:.6g} m and the gap rate {rate[i]:.6g} m/s; move the start out of the obstacle."
+                f"{step.g_N[i]:.6g} m and the gap rate {rate[i]:.6g} m/s; move the start out of the obstacle. If it is "
+                "a state of a Moreau-Jean motion, whose steps leave such gaps, go on with start=motion instead of "
+                "q0 and v0."
             )

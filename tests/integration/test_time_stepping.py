@@ -166,6 +166,19 @@ def test_events_of_ones_own_end_a_time_stepped_motion() -> None:
     assert traj.events[-1]["kind"] == "half"
 
 
+def test_a_state_of_a_motion_that_penetrates_says_how_to_go_on(assert_sentence: Any) -> None:
+    problem = go.problem("bouncing-ball")
+    first = moreau(problem, 1e-3, t_end=0.5)
+    deepest = int(first.gap[:, 0].argmin())
+    assert first.gap[deepest, 0] < -1e-3
+    with pytest.raises(go.BadInput) as caught:
+        moreau(problem, 1e-3, q0=first.q[deepest], v0=first.v[deepest])
+    assert_sentence(caught.value, "penetrates", "start=motion instead of q0 and v0")
+    ended = moreau(problem, 1e-3, t_end=float(first.t[deepest]))
+    assert ended.gap[-1, 0] == first.gap[deepest, 0]
+    assert moreau(problem, 1e-3, t_end=0.6, start=ended).t[-1] == pytest.approx(0.6)
+
+
 @pytest.mark.parametrize(("problem", "settings", "words"), [
     ("bouncing-ball", {"impact": "poisson"}, ("moreau-jean", "newton")),
     ("bouncing-ball", {"q0": [-0.1], "v0": [0.0]}, ("penetrates", "'floor'", "-0.1")),
