@@ -29,14 +29,25 @@ def default_solver(program: Program) -> str:
 
 
 def default_pair(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
-    """Formulation and solver that take a step, where they are not given: stick-slip with contacts, gauss without."""
-    name = formulation or ("stick-slip" if len(closed_contacts(step)) else "gauss")
+    """Formulation and solver that take a step, where they are not given.
+
+    The formulation is gauss without contacts and stick-slip with them, or coulomb-soccp where one in space has friction
+    and no slip. Raises BadInput as `closed_contacts`.
+    """
+    name = formulation or _law(step.select(closed_contacts(step)))
     if solver is not None:
         return name, solver
     try:
         return name, default_solver(formulate(step, name))
     except IllPosed:
         return name, "newton"  # there is no program to solve; the sentence comes from solve_step
+
+
+def _law(step: StepData) -> str:
+    """The formulation of the contact laws of a step whose contacts are all closed."""
+    if not step.k:
+        return "gauss"
+    return "coulomb-soccp" if step.rests_in_space else "stick-slip"
 
 
 def check_step(step: Any) -> None:

@@ -47,8 +47,9 @@ def solve_step(
     """Formulate, solve and certify one step.
 
     Of a step that knows its gaps, the contacts that are open take no part; their forces are zero. Where no formulation
-    is given it is stick-slip for a step with contacts and gauss for one without, and where no solver is given it is an
-    exact one; `details["method"]` of the answer names them then. Options of the solver are given as in `solve`.
+    is given it is gauss for a step without contacts, stick-slip for one with contacts, or coulomb-soccp where a contact
+    in space has friction and no slip, and where no solver is given it is an exact one; `details["method"]` of the
+    answer names them then. Options of the solver are given as in `solve`.
 
     Raises
     ------

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.bodies import Touch
 from gaussopt.core.programs import QP, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
@@ -164,6 +165,21 @@ def test_a_pair_that_fits_is_chosen_and_named() -> None:
         answer = go.solve_step(step)
         assert (answer.status, answer.details["method"]) == (go.Status.SOLVED, method)
         np.testing.assert_array_equal(answer.a, go.solve_step(step, *method.split(" by ")).a)
+
+
+def test_a_box_at_rest_in_space_gets_friction_cones() -> None:
+    """It does not slide on a floor that is askew by less than the friction holds."""
+    model = go.Model(dim=3, gravity=(1.0, 0, -9.81))
+    box = model.body("box", 2.0, (0.02, 0.02, 0.03), at=(0, 0, 0.1))
+    for i, (x, y) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
+        model.add(Touch(f"c{i}", model.ground.at(0, 0, 0, axis=(0, 0, 1)), box.at(0.2 * x, 0.2 * y, -0.1), mu=0.4))
+    problem = model.problem(t_end=1.0)
+    answer = go.solve_step(problem.system.evaluate(0.0, problem.q0, problem.v0))
+    assert answer.status is go.Status.SOLVED
+    assert answer.details["method"] == "coulomb-soccp by hybrid"
+    assert answer.a == pytest.approx(np.zeros(7), abs=1e-11)
+    assert answer.lam_N.sum() == pytest.approx(2.0 * 9.81, rel=1e-12)
+    assert np.abs(answer.lam_T.sum(axis=0)).max() == pytest.approx(2.0, rel=1e-9)
 
 
 def test_an_unknown_solver_gets_the_nearest(assert_sentence: Callable[..., None]) -> None:
