@@ -5,6 +5,8 @@
 The source's flow chart asks whether M is singular and takes M^+ or M^-1 accordingly. Multiplied out, the objective
 is 1/2 a^T M a - a^T M M^+ Q~: with a singular M the force is replaced by its projection on the range of M, and what
 acts on massless coordinates is lost. Equal to Gauss's principle only if (I - M M^+) Q~ lies in the range of J^T.
+The chart asks about M alone: its rank is judged here in units of the plain masses, without the rows of J, which other
+formulations take into account where the mass of a coordinate is rounding.
 The sign is corrected here (the source prints M a - h + Q, which reverses all forces).
 """
 

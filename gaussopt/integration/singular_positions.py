@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.linalg.dense import mass_scale
+from gaussopt.linalg.dense import coordinate_scale
 
 SINGULAR = 0.01
 """Independence of rows below which a position counts as nearly singular: an angle of 0.6 degrees."""
@@ -109,7 +109,8 @@ class SingularWatch:
         """
         assert step.q is not None
         assert step.v is not None
-        scaled = step.J * mass_scale(step.M)
+        # By plain masses a coordinate whose mass is rounding would turn the rows at every step.
+        scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
         rows = scaled / np.where(lengths > 0, lengths, 1.0)
         t, q, v, before = step.t, step.q, step.v, self._before

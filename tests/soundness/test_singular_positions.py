@@ -12,7 +12,8 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.integration.singular_positions import SINGULAR, SingularWatch, abrupt_sentence, singular_sentence
+from gaussopt.bodies import Distance
+from gaussopt.integration.singular_positions import LOOKS, SINGULAR, SingularWatch, abrupt_sentence, singular_sentence
 from gaussopt.integration.trajectory import Trajectory
 
 PASSAGE = 0.714355529292960
@@ -149,3 +150,17 @@ def test_warnings_are_saved_and_loaded(tmp_path: Path) -> None:
     warned = replace(motion, warnings=("One thing.", "And another."))
     for each in (motion, warned):
         assert Trajectory.load(each.save(tmp_path / "motion.nc")).warnings == each.warnings
+
+
+@pytest.mark.parametrize("turned", [0.0, 1e-6, 1e-9])
+def test_rows_that_turn_are_seen_near_a_quaternion_whose_mass_is_rounding(turned: float) -> None:
+    """A rod that holds a body turns through a right angle within a step: the states between are looked at."""
+    model = go.Model(dim=3)
+    body = model.body("b", 1.0, (0.02, 0.03, 0.03), at=(1.0, 0, 0))
+    model.add(Distance("D", model.ground.at(0, 0, 0), body.at(0.1, 0.1, 0), length=1.0))
+    system, watch = model.system(), SingularWatch()
+    between: list[Any] = []
+    for t, place in ((0.0, (1.0, 0.1, 0.0)), (1.0, (0.1, 1.0, 0.0))):
+        step = system.evaluate(t, [*place, 1.0, turned, 0.0, 0.0], np.zeros(7))
+        between = watch.between(step, independence=0.2)
+    assert len(between) == LOOKS - 1
