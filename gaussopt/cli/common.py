@@ -218,10 +218,13 @@ def names_of(text: str | None) -> list[str] | None:
 
 
 class _Milestones:
-    """Says on standard error when a quarter, a half and three quarters are done, of what takes its time."""
+    """Says on standard error when a quarter, a half and three quarters are done, of what takes its time.
 
-    def __init__(self, label: str) -> None:
-        self._label = label
+    `even` says whether what is left takes as long as what is done, so that the time left can be told.
+    """
+
+    def __init__(self, label: str, even: bool = True) -> None:
+        self._label, self._even = label, even
         self._next = 0.25
         self._begin = time.monotonic()
 
@@ -231,20 +234,28 @@ class _Milestones:
         self._next = (math.floor(4 * fraction) + 1) / 4
         spent = time.monotonic() - self._begin
         if spent >= QUICK:
-            left = spent * (1 - fraction) / fraction
-            said = f"{100 * fraction:.0f} % done after {spent:.0f} s, about {left:.0f} s left"
+            said = f"{100 * fraction:.0f} % of the cases done after {spent:.0f} s"
+            if self._even:
+                left = spent * (1 - fraction) / fraction
+                said = f"{100 * fraction:.0f} % done after {spent:.0f} s, about {left:.0f} s left"
             print(f"gaussopt: {self._label}: {said}.", file=sys.stderr)
 
 
 @contextlib.contextmanager
-def progress_bar(label: str, quiet: bool, lines: bool = False) -> Iterator[Callable[[float], None] | None]:
-    """A progress bar on standard error, where a person may watch; elsewhere nothing, or a line now and then."""
+def progress_bar(
+    label: str, quiet: bool, lines: bool = False, even: bool = True
+) -> Iterator[Callable[[float], None] | None]:
+    """A progress bar on standard error, where a person may watch; elsewhere nothing, or a line now and then.
+
+    The time left is told where the work is `even`; otherwise the time spent.
+    """
     if quiet or not sys.stderr.isatty():
-        yield _Milestones(label) if lines and not quiet else None
+        yield _Milestones(label, even) if lines and not quiet else None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TimeElapsedColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    columns = Progress.get_default_columns() if even else (*Progress.get_default_columns()[:-1], TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)

@@ -127,7 +127,7 @@ def compare_command(
     before = None if against is None else Results.load(against)  # which may be the folder that is written into
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [], contact or [], rows)
-    with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True) as progress:
+    with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
         results = compare(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
             stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,

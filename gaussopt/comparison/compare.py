@@ -6,12 +6,10 @@ answer was confirmed carry a trajectory.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from time import perf_counter
 
 from gaussopt.comparison import plan as planning
 from gaussopt.comparison.records import Answers, MotionRecord, Times
@@ -74,7 +72,8 @@ def compare(
     executor : where to run the cases instead; any `concurrent.futures.Executor`, which stays open
     out : folder in which finished cases are kept; those already there are not computed again
         `Results.load` reads the results from it.
-    progress, note : called with the fraction done, and with sentences on what will be done or was set aside
+    progress, note : called with the share of the cases that are done, and with sentences on what will be done or was
+        set aside
 
     Raises
     ------
@@ -90,35 +89,28 @@ def compare(
         time_budget=time_budget, case_limit=case_limit,
     )  # fmt: skip
     place = Workers(jobs) if executor is None else nullcontext(executor)
-    return _carry_out(plan, place, out, Forecast(progress, max(1, jobs)), note)
+    return _carry_out(plan, place, out, CasesDone(progress), note)
 
 
-class Forecast:
-    """Tells the fraction of the whole time that has passed, as far as what was measured lets expect it.
+class CasesDone:
+    """Tells the share of the cases that are done, which never falls.
+
+    It is no share of the time: how long the motions of a pair take is not known before one of them ran.
 
     Parameters
     ----------
-    tell : called with the fraction, or None
-    processes : how many share what is expected
+    tell : called with the share, or None
     """
 
-    def __init__(self, tell: Callable[[float], None] | None, processes: int = 1) -> None:
-        self._tell, self._processes = tell, processes
-        self._begun, self._told = perf_counter(), 0.0
+    def __init__(self, tell: Callable[[float], None] | None) -> None:
+        self._tell, self._told = tell, 0.0
 
-    def stage(self, later: float = 0.0, again: float = 0.0) -> Callable[[float], None]:
-        """The progress of a stage that begins now.
-
-        `later` are the seconds of work that follow it for sure, and `again` is how many times as long as the stage
-        itself what follows beside them is expected to take.
-        """
-        begun = perf_counter()
+    def stage(self, cases: int, later: int = 0) -> Callable[[float], None]:
+        """The progress of a stage with so many cases that begins now, before at most so many that follow it."""
+        before, part = self._told, cases / max(1, cases + later)
 
         def progress(done: float) -> None:
-            now = perf_counter()
-            left = (now - begun) * ((1.0 + again) / done - 1.0) + later / self._processes if done else math.inf
-            passed = now - self._begun
-            self._told = max(self._told, passed / (passed + left) if passed else 0.0)
+            self._told = max(self._told, before + (1.0 - before) * part * done)
             if self._tell is not None:
                 self._tell(self._told)
 
@@ -131,14 +123,14 @@ class Forecast:
 
 
 def _carry_out(
-    plan: planning.Plan, place: AbstractContextManager[Executor], store: str | Path | None, forecast: Forecast,
+    plan: planning.Plan, place: AbstractContextManager[Executor], store: str | Path | None, progress: CasesDone,
     note: Callable[[str], None] | None,
 ) -> Results:  # fmt: skip
     """Run the jobs of a plan on the executor that `place` enters."""
     kept = None if store is None else Store(store, note=note)
 
-    def run(where: Executor, jobs: list[Job], *expected: float) -> dict[str, JobOutcome]:
-        return run_jobs(jobs, progress=forecast.stage(*expected), executor=where, store=kept) if jobs else {}
+    def run(where: Executor, jobs: list[Job], after: int = 0) -> dict[str, JobOutcome]:
+        return run_jobs(jobs, progress=progress.stage(len(jobs), after), executor=where, store=kept) if jobs else {}
 
     asked = planning.answer_jobs(plan)
     blanks = [blank for _, blank in asked]
@@ -147,8 +139,8 @@ def _carry_out(
     if note is not None:
         note(planning.announcement(plan, blanks))
     with place as where:
-        expected = planning.seconds_on_the_clock(plan, blanks), planning.most_motions(plan, blanks) / len(asked)
-        outcomes = run(where, [job for job, _ in asked], *expected)
+        following = planning.most_motions(plan, blanks) + (len(plan.specs) if plan.time_budget else 0)
+        outcomes = run(where, [job for job, _ in asked], following)
         answers: list[Answers] = []
         for job, blank in asked:
             outcome = outcomes[job.key]
@@ -162,7 +154,7 @@ def _carry_out(
         if stale:
             note(f"{stale} finished cases in {store} belong to other settings or other code and are not used.")
     values = [(job, outcomes[job.key].value) for job in later]
-    forecast.end()
+    progress.end()
     results = Results(
         (*answers, *planning.misfits(plan)),
         tuple(Times.from_mapping(r) for _, value in values if isinstance(value, list) for r in value),

@@ -33,3 +33,14 @@ def test_names() -> None:
     for text in ("", "gauss,,dual", "gauss,"):
         with pytest.raises(BadInput, match="empty"):
             names_of(text)
+
+
+def test_no_time_is_promised_where_the_rest_may_take_longer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 20.0])
+    monkeypatch.setattr("gaussopt.cli.common.time.monotonic", lambda: next(clock))
+    with progress_bar("compare", False, lines=True, even=False) as progress:
+        assert progress is not None
+        progress(0.5)
+    assert capsys.readouterr().err == "gaussopt: compare: 50 % of the cases done after 20 s.\n"

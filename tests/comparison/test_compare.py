@@ -22,7 +22,7 @@ import pytest
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.comparison import tables
-from gaussopt.comparison.compare import Forecast
+from gaussopt.comparison.compare import CasesDone
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import liars
 from gaussopt.comparison.results import Results, read_results
@@ -139,18 +139,17 @@ def test_solvers_with_options_and_precision(compare: Callable[..., Results]) -> 
     assert {m.solver for m in results.motions} <= {"osqp(polishing=False)"}
 
 
-def test_the_progress_follows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 0.0, 10.0, 20.0, 20.0, 25.0, 30.0])
-    monkeypatch.setattr("gaussopt.comparison.compare.perf_counter", lambda: next(clock))
+def test_the_progress_counts_cases() -> None:
     told: list[float] = []
-    forecast = Forecast(told.append, processes=2)
-    answers = forecast.stage(later=40.0, again=0.5)
-    answers(0.5)  # after 10 s: 10 s more, half as long again as those 20 s, and 40 s for two processes
+    cases = CasesDone(told.append)
+    answers = cases.stage(30, later=10)
+    answers(0.5)
     answers(1.0)
-    rest = forecast.stage()
+    rest = cases.stage(4)  # fewer motions than there might have been
     rest(0.5)
     rest(1.0)
-    assert told == pytest.approx([10 / 50, 20 / 50, 25 / 30, 1.0])
+    cases.end()
+    assert told == pytest.approx([15 / 40, 30 / 40, 35 / 40, 1.0, 1.0])
 
 
 def test_several_steppers_with_settings_of_their_own(compare: Callable[..., Results]) -> None:
