@@ -6,6 +6,7 @@ import math
 from contextlib import suppress
 from time import perf_counter
 
+from gaussopt.bodies.tables import TableSystem
 from gaussopt.compiled import loop_of
 from gaussopt.compiled.contact_phases import PhaseMarcher
 from gaussopt.compiled.generated_loop import GeneratedLoop
@@ -105,6 +106,8 @@ def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop
     s = settings
     if s.rules.events or s.rules.integrals:
         return "events and integrals look at every step, and generated code records only some"
+    if isinstance(s.system, TableSystem):
+        return "a model of so many bodies is evaluated in tables and has no generated code"
     if kind is None:
         return "the system is not given by energies (System.from_lagrangian)"
     if (s.formulation, s.solver) != ("gauss", kind.solver) or s.solver_options:

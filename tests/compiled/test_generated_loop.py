@@ -258,6 +258,8 @@ def test_a_plain_system_cannot_be_compiled() -> None:
     system = go.System([[1.0]], [1.0])
     with pytest.raises(NotAccepted, match="not given by energies"):
         go.simulate(system, q0=[0.0], v0=[0.0], t_end=1.0, dt=0.1, engine="compiled")
+    with pytest.raises(NotAccepted, match="so many bodies is evaluated in tables"):
+        go.simulate(go.problem("n-four-bar", variant="N=40"), engine="compiled")
 
 
 def test_dependent_rows_stay_interpreted() -> None:
