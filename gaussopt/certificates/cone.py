@@ -16,6 +16,7 @@ import numpy as np
 
 from gaussopt.certificates.cone_bounds import Bound, global_bound, local_bound
 from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
+from gaussopt.cone.measure import measured
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.one_contact import OneContact, solve_contact
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -72,8 +73,7 @@ class ConeCertificate:
     ) -> None:  # fmt: skip
         self._problem = problem
         self._r = x = None if r is None or not np.isfinite(r).all() else r
-        self.residual = np.inf if x is None else residual(problem, x)
-        self.floor = np.inf if x is None else float(np.linalg.norm(rounding(problem, x))) / velocity_size(problem)
+        self.residual, self.floor = (np.inf, np.inf) if x is None else measured(problem, x)
         self._one = one = solve_contact(problem) if problem.k == 1 else None
         candidates = [*(one.solutions if one else ()), *([] if x is None else [x]), *others]
         solutions = _distinct(problem, candidates) if len(candidates) > 1 else ()

@@ -14,13 +14,34 @@ import numpy as np
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.step_data import Vector
 from gaussopt.jit.kernel import kernel
-from gaussopt.linalg.cones import steps_of, velocity_size
+from gaussopt.linalg.cones import velocity_size
 
 SHIFT = 1e-9
 """Shift of the diagonal of the Jacobian, whose entries are of order one."""
 
 STEPS = 30
 """Most steps."""
+
+
+SMALL = 1e-14
+"""Trace of a block, relative to the mean one, below which the block counts as none."""
+
+
+@kernel
+def steps_into(w: Vector, rho: Vector) -> None:
+    """Write rho_i = 3 / tr W_ii, as `gaussopt.linalg.cones.steps_of`."""
+    k, mean = len(rho), 0.0
+    for i in range(k):
+        trace = 0.0
+        for row in range(3 * i, 3 * i + 3):
+            trace += w[row * 3 * k + row]
+        rho[i] = trace
+        mean += abs(trace) / k
+    for i in range(k):
+        trace = rho[i]
+        if not trace > SMALL * mean:
+            trace = mean if mean > 0.0 else 3.0
+        rho[i] = 3.0 / trace
 
 
 @kernel
@@ -128,6 +149,15 @@ def newton_steps(
     return count
 
 
+@kernel
+def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float) -> int:
+    """At most `STEPS` steps from r, written; how many there were."""
+    n, rho = len(q), np.zeros(len(mu))
+    J, phi = np.zeros(n * n), np.zeros(n)
+    steps_into(w, rho)
+    return newton_steps(w, q, mu, rho, r, J, phi, STEPS, tolerance, enough)
+
+
 def continued(
     problem: ConeComplementarity, start: Vector, tolerance: float, enough: float
 ) -> tuple[Vector, int | None]:
@@ -135,9 +165,7 @@ def continued(
 
     `tolerance` and `enough` are those of |Phi / rho| relative to |q|.
     """
-    n, r = problem.n, start.copy()
+    r, size = start.copy(), velocity_size(problem)
     W, q = np.ascontiguousarray(problem.W).ravel(), np.ascontiguousarray(problem.q)
-    size, rho = velocity_size(problem), steps_of(problem.W)
-    limits = tolerance * size, enough * size
-    count = newton_steps(W, q, problem.mu, rho, r, np.zeros(n * n), np.zeros(n), STEPS, *limits)
+    count = settle(W, q, problem.mu, r, tolerance * size, enough * size)
     return r, int(count) if count < STEPS else None

@@ -32,10 +32,17 @@ class Reached(NamedTuple):
 
 
 class TimeStep(ABC):
-    """A state from which a step can be taken, with residuals of the equalities at position and velocity level."""
+    """A state from which a step can be taken."""
 
-    found: Found
-    drift: tuple[float, float]
+    @property
+    @abstractmethod
+    def found(self) -> Found:
+        """The contacts near the state."""
+
+    @property
+    @abstractmethod
+    def drift(self) -> tuple[float, float]:
+        """Largest residuals of the equalities at position and velocity level."""
 
     @abstractmethod
     def energy(self) -> Energy:

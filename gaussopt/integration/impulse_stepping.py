@@ -6,10 +6,10 @@ Each step is one problem of contacts with friction cones, judged by Coulomb's la
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.core.time_step import SteppedSystem, TimeStep
+from gaussopt.core.time_step import Reached, SteppedSystem, TimeStep
 from gaussopt.integration.loops import End, EventKind, MotionEvent
 from gaussopt.integration.time_stepping import LIFTED, TimeSteppingLoop
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
@@ -38,6 +38,17 @@ NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that
 
 OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
 """Modes of a contact as trajectories hold them."""
+
+
+class _Taken(NamedTuple):
+    """A step that was taken: names of its contacts, rates before, its end, its length, its problem and impulses."""
+
+    names: Sequence[str]
+    before: Vector
+    end: Reached
+    h: float
+    problem: ConeComplementarity
+    r: Vector
 
 
 class ContactRecorder(Recorder):
@@ -81,13 +92,13 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
 
     def begin(self) -> None:
         """The start is recorded with the forces of the first step."""
-        self._start(self.t, self.q, self.v)
         self.recall({"idle": [], "sides": [event.value(self.t, self.q, self.v) for event in self.rules.events]})
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Begin where a loop stood."""
         self._pushed: dict[str, int] = {name: -count for name, count in memory["idle"]}
         self._sides = list(memory["sides"])
+        self._grid = replace(self.control, origin=self.origin)
         self._start(self.t, self.q, self.v)
 
     def memory(self) -> dict[str, Any]:
@@ -102,7 +113,7 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
     def advance(self) -> End | None:
         """Take one step."""
         here, before = self._here, self.v
-        following = replace(self.control, origin=self.origin).instant(self.steps + 1)
+        following = self._grid.instant(self.steps + 1)
         h = following - self.t
         begin = perf_counter()
         problem = here.problem(h)
@@ -116,19 +127,18 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
                 f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step leaves "
                 f"{end.missed:.2g} m/s or rad/s of them."
             )
-        force = (end.v - before) / h, end.lam / h, rows_of(r) / h
+        of_step = _Taken(here.found.names, before, end, h, problem, r)
         if not self.steps:
-            self._record(self._here, force, problem, r)
+            self._record(here, of_step)
         self.steps += 1
         self.t, self.q, self.v = following, end.q, end.v
         self.refuse_divergence(end.q, end.v)
         self._note(here.found.names, r[::ROWS])
-        known, of_step = here, (force, problem, r)
         self._start(following, end.q, end.v)
         due = self.steps % self.every == 0 or self.t >= self.control.t_end
         ended = self._passed()
         if due or ended is not None:
-            self._record(self._here, *of_step, known)
+            self._record(self._here, of_step)
         return ended
 
     def _impulses(self, problem: ConeComplementarity) -> tuple[Vector, End | None]:
@@ -153,19 +163,16 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
             motion.warnings.append(NOT_UNIQUE)
         return raw.x, None
 
-    def _record(
-        self, at: TimeStep, force: tuple[Any, Any, Any], problem: ConeComplementarity, r: Vector,
-        of: TimeStep | None = None,
-    ) -> None:  # fmt: skip
-        """Write down the present state with the forces of a step, whose contacts were those of the state `of`."""
+    def _record(self, at: TimeStep, of: _Taken) -> None:
+        """Write down the present state with the forces of a step."""
         with self.motion.timed("record"):
             names, gaps, slip = at.found
-            own = (of or at).found.names
-            a, lam, pushes = force
-            speeds = np.linalg.norm(rows_of(problem.u(r))[:, 1:], axis=1)
+            problem, pushes = of.problem, rows_of(of.r) / of.h
+            a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
+            speeds = np.linalg.norm(rows_of(problem.u(of.r))[:, 1:], axis=1)
             stuck = speeds <= STICKING * velocity_size(problem)
             modes = np.where(pushes[:, 0] > 0, np.where(stuck & (problem.mu > 0), STUCK, SLIDING), OPEN)
-            there = {name: i for i, name in enumerate(own)}
+            there = {name: i for i, name in enumerate(of.names)}
             values = np.zeros((len(names), 7))
             values[:, 1], values[:, 5:] = gaps, slip
             for row, name in zip(values, names, strict=True):

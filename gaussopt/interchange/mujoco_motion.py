@@ -12,13 +12,21 @@ takes w in the frame of the body.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.linalg.lapack import dpotrf, dpotrs
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
+from gaussopt.cone.condensing import (
+    MASSLESS,
+    ROWS_MAY_DEPEND,
+    condense,
+    velocities_after,
+    way_back,
+    ways_apart,
+)
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
@@ -33,9 +41,9 @@ from gaussopt.interchange.mujoco_model import (
     forward,
     geometry_name,
     mass_matrix,
-    point_jacobian,
     rows_at,
 )
+from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
 AHEAD = 0.01
@@ -82,6 +90,20 @@ def problem_from_mujoco(
     return Problem.of(system, q, v, t_end=t_end, dt=float(model.opt.timestep) if dt is None else dt, name=name)
 
 
+class Pattern(NamedTuple):
+    """Contacts and limits that are near: names, friction coefficients, (k,), and where their rows are.
+
+    Rows `rows` of MuJoCo's become `places` of rows of equalities and contacts; `counted` are the contacts among those
+    that MuJoCo found.
+    """
+
+    names: tuple[str, ...]
+    mu: Vector
+    rows: NDArray[np.intp]
+    places: NDArray[np.intp]
+    counted: NDArray[np.intp]
+
+
 class MujocoSystem(SteppedSystem):
     """A MuJoCo model as a system that states its own time steps; see `problem_from_mujoco`."""
 
@@ -93,6 +115,7 @@ class MujocoSystem(SteppedSystem):
         own = self.model
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
+        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # as rows are made anew in `place`
         own.geom_gap[:] = np.maximum(own.geom_gap, AHEAD)
         own.pair_gap[:] = np.maximum(own.pair_gap, AHEAD)
         own.jnt_margin[:] += AHEAD
@@ -104,9 +127,16 @@ class MujocoSystem(SteppedSystem):
             self._plain[at : at + straight, place : place + straight] = np.eye(straight)
             if straight != 1:
                 self._quaternions.append((int(at) + straight, int(place) + straight))
+        straight_to = [x for pair in np.argwhere(self._plain) for x in pair]
+        self._straight, self._turning = (
+            np.array(straight_to, dtype=np.int64),
+            np.array([x for pair in self._quaternions for x in pair], dtype=np.int64),
+        )
+        self._patterns: dict[tuple[Any, ...], Pattern] = {}
         self._weights = np.ones(model.nv)
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
+        self.nothing = np.zeros(len(self._quaternions))
         self._names: dict[tuple[int, ...], str] = {}
         self._coordinates = self._coordinate_names()
         self._rows = self._row_names(data)
@@ -146,7 +176,7 @@ class MujocoSystem(SteppedSystem):
         q = data.qpos.copy()
         for at, _ in self._quaternions:
             q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
-        return q, self.rates(q) @ data.qvel
+        return q, self.rates_of(q, data.qvel)
 
     def rates(self, q: Vector) -> Matrix:
         """T, (nq, nv), of q' = T w."""
@@ -158,13 +188,25 @@ class MujocoSystem(SteppedSystem):
 
     def velocities(self, q: Vector, v: Vector) -> Vector:
         """MuJoCo's velocities w, (nv,), of rates v, (nq,)."""
-        return self._weights * (self.rates(q).T @ v)
+        w = np.empty(self.model.nv)
+        velocities_into(q, v, self._straight, self._turning, w)
+        return w
+
+    def rates_of(self, q: Vector, w: Vector) -> Vector:
+        """Rates, (nq,), of velocities w, (nv,)."""
+        v = np.empty(self.model.nq)
+        rates_into(q, w, self._straight, self._turning, v)
+        return v
 
     def place(self, t: float, q: Vector, w: Vector) -> None:
         """Bring MuJoCo's data to a state: positions, contacts, and all forces but those of constraints."""
         mj, model, data = self.mj, self.model, self.data
         data.time, data.qpos[:], data.qvel[:] = t, q, w
         mj.mj_fwdPosition(model, data)
+        exclude = data.contact.exclude
+        if (near := exclude == IN_GAP).any():
+            exclude[near] = 0  # so that MuJoCo makes their rows too
+            mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
@@ -232,57 +274,52 @@ class MujocoSystem(SteppedSystem):
 
     # -- contacts --------------------------------------------------------------------------------------------------
 
-    def contacts(self, w: Vector) -> tuple[Found, Matrix, Vector]:
-        """Contacts and limits near the state of the data, their rows, (3 k, nv), and friction coefficients, (k,)."""
-        data, nv = self.data, self.model.nv
-        efc, contact = np.array(data.efc_J).reshape(-1, nv), data.contact
-        # Each of these asks MuJoCo for an array of all contacts, which is no work for a loop.
-        geom, friction, dim = contact.geom, contact.friction, contact.dim.tolist()
-        counted = (contact.exclude <= IN_GAP).tolist()
-        distance = contact.dist - contact.includemargin
+    def contacts(self) -> tuple[Pattern, Matrix, Vector]:
+        """Contacts and limits near the state of the data, rows of equalities and of these, (p, nv), gaps, (k,)."""
+        data, contact = self.data, self.data.contact
+        J, gaps = data.efc_J.reshape(-1, self.model.nv), contact.dist - contact.includemargin
         first, limits = data.ne + data.nf, data.nl
-        k = limits + sum(counted)
-        rows, gaps, mu = np.zeros((k, ROWS, nv)), np.zeros(k), np.zeros(k)
-        last = first + limits
-        rows[:limits, 0] = efc[first:last]
-        gaps[:limits] = data.efc_pos[first:last] - data.efc_margin[first:last] + AHEAD
-        keys: list[tuple[int, ...]] = [
-            (-int(kind), int(i), int(row[np.argmax(np.abs(row))] > 0))
-            for kind, i, row in zip(data.efc_type[first:last], data.efc_id[first:last], efc[first:last], strict=True)
-        ]
-        self._check(dim, geom, friction)
+        own: tuple[Any, ...] = ()
+        if limits:
+            at = slice(first, first + limits)
+            largest = np.abs(J[at]).argmax(axis=1)
+            own = tuple(zip((-data.efc_type[at]).tolist(), data.efc_id[at].tolist(),
+                            (J[np.arange(first, first + limits), largest] > 0).tolist(), strict=True))  # fmt: skip
+        key = own, contact.geom.tobytes(), contact.dim.tobytes(), contact.exclude.tobytes()
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            pattern = self._patterns[key] = self._pattern(own)
+        R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
+        R[pattern.places] = J[pattern.rows]
+        gaps = gaps[pattern.counted]
+        if limits:
+            gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
+        return pattern, R, gaps
+
+    def _pattern(self, limits: tuple[tuple[int, ...], ...]) -> Pattern:
+        """What the data of now say of contacts, which is the same as long as the same geometries are near."""
+        data, contact = self.data, self.data.contact
+        for _ in contacts_at(self.mj, self.model, data):
+            pass  # those that are no contacts of Coulomb's law are named
+        m, first = data.ne, data.ne + data.nf
+        rows, places = [*range(m)], [*range(m)]
+        for i in range(len(limits)):
+            rows.append(first + i)
+            places.append(m + ROWS * i)
+        keys, counted = list(limits), np.flatnonzero(contact.exclude <= IN_GAP)
         seen: dict[tuple[int, int], int] = {}
-        at = limits
-        for i, (address, (one, two)) in enumerate(zip(contact.efc_address.tolist(), geom.tolist(), strict=True)):
-            if not counted[i]:
-                continue
-            if address < 0:
-                rows[at] = self._open_rows(i)
-            else:
-                rows[at, : dim[i]] = efc[address : address + dim[i]]
-            if dim[i] == 1:
-                rows[at, 1:] = 0.0
-            else:
-                mu[at] = friction[i, 0]
-            gaps[at] = distance[i]
+        mu = [0.0] * len(limits)
+        for i in counted.tolist():
+            dim, address, (one, two) = int(contact.dim[i]), int(contact.efc_address[i]), contact.geom[i].tolist()
+            rows += range(address, address + dim)
+            places += range(m + ROWS * len(keys), m + ROWS * len(keys) + dim)
+            mu.append(float(contact.friction[i, 0]) if dim > 1 else 0.0)
             number = seen[one, two] = seen.get((one, two), -1) + 1
             keys.append((one, two, number))
-            at += 1
-        H = rows.reshape(ROWS * k, nv)
-        return Found([self._name(key) for key in keys], gaps, (H @ w).reshape(k, ROWS)[:, 1:]), H, mu
-
-    def _check(self, dim: list[int], geom: Matrix, friction: Matrix) -> None:
-        """Let those that are no contacts of Coulomb's law be named."""
-        if dim and (max(dim) > ROWS or geom.min() < 0 or (friction[:, 0] != friction[:, 1]).any()):
-            for _ in contacts_at(self.mj, self.model, self.data):
-                pass
-
-    def _open_rows(self, i: int) -> Matrix:
-        """Rows of a contact that MuJoCo finds and does not push."""
-        mj, model, data = self.mj, self.model, self.data
-        contact = data.contact[i]
-        one, two = (point_jacobian(mj, model, data, contact.pos, int(model.geom_bodyid[int(g)])) for g in contact.geom)
-        return np.asarray(contact.frame.reshape(ROWS, ROWS) @ (two - one))
+        return Pattern(
+            tuple(self._name(key) for key in keys), np.array(mu), np.array(rows, dtype=np.intp),
+            np.array(places, dtype=np.intp), counted,
+        )  # fmt: skip
 
     def _name(self, key: tuple[int, ...]) -> str:
         if key not in self._names:
@@ -307,11 +344,24 @@ class MujocoStep(TimeStep):
         self._w = system.velocities(q, v)
         system.place(t, q, self._w)
         data = system.data
-        self._phi, self._E = data.efc_pos[: data.ne].copy(), system._equalities()
-        self.found, self._H, self._mu = system.contacts(self._w)
+        self._phi = data.efc_pos[: data.ne].copy()
+        self._pattern, self._R, self._gaps = system.contacts()
         self._force, self._M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
-        self._diagonal = self._M.diagonal().copy()
-        self.drift = float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
+
+    @property
+    def _E(self) -> Matrix:
+        return self._R[: len(self._phi)]
+
+    @cached_property
+    def found(self) -> Found:
+        """Contacts and limits."""
+        slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
+        return Found(self._pattern.names, self._gaps, slip)
+
+    @cached_property
+    def drift(self) -> tuple[float, float]:
+        """Of MuJoCo's equality rows."""
+        return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
 
     def energy(self) -> Energy:
         """As MuJoCo computes it."""
@@ -319,52 +369,54 @@ class MujocoStep(TimeStep):
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Impulses of contacts and limits, those of the equality rows eliminated."""
-        m, self._dt = len(self._E), dt
-        self._M.flat[:: len(self._w) + 1] = self._diagonal + dt * self._system.model.dof_damping
-        rows = np.concatenate((self._E, self._H, self._force[None]))
-        factor, failed = dpotrf(self._M, clean=0)
-        if failed:
+        self._dt, self._basis, m = dt, None, len(self._phi)
+        found = self._condensed(self._R, m)
+        if found == ROWS_MAY_DEPEND:
+            # Combinations of rows that are independent, with the least impulses of the rows themselves.
+            E = self._Z[:, :m]
+            values, vectors = np.linalg.eigh(E.T @ E)
+            self._basis = vectors[:, values > DEPENDENT * values[-1]]
+            found = self._condensed(np.vstack((self._basis.T @ self._E, self._R[m:])), self._basis.shape[1])
+        if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
-        reached, _ = dpotrs(factor, rows.T)
-        self._Y, self._free = reached[:, :-1], self._w + dt * reached[:, -1]
-        A, u = rows[:-1] @ self._Y, rows[:-1] @ self._free
-        self._C = _inverse(A[:m, :m])
-        across = A[m:, :m] @ self._C
-        W, q = A[m:, m:] - across @ A[:m, m:], u[m:] - across @ u[:m]
-        self._across, self._u = A[:m, m:], u[:m]
-        self._bare, self._W = q.copy(), 0.5 * (W + W.T)
-        q[::ROWS] += np.maximum(self.found.gaps, 0.0) / dt
-        return ConeComplementarity(self._W, q, self._mu)
+        q, n = self._bare.copy(), len(self._bare)
+        q[::ROWS] += np.maximum(self._gaps, 0.0) / dt
+        return ConeComplementarity(self._W.reshape(n, n), q, self._pattern.mu)
+
+    def _condensed(self, R: Matrix, m: int) -> int:
+        """Eliminate the first m of these rows, (p, nv)."""
+        (p, nv), n = R.shape, len(R) - m
+        self._rows, self._m = R, m
+        self._L, self._Z, self._A = np.empty((nv, nv)), np.empty((nv, p + 1)), np.empty((p, p + 1))
+        self._W, self._bare = np.empty(n * n), np.empty(n)
+        damping = self._system.model.dof_damping
+        return condense(self._M, damping, R, self._force, self._w, m, self._dt, self._L, self._Z, self._A, self._W,
+                        self._bare)  # fmt: skip
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
         """Velocities, and the way of a step, which `project` leads to the constraints."""
-        m, system = len(self._E), self._system
-        lam = -self._C @ (self._u + self._across @ r)
-        w = self._free + self._Y[:, :m] @ lam + self._Y[:, m:] @ r
+        system, lam, w = self._system, np.empty(self._m), np.empty(len(self._w))
+        missed = velocities_after(self._L, self._Z, self._A, self._rows, self._w, self._m, self._dt, r, lam, w)
         way = self._dt * w
         if project:
-            way = way + self._correction(r)
-        missed = float(np.abs(self._E @ w).max(initial=0.0))
+            self._correct(r, way)
+        if self._basis is not None:
+            lam, missed = self._basis @ lam, float(np.abs(self._E @ w).max())
         q = system.moved(self._q, way)
-        return Reached(q, system.rates(q) @ w, np.concatenate((lam, np.zeros(len(system._quaternions)))), missed)
+        return Reached(q, system.rates_of(q, w), np.concatenate((lam, system.nothing)), missed)
 
-    def _correction(self, r: Vector) -> Vector:
-        """The least way in the mass norm, (nv,), that closes loops and takes contacts out of each other."""
-        m = len(self._E)
-        push = np.zeros(len(self._H))
-        ahead = self.found.gaps + self._dt * (self._bare + self._W @ r)[::ROWS]
-        if (ahead < 0.0).any():
-            N = self._W[::ROWS, ::ROWS]
-            root = np.linalg.cholesky(N + DEPENDENT * np.trace(N) * np.eye(len(N))).T
-            push[::ROWS] = nnls(root, -np.linalg.solve(root.T, ahead))[0]
-        lam = -self._C @ (self._phi + self._across @ push)
-        return np.asarray(self._Y[:, :m] @ lam + self._Y[:, m:] @ push)
+    def _correct(self, r: Vector, way: Vector) -> None:
+        """Add the least way in the mass norm, (nv,), that closes loops and takes contacts out of each other."""
+        push = np.empty(len(r))
+        if not ways_apart(self._W, self._bare, self._gaps, r, self._dt, push):
+            u = self._W.reshape(len(r), -1) @ r + self._bare
+            push[:] = 0.0
+            push[::ROWS] = _pushes(self._W.reshape(len(r), -1)[::ROWS, ::ROWS], self._gaps + self._dt * u[::ROWS])
+        phi = self._phi if self._basis is None else self._basis.T @ self._phi
+        way_back(self._L, self._Z, self._A, phi, push, np.empty(self._m), way)
 
 
-def _inverse(A: Matrix) -> Matrix:
-    """The pseudo-inverse of a symmetric positive semidefinite matrix, as rows of equalities may be redundant."""
-    if not len(A):
-        return A
-    values, vectors = np.linalg.eigh(A)
-    kept = values > DEPENDENT * values[-1]
-    return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)
+def _pushes(N: Matrix, ahead: Vector) -> Vector:
+    """Pushes, (k,), that open gaps, (k,), as far as they can, least squares where they cannot."""
+    root = np.linalg.cholesky(N + DEPENDENT * np.trace(N) * np.eye(len(N))).T
+    return np.asarray(nnls(root, -np.linalg.solve(root.T, ahead))[0])
