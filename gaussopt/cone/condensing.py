@@ -19,6 +19,9 @@ from gaussopt.jit.kernel import kernel
 DEPENDENT = 1e-6
 """Pivot of an equality row, relative to its entry of the diagonal, below which rows may be dependent."""
 
+HELD = 1e-13
+"""Share of a velocity that equalities leave, below which they hold it."""
+
 MASSLESS, ROWS_MAY_DEPEND = 1, 2
 """What `condense` returns where a velocity has no mass, and where equality rows may be dependent; else 0."""
 
@@ -50,9 +53,9 @@ def factorise(L: Matrix) -> bool:
 
 
 @kernel
-def half_solve(L: Matrix, Z: Matrix) -> None:
-    """Write L^-T Z over Z, (n, columns)."""
-    n, columns = Z.shape[0], Z.shape[1]
+def half_solve(L: Matrix, Z: Matrix, columns: int) -> None:
+    """Write L^-T Z over the first columns of Z."""
+    n = L.shape[0]
     for back in range(n):
         k = n - 1 - back
         pivot = L[k, k]
@@ -66,20 +69,54 @@ def half_solve(L: Matrix, Z: Matrix) -> None:
 
 
 @kernel
+def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
+    """Take the first m rows out of A, (p, p + 1), and write W and q of the others; returns what `condense` does."""
+    whole, terms = np.zeros(p), np.zeros(p)
+    for a in range(p):
+        whole[a], terms[a] = A[a, a], abs(A[a, p])
+    for j in range(m):
+        if not A[j, j] > DEPENDENT * whole[j]:
+            return ROWS_MAY_DEPEND
+        pivot = math.sqrt(A[j, j])
+        for b in range(j, p + 1):
+            A[j, b] /= pivot
+        for a in range(j + 1, p):
+            factor = A[j, a]
+            if factor != 0.0:
+                for b in range(a, p + 1):
+                    A[a, b] -= factor * A[j, b]
+                terms[a] += abs(factor * A[j, p])
+    size = p - m
+    # What equalities hold altogether would move by rounding errors only.
+    for a in range(size):
+        keep = 1.0 if A[m + a, m + a] > HELD * whole[m + a] else 0.0
+        q = A[m + a, p]
+        local[size * size + a] = 0.0 if keep == 0.0 and abs(q) <= HELD * terms[m + a] else q
+        whole[m + a] = keep
+    for a in range(size):
+        for b in range(a, size):
+            entry = A[m + a, m + b] * whole[m + a] * whole[m + b]
+            local[a * size + b] = entry
+            local[b * size + a] = entry
+    return 0
+
+
+@kernel
 def condense(
-    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, m: int, dt: float,
-    L: Matrix, Z: Matrix, A: Matrix, W: Vector, q: Vector,
-) -> int:  # fmt: skip
-    """Write W, (3 k, 3 k) by rows, and q, (3 k,), and what `spread` needs.
+    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, m: int, dt: float, S: Matrix, local: Vector
+) -> int:
+    """Write the contact problem of a step, and what `finish` needs of it.
 
     Parameters
     ----------
     M, damping : (n, n), (n,), masses and linear damping
     R, m : (p, n), rows of equalities, of which there are m, and of contacts
     f, w : (n,), forces and velocities
-    L, Z, A : (n, n), (n, p + 1), (p, p + 1), written. The first m rows of A become G and G^-T u of the equalities
+    S : (2 n + p, max(n, p + 1)), written: L, Z, and A, whose first m rows are G of E M^-1 E^T = G^T G, G^-T of the rest
+    local : (9 k^2 + 3 k,), written: W by rows, and q
     """
     n, p = len(w), R.shape[0]
+    L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
     for i in range(n):
         for j in range(i + 1):
             L[i, j] = M[i, j]
@@ -89,7 +126,7 @@ def condense(
         Z[i, p] = f[i]
     if not factorise(L):
         return MASSLESS
-    half_solve(L, Z)
+    half_solve(L, Z, p + 1)
     for a in range(p):
         for b in range(a, p + 1):
             A[a, b] = 0.0
@@ -104,33 +141,14 @@ def condense(
         for i in range(n):
             u += R[a, i] * w[i]
         A[a, p] = u
-    for j in range(m):
-        whole = 0.0
-        for i in range(n):
-            whole += Z[i, j] * Z[i, j]
-        if not A[j, j] > DEPENDENT * whole:
-            return ROWS_MAY_DEPEND
-        pivot = math.sqrt(A[j, j])
-        for b in range(j, p + 1):
-            A[j, b] /= pivot
-        for a in range(j + 1, p):
-            factor = A[j, a]
-            if factor != 0.0:
-                for b in range(a, p + 1):
-                    A[a, b] -= factor * A[j, b]
-    size = p - m
-    for a in range(size):
-        for b in range(a, size):
-            W[a * size + b] = A[m + a, m + b]
-            W[b * size + a] = A[m + a, m + b]
-        q[a] = A[m + a, p]
-    return 0
+    return eliminate_rows(A, p, m, local)
 
 
 @kernel
-def spread(L: Matrix, Z: Matrix, A: Matrix, m: int, share: float, r: Vector, lam: Vector, x: Vector) -> None:
+def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: Vector) -> None:
     """Write x = M^-1 (share f + E^T lam + C^T r) with lam so that E x takes back what `lam` holds, as G^-T of it."""
-    n, p = len(x), Z.shape[1] - 1
+    n = len(x)
+    L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
     for j in range(m):
         y = lam[j]
         for a in range(m, p):
@@ -157,32 +175,14 @@ def spread(L: Matrix, Z: Matrix, A: Matrix, m: int, share: float, r: Vector, lam
 
 
 @kernel
-def velocities_after(
-    L: Matrix, Z: Matrix, A: Matrix, R: Matrix, w: Vector, m: int, dt: float, r: Vector, lam: Vector, end: Vector
-) -> float:
-    """Write the impulses of equality rows, (m,), and the velocities w', (n,); returns the largest entry of E w'."""
-    p, missed = Z.shape[1] - 1, 0.0
-    for j in range(m):
-        lam[j] = A[j, p]
-    spread(L, Z, A, m, dt, r, lam, end)
-    for i in range(len(end)):
-        end[i] += w[i]
-    for j in range(m):
-        u = 0.0
-        for i in range(len(end)):
-            u += R[j, i] * end[i]
-        missed = max(missed, abs(u))
-    return missed
-
-
-@kernel
-def ways_apart(W: Vector, q: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
+def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
     """Write the pushes, (3 k,), that take contacts out of each other at the end of a step; whether they were found.
 
     The gaps there are those of the beginning and dt u_N; the pushes act along normals, never pull, and act only where
     the gap that they leave is closed.
     """
     n, k = len(r), len(gaps)
+    W, q = local[0 : n * n], local[n * n : n * n + n]
     ahead, none, rho = np.zeros(n), np.zeros(k), np.zeros(k)
     J, phi = np.zeros(n * n), np.zeros(n)
     least, size = 0.0, 0.0
@@ -203,16 +203,46 @@ def ways_apart(W: Vector, q: Vector, gaps: Vector, r: Vector, dt: float, push: V
 
 
 @kernel
-def way_back(
-    L: Matrix, Z: Matrix, A: Matrix, phi: Vector, push: Vector, lam: Vector, way: Vector
-) -> None:  # fmt: skip
+def way_back(S: Matrix, p: int, m: int, phi: Vector, push: Vector, way: Vector) -> None:
     """Add to a way, (n,), the least one in the norm of the masses that makes E way = -phi with pushes of contacts."""
-    m, x = len(phi), np.zeros(len(way))
+    n = len(way)
+    A = S[2 * n : 2 * n + p]
+    lam, x = np.zeros(m), np.zeros(n)
     for j in range(m):
         y = phi[j]
         for b in range(j):
             y -= A[b, j] * lam[b]
         lam[j] = y / A[j, j]
-    spread(L, Z, A, m, 0.0, push, lam, x)
-    for i in range(len(way)):
+    spread(S, p, m, 0.0, push, lam, x)
+    for i in range(n):
         way[i] += x[i]
+
+
+@kernel
+def finish(
+    S: Matrix, R: Matrix, w: Vector, m: int, dt: float, local: Vector, r: Vector, gaps: Vector, phi: Vector,
+    project: int, lam: Vector, end: Vector, way: Vector,
+) -> float:  # fmt: skip
+    """Write the end of a step with impulses r, (3 k,); returns the largest entry of E w'.
+
+    `lam`, (m,), are the impulses of equality rows, `end` the velocities w', `way` the way, (n,), which `project`, where
+    it is 1, leads to the constraints. Where no pushes are found for that, -1 is returned and `way` is dt w'.
+    """
+    n, p, missed = len(w), R.shape[0], 0.0
+    for j in range(m):
+        lam[j] = S[2 * n + j, p]
+    spread(S, p, m, dt, r, lam, end)
+    for i in range(n):
+        end[i] += w[i]
+        way[i] = dt * end[i]
+    for j in range(m):
+        u = 0.0
+        for i in range(n):
+            u += R[j, i] * end[i]
+        missed = max(missed, abs(u))
+    if project == 1:
+        push = np.zeros(len(r))
+        if not ways_apart(local, gaps, r, dt, push):
+            return -1.0
+        way_back(S, p, m, phi, push, way)
+    return missed

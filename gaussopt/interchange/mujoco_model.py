@@ -198,6 +198,11 @@ def rows_at(mj: Any, model: Any, data: Any) -> Rows:
     return Rows(J[equal], [*limits, *contacts_at(mj, model, data)])
 
 
+def _equalities(mj: Any, model: Any, data: Any) -> Matrix:
+    """Rows of equalities, (m, nv), which MuJoCo puts first."""
+    return _constraint_rows(mj, model, data)[: data.ne]
+
+
 def _dry(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
     """Numbers of the rows of dry friction in joints and tendons."""
     names = mj.mjtConstraint
@@ -256,7 +261,10 @@ def derivatives(mj: Any, model: Any, data: Any, rows: Rows) -> tuple[Vector, dic
         near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
         mj.mj_integratePos(model, near.qpos, v, by * step)
         mj.mj_fwdPosition(model, near)
-        values, found = rows_at(mj, model, near).moving(v)
+        if of_contacts:
+            values, found = rows_at(mj, model, near).moving(v)
+        else:
+            values, found = _equalities(mj, model, near) @ v, {}
         total += weight * values / (12.0 * step)
         for key, value in of_contacts.items():
             if key not in found:

@@ -13,41 +13,30 @@ from __future__ import annotations
 
 import copy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from gaussopt.cone.condensing import (
-    MASSLESS,
-    ROWS_MAY_DEPEND,
-    condense,
-    velocities_after,
-    way_back,
-    ways_apart,
-)
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, way_back
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
+from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder
 from gaussopt.interchange.mujoco_model import (
     IN_GAP,
     Rows,
-    contacts_at,
     derivatives,
     forward,
-    geometry_name,
     mass_matrix,
     rows_at,
 )
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
-
-AHEAD = 0.01
-"""Distance, m or rad, from which contacts and limits are looked at before they close."""
 
 DEPENDENT = 1e-12
 """Eigenvalue, relative to the largest, below which rows of equalities count as dependent."""
@@ -90,20 +79,6 @@ def problem_from_mujoco(
     return Problem.of(system, q, v, t_end=t_end, dt=float(model.opt.timestep) if dt is None else dt, name=name)
 
 
-class Pattern(NamedTuple):
-    """Contacts and limits that are near: names, friction coefficients, (k,), and where their rows are.
-
-    Rows `rows` of MuJoCo's become `places` of rows of equalities and contacts; `counted` are the contacts among those
-    that MuJoCo found.
-    """
-
-    names: tuple[str, ...]
-    mu: Vector
-    rows: NDArray[np.intp]
-    places: NDArray[np.intp]
-    counted: NDArray[np.intp]
-
-
 class MujocoSystem(SteppedSystem):
     """A MuJoCo model as a system that states its own time steps; see `problem_from_mujoco`."""
 
@@ -132,13 +107,12 @@ class MujocoSystem(SteppedSystem):
             np.array(straight_to, dtype=np.int64),
             np.array([x for pair in self._quaternions for x in pair], dtype=np.int64),
         )
-        self._patterns: dict[tuple[Any, ...], Pattern] = {}
         self._weights = np.ones(model.nv)
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
         self.nothing = np.zeros(len(self._quaternions))
-        self._names: dict[tuple[int, ...], str] = {}
         self._coordinates = self._coordinate_names()
+        self.near = ContactFinder(mj, own, self.data)
         self._rows = self._row_names(data)
 
     @property
@@ -272,69 +246,6 @@ class MujocoSystem(SteppedSystem):
         self.mj.mj_integratePos(self.model, there, way, 1.0)
         return there
 
-    # -- contacts --------------------------------------------------------------------------------------------------
-
-    def contacts(self) -> tuple[Pattern, Matrix, Vector]:
-        """Contacts and limits near the state of the data, rows of equalities and of these, (p, nv), gaps, (k,)."""
-        data, contact = self.data, self.data.contact
-        J, gaps = data.efc_J.reshape(-1, self.model.nv), contact.dist - contact.includemargin
-        first, limits = data.ne + data.nf, data.nl
-        own: tuple[Any, ...] = ()
-        if limits:
-            at = slice(first, first + limits)
-            largest = np.abs(J[at]).argmax(axis=1)
-            own = tuple(zip((-data.efc_type[at]).tolist(), data.efc_id[at].tolist(),
-                            (J[np.arange(first, first + limits), largest] > 0).tolist(), strict=True))  # fmt: skip
-        key = own, contact.geom.tobytes(), contact.dim.tobytes(), contact.exclude.tobytes()
-        pattern = self._patterns.get(key)
-        if pattern is None:
-            pattern = self._patterns[key] = self._pattern(own)
-        R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
-        R[pattern.places] = J[pattern.rows]
-        gaps = gaps[pattern.counted]
-        if limits:
-            gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
-        return pattern, R, gaps
-
-    def _pattern(self, limits: tuple[tuple[int, ...], ...]) -> Pattern:
-        """What the data of now say of contacts, which is the same as long as the same geometries are near."""
-        data, contact = self.data, self.data.contact
-        for _ in contacts_at(self.mj, self.model, data):
-            pass  # those that are no contacts of Coulomb's law are named
-        m, first = data.ne, data.ne + data.nf
-        rows, places = [*range(m)], [*range(m)]
-        for i in range(len(limits)):
-            rows.append(first + i)
-            places.append(m + ROWS * i)
-        keys, counted = list(limits), np.flatnonzero(contact.exclude <= IN_GAP)
-        seen: dict[tuple[int, int], int] = {}
-        mu = [0.0] * len(limits)
-        for i in counted.tolist():
-            dim, address, (one, two) = int(contact.dim[i]), int(contact.efc_address[i]), contact.geom[i].tolist()
-            rows += range(address, address + dim)
-            places += range(m + ROWS * len(keys), m + ROWS * len(keys) + dim)
-            mu.append(float(contact.friction[i, 0]) if dim > 1 else 0.0)
-            number = seen[one, two] = seen.get((one, two), -1) + 1
-            keys.append((one, two, number))
-        return Pattern(
-            tuple(self._name(key) for key in keys), np.array(mu), np.array(rows, dtype=np.intp),
-            np.array(places, dtype=np.intp), counted,
-        )  # fmt: skip
-
-    def _name(self, key: tuple[int, ...]) -> str:
-        if key not in self._names:
-            mj, model = self.mj, self.model
-            if key[0] >= 0:
-                one, two = (geometry_name(mj, model, i).strip("'") for i in key[:2])
-                name = f"{one}, {two}" + (f", {key[2] + 1}" if key[2] else "")
-            else:
-                joint = -key[0] == int(mj.mjtConstraint.mjCNSTR_LIMIT_JOINT)
-                kind = mj.mjtObj.mjOBJ_JOINT if joint else mj.mjtObj.mjOBJ_TENDON
-                name = mj.mj_id2name(model, kind, key[1]) or f"{'joint' if joint else 'tendon'} {key[1]}"
-                name += ", lower limit" if key[2] else ", upper limit"
-            self._names[key] = name
-        return self._names[key]
-
 
 class MujocoStep(TimeStep):
     """The step of a MuJoCo model from a state, (nq,), (nq,)."""
@@ -345,7 +256,7 @@ class MujocoStep(TimeStep):
         system.place(t, q, self._w)
         data = system.data
         self._phi = data.efc_pos[: data.ne].copy()
-        self._pattern, self._R, self._gaps = system.contacts()
+        self._contacts, self._R, self._gaps = system.near()
         self._force, self._M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
 
     @property
@@ -356,7 +267,7 @@ class MujocoStep(TimeStep):
     def found(self) -> Found:
         """Contacts and limits."""
         slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
-        return Found(self._pattern.names, self._gaps, slip)
+        return Found(self._contacts.names, self._gaps, slip)
 
     @cached_property
     def drift(self) -> tuple[float, float]:
@@ -373,50 +284,45 @@ class MujocoStep(TimeStep):
         found = self._condensed(self._R, m)
         if found == ROWS_MAY_DEPEND:
             # Combinations of rows that are independent, with the least impulses of the rows themselves.
-            E = self._Z[:, :m]
+            E = self._S[len(self._w) :, :m][: len(self._w)]
             values, vectors = np.linalg.eigh(E.T @ E)
-            self._basis = vectors[:, values > DEPENDENT * values[-1]]
-            found = self._condensed(np.vstack((self._basis.T @ self._E, self._R[m:])), self._basis.shape[1])
+            self._basis = basis = vectors[:, values > DEPENDENT * values[-1]]
+            found = self._condensed(np.vstack((basis.T @ self._E, self._R[m:])), basis.shape[1])
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
-        q, n = self._bare.copy(), len(self._bare)
+        n = ROWS * len(self._gaps)
+        q = self._local[n * n :].copy()
         q[::ROWS] += np.maximum(self._gaps, 0.0) / dt
-        return ConeComplementarity(self._W.reshape(n, n), q, self._pattern.mu)
+        return ConeComplementarity(self._local[: n * n].reshape(n, n), q, self._contacts.mu)
 
     def _condensed(self, R: Matrix, m: int) -> int:
         """Eliminate the first m of these rows, (p, nv)."""
         (p, nv), n = R.shape, len(R) - m
         self._rows, self._m = R, m
-        self._L, self._Z, self._A = np.empty((nv, nv)), np.empty((nv, p + 1)), np.empty((p, p + 1))
-        self._W, self._bare = np.empty(n * n), np.empty(n)
+        self._S, self._local = np.empty((2 * nv + p, max(nv, p + 1))), np.empty(n * n + n)
         damping = self._system.model.dof_damping
-        return condense(self._M, damping, R, self._force, self._w, m, self._dt, self._L, self._Z, self._A, self._W,
-                        self._bare)  # fmt: skip
+        return int(condense(self._M, damping, R, self._force, self._w, m, self._dt, self._S, self._local))
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
         """Velocities, and the way of a step, which `project` leads to the constraints."""
-        system, lam, w = self._system, np.empty(self._m), np.empty(len(self._w))
-        missed = velocities_after(self._L, self._Z, self._A, self._rows, self._w, self._m, self._dt, r, lam, w)
-        way = self._dt * w
-        if project:
-            self._correct(r, way)
+        system, m, S, R = self._system, self._m, self._S, self._rows
+        lam, w, way = np.empty(m), np.empty(len(self._w)), np.empty(len(self._w))
+        phi = self._phi if self._basis is None else self._basis.T @ self._phi
+        given = S, R, self._w, m, self._dt, self._local, r, self._gaps, phi
+        missed = float(finish(*given, int(project), lam, w, way))
+        if missed < 0.0:
+            missed = float(finish(*given, 0, lam, w, way))
+            way_back(S, len(R), m, phi, self._pushes(r), way)
         if self._basis is not None:
             lam, missed = self._basis @ lam, float(np.abs(self._E @ w).max())
         q = system.moved(self._q, way)
         return Reached(q, system.rates_of(q, w), np.concatenate((lam, system.nothing)), missed)
 
-    def _correct(self, r: Vector, way: Vector) -> None:
-        """Add the least way in the mass norm, (nv,), that closes loops and takes contacts out of each other."""
-        push = np.empty(len(r))
-        if not ways_apart(self._W, self._bare, self._gaps, r, self._dt, push):
-            u = self._W.reshape(len(r), -1) @ r + self._bare
-            push[:] = 0.0
-            push[::ROWS] = _pushes(self._W.reshape(len(r), -1)[::ROWS, ::ROWS], self._gaps + self._dt * u[::ROWS])
-        phi = self._phi if self._basis is None else self._basis.T @ self._phi
-        way_back(self._L, self._Z, self._A, phi, push, np.empty(self._m), way)
-
-
-def _pushes(N: Matrix, ahead: Vector) -> Vector:
-    """Pushes, (k,), that open gaps, (k,), as far as they can, least squares where they cannot."""
-    root = np.linalg.cholesky(N + DEPENDENT * np.trace(N) * np.eye(len(N))).T
-    return np.asarray(nnls(root, -np.linalg.solve(root.T, ahead))[0])
+    def _pushes(self, r: Vector) -> Vector:
+        """Pushes, (3 k,), that open the gaps at the end of a step as far as they can, by least squares."""
+        n, push = len(r), np.zeros(len(r))
+        W, q = self._local[: n * n].reshape(n, n), self._local[n * n :]
+        N, ahead = W[::ROWS, ::ROWS], self._gaps + self._dt * (W @ r + q)[::ROWS]
+        root = np.linalg.cholesky(N + DEPENDENT * np.trace(N) * np.eye(len(N))).T
+        push[::ROWS] = nnls(root, -np.linalg.solve(root.T, ahead))[0]
+        return push

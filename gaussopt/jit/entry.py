@@ -66,10 +66,19 @@ class _Record:
 
 def _array(entry: str, dimensions: int) -> Taker:
     """Checks an array and takes its address and shape."""
-    kind, array = _KINDS[entry], np.ndarray
+    kind, array, address, buffer = _KINDS[entry], np.ndarray, ctypes.addressof, _from_buffer
 
     def take(x: Any, places: list[Any]) -> None:
-        # Nearly always numpy's one object for this kind; others that are equal take longer.
+        # Nearly always numpy's one object for this kind, contiguous and to be written; all others take longer.
+        if type(x) is array and x.dtype is kind and (x.ndim == dimensions or not dimensions):
+            try:
+                places.append(address(buffer(x)))  # type: ignore[arg-type]
+            except TypeError:
+                pass
+            else:
+                if dimensions:
+                    places += x.shape
+                return
         right = isinstance(x, array) and (x.dtype is kind or x.dtype == kind) and x.flags.c_contiguous
         if not right or (dimensions and x.ndim != dimensions):
             axes = f" with {dimensions} axes" if dimensions else ""

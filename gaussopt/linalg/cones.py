@@ -5,6 +5,7 @@ K_i = {|r_T| <= mu_i r_N} and its dual K_i* = {u_N >= mu_i |u_T|}. Rows are thos
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def natural_map(problem: ConeComplementarity, r: Vector, rho: Vector) -> Vector:
 
 def velocity_size(problem: ConeComplementarity) -> float:
     """|q|, to which residuals are relative; 1 if q vanishes."""
-    return float(np.linalg.norm(problem.q)) or 1.0
+    return math.sqrt(problem.q.dot(problem.q)) or 1.0
 
 
 def residual(problem: ConeComplementarity, r: Vector) -> float:

@@ -174,6 +174,8 @@ def _integrate(
     try:
         with motion.timed("integration"):
             status, message = loop.resume(start) if isinstance(start, Mark) else loop.integrate(*start)
+        if not len(loop.recorder):
+            loop.record_start()
     except WorthCompiling:
         raise
     except Rejected as rejected:

@@ -136,3 +136,23 @@ def test_what_does_not_move_so_is_told() -> None:
     )
     held = wedge.replace("<body ", '<body name="b" ')
     assert moved(problem(held, [1.0, 0, 0, 0, 0, 0], t_end=0.1), stabilisation="projection").status == "solved"
+
+
+def test_two_welds_of_one_body_hold_it_with_the_least_forces() -> None:
+    weld = '<weld name="{}" body1="world" body2="b"/>'
+    model = BALL.format(height=2.0, words="").replace("<body ", '<body name="b" ')
+    held = model.replace("</worldbody>", f"</worldbody><equality>{weld.format('one')}{weld.format('two')}</equality>")
+    motion = moved(problem(held, t_end=0.1), stabilisation="projection")
+    assert motion.status == "solved"
+    assert motion.q[-1] == pytest.approx(motion.q[0], abs=1e-12)
+    assert motion.lam[-1][[2, 8]] == pytest.approx([-9.81, -9.81], abs=1e-9)
+
+
+def test_a_motion_whose_first_step_has_no_answer_keeps_its_start() -> None:
+    words = 'friction="0.3 0 0"'
+    ball = problem(BALL.format(height=0.5, words=words), [3.0, 0, 0, 0, 9.0, 0], t_end=0.1)
+    motion = moved(ball, solver="extragradient", solver_options={"max_iter": 1})
+    assert motion.status == go.Status.ITERATION_LIMIT
+    assert motion.message.startswith("Stopped at t = 0")
+    assert motion.q.shape == (1, 7)
+    assert np.isnan(motion.a).all()

@@ -1,0 +1,102 @@
+"""Contacts and limits near a state of a MuJoCo model, as rows; what only geometries decide is kept.
+
+Each question to MuJoCo is one for an array of all contacts, which is no work for a loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.interchange.mujoco_model import IN_GAP, contacts_at, geometry_name
+
+AHEAD = 0.01
+"""Distance, m or rad, from which contacts and limits are looked at before they close."""
+
+
+class NearContacts(NamedTuple):
+    """Contacts and limits that are near: names, friction coefficients, (k,), and where their rows are.
+
+    Rows `rows` of MuJoCo's become `places` of rows of equalities and contacts; `counted` are the contacts among those
+    that MuJoCo found.
+    """
+
+    names: tuple[str, ...]
+    mu: Vector
+    rows: NDArray[np.intp]
+    places: NDArray[np.intp]
+    counted: NDArray[np.intp]
+
+
+class ContactFinder:
+    """Finds contacts and limits near the states to which `data` are brought."""
+
+    def __init__(self, mj: Any, model: Any, data: Any) -> None:
+        self.mj, self.model, self.data = mj, model, data
+        self._known: dict[tuple[Any, ...], NearContacts] = {}
+        self._names: dict[tuple[int, ...], str] = {}
+
+    def __call__(self) -> tuple[NearContacts, Matrix, Vector]:
+        """Contacts and limits near the state of the data, rows of equalities and of these, (p, nv), gaps, (k,)."""
+        data, contact = self.data, self.data.contact
+        J, gaps = data.efc_J.reshape(-1, self.model.nv), contact.dist - contact.includemargin
+        first, limits = data.ne + data.nf, data.nl
+        own: tuple[Any, ...] = ()
+        if limits:
+            at = slice(first, first + limits)
+            largest = np.abs(J[at]).argmax(axis=1)
+            own = tuple(zip((-data.efc_type[at]).tolist(), data.efc_id[at].tolist(),
+                            (J[np.arange(first, first + limits), largest] > 0).tolist(), strict=True))  # fmt: skip
+        key = own, contact.geom.tobytes(), contact.dim.tobytes(), contact.exclude.tobytes()
+        pattern = self._known.get(key)
+        if pattern is None:
+            pattern = self._known[key] = self._found(own)
+        R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
+        R[pattern.places] = J[pattern.rows]
+        gaps = gaps[pattern.counted]
+        if limits:
+            gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
+        return pattern, R, gaps
+
+    def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
+        """What the data of now say of contacts, which is the same as long as the same geometries are near."""
+        data, contact = self.data, self.data.contact
+        for _ in contacts_at(self.mj, self.model, data):
+            pass  # those that are no contacts of Coulomb's law are named
+        m, first = data.ne, data.ne + data.nf
+        rows, places = [*range(m)], [*range(m)]
+        for i in range(len(limits)):
+            rows.append(first + i)
+            places.append(m + ROWS * i)
+        keys, counted = list(limits), np.flatnonzero(contact.exclude <= IN_GAP)
+        seen: dict[tuple[int, int], int] = {}
+        mu = [0.0] * len(limits)
+        for i in counted.tolist():
+            dim, address, (one, two) = int(contact.dim[i]), int(contact.efc_address[i]), contact.geom[i].tolist()
+            rows += range(address, address + dim)
+            places += range(m + ROWS * len(keys), m + ROWS * len(keys) + dim)
+            mu.append(float(contact.friction[i, 0]) if dim > 1 else 0.0)
+            number = seen[one, two] = seen.get((one, two), -1) + 1
+            keys.append((one, two, number))
+        return NearContacts(
+            tuple(self._name(key) for key in keys), np.array(mu), np.array(rows, dtype=np.intp),
+            np.array(places, dtype=np.intp), counted,
+        )  # fmt: skip
+
+    def _name(self, key: tuple[int, ...]) -> str:
+        if key not in self._names:
+            mj, model = self.mj, self.model
+            if key[0] >= 0:
+                one, two = (geometry_name(mj, model, i).strip("'") for i in key[:2])
+                name = f"{one}, {two}" + (f", {key[2] + 1}" if key[2] else "")
+            else:
+                joint = -key[0] == int(mj.mjtConstraint.mjCNSTR_LIMIT_JOINT)
+                kind = mj.mjtObj.mjOBJ_JOINT if joint else mj.mjtObj.mjOBJ_TENDON
+                name = mj.mj_id2name(model, kind, key[1]) or f"{'joint' if joint else 'tendon'} {key[1]}"
+                name += ", lower limit" if key[2] else ", upper limit"
+            self._names[key] = name
+        return self._names[key]

@@ -1,0 +1,106 @@
+"""The kernels of a time step against the same in numpy's words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish
+from gaussopt.cone.measure import distances, measured
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.linalg.cones import residual, rounding, velocity_size
+
+DT = 0.01
+
+
+def tree(seed: int, n: int) -> tuple[Matrix, Vector, np.random.Generator]:
+    """Masses whose factor L of L^T L has zeros, and damping."""
+    rng = np.random.default_rng(seed)
+    L = np.tril(rng.normal(size=(n, n))) * (rng.random((n, n)) < 0.5)
+    np.fill_diagonal(L, 1.0 + rng.random(n))
+    return L.T @ L, rng.random(n), rng
+
+
+class KernelStep:
+    """A step by the kernels."""
+
+    def __init__(self, M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, m: int) -> None:
+        (p, n), rows = R.shape, len(R) - m
+        self.R, self.w, self.m = R, w, m
+        self.S, self.local = np.empty((2 * n + p, max(n, p + 1))), np.empty(rows * rows + rows)
+        self.found = condense(M, damping, R, f, w, m, DT, self.S, self.local)
+        self.W, self.q = self.local[: rows * rows].reshape(rows, rows), self.local[rows * rows :]
+
+    def end(self, r: Vector, gaps: Vector, phi: Vector, project: int) -> tuple[float, Vector, Vector, Vector]:
+        lam, w, way = np.empty(self.m), np.empty(len(self.w)), np.empty(len(self.w))
+        given = self.S, self.R, self.w, self.m, DT, self.local, r, gaps, phi
+        return finish(*given, project, lam, w, way), lam, w, way
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(7, 2, 2), (12, 0, 3), (9, 3, 0), (7, 4, 1)])
+def test_a_step_is_what_its_equations_say(n: int, m: int, k: int) -> None:
+    M, damping, rng = tree(n, n)
+    R, f, w = rng.normal(size=(m + 3 * k, n)), rng.normal(size=n), rng.normal(size=n)
+    step = KernelStep(M, damping, R, f, w, m)
+    assert step.found == 0
+    masses, E, C = M + DT * np.diag(damping), R[:m], R[m:]
+    whole = np.block([[masses, -E.T], [E, np.zeros((m, m))]])
+
+    def after(r: Vector) -> Vector:
+        return np.linalg.solve(whole, np.concatenate((masses @ w + DT * f + C.T @ r, np.zeros(m))))
+
+    free = after(np.zeros(3 * k))[:n]
+    assert step.q == pytest.approx(C @ free, abs=1e-10)
+    columns = [C @ (after(unit)[:n] - free) for unit in np.eye(3 * k)]
+    assert pytest.approx(np.array(columns).reshape(3 * k, 3 * k).T, abs=1e-10) == step.W
+    assert np.array_equal(step.W, step.W.T)
+    r, phi, gaps = np.abs(rng.normal(size=3 * k)), 1e-3 * rng.normal(size=m), np.full(k, -1e-3)
+    missed, lam, end, way = step.end(r, gaps, phi, 0)
+    assert np.concatenate((end, lam)) == pytest.approx(after(r), abs=1e-9)
+    assert missed < 1e-12
+    assert way == pytest.approx(DT * end, abs=1e-15)
+    # The correction is the least way: forces of equalities, and of contacts that push only where they then just touch.
+    ahead = gaps + DT * (C @ free)[::3]
+    _, _, _, way = step.end(np.zeros(3 * k), gaps, phi, 1)
+    moved = way - DT * free
+    assert E @ moved == pytest.approx(-phi, abs=1e-10)
+    rows = np.vstack((E, C[::3]))
+    pushes, *_ = np.linalg.lstsq(rows.T, masses @ moved, rcond=None)
+    assert rows.T @ pushes == pytest.approx(masses @ moved, abs=1e-10)
+    bare = C[::3] @ np.linalg.solve(whole, np.concatenate((np.zeros(n), -phi)))[:n]
+    gap, push = ahead + C[::3] @ moved - bare, pushes[m:]
+    assert (gap > -1e-9).all()
+    assert (push > -1e-9).all()
+    assert gap * push == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rows_that_depend_and_velocities_without_mass_are_told() -> None:
+    M, damping, rng = tree(1, 6)
+    R = rng.normal(size=(2, 6))
+    nothing = np.zeros(6)
+    assert KernelStep(M, damping, np.vstack((R, R[0] - 2 * R[1])), nothing, nothing, 3).found == ROWS_MAY_DEPEND
+    M[2] = M[:, 2] = 0.0
+    assert KernelStep(M, nothing, R, nothing, nothing, 2).found == MASSLESS
+
+
+def test_a_contact_that_equalities_hold_has_no_noise() -> None:
+    M, damping, rng = tree(2, 6)
+    R = np.vstack((rng.normal(size=(3, 6)), np.zeros((3, 6))))
+    R[3:] = rng.normal(size=(3, 3)) @ R[:3]
+    step = KernelStep(M, damping, R, rng.normal(size=6), rng.normal(size=6), 3)
+    assert not step.W.any()
+    assert not step.q.any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_distances_are_the_natural_map_and_rounding(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k = 1 + seed % 4
+    H = rng.normal(size=(3 * k, 3 * k - 1))
+    H[:3] *= seed % 5 > 0  # a contact whose block vanishes
+    problem = ConeComplementarity(H @ H.T, rng.normal(size=3 * k), np.where(rng.random(k) < 0.3, 0.0, rng.random(k)))
+    for r in (rng.normal(size=3 * k), np.zeros(3 * k), np.tile([1.0, 0.0, 0.0], k)):
+        wanted = residual(problem, r), float(np.linalg.norm(rounding(problem, r))) / velocity_size(problem)
+        assert measured(problem, r) == pytest.approx(wanted, rel=1e-12)
+    assert np.isnan(distances(np.full(9, np.nan), np.ones(3), np.ones(1), np.ones(3))[0])
