@@ -36,6 +36,11 @@ class TimeStep(ABC):
 
     @property
     @abstractmethod
+    def names(self) -> Sequence[str]:
+        """Those of the contacts near the state."""
+
+    @property
+    @abstractmethod
     def found(self) -> Found:
         """The contacts near the state."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -122,18 +123,18 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
         if ending is not None:
             return ending
         end = here.finish(r, project=self.motion.stabiliser.name == "projection")
-        if not end.missed <= MISSED * (1.0 + float(np.abs(end.v).max())):
+        if not end.missed <= MISSED and not end.missed <= MISSED * (1.0 + float(np.abs(end.v).max())):
             return Status.INFEASIBLE, (
                 f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step leaves "
                 f"{end.missed:.2g} m/s or rad/s of them."
             )
-        of_step = _Taken(here.found.names, before, end, h, problem, r)
+        of_step = _Taken(here.names, before, end, h, problem, r)
         if not self.steps:
             self._record(here, of_step)
         self.steps += 1
         self.t, self.q, self.v = following, end.q, end.v
         self.refuse_divergence(end.q, end.v)
-        self._note(here.found.names, r[::ROWS])
+        self._note(here.names, r[::ROWS])
         self._start(following, end.q, end.v)
         due = self.steps % self.every == 0 or self.t >= self.control.t_end
         ended = self._passed()
@@ -201,7 +202,10 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
 
     def _note(self, names: Any, pushes: Vector) -> None:
         """Note contacts that begin and end to push in the step to the present instant."""
-        pushing = {name for name, push in zip(names, pushes, strict=True) if push > 0}
+        pushing = set(compress(names, (pushes > 0.0).tolist()))
+        if pushing == self._pushed.keys():
+            self._pushed = dict.fromkeys(self._pushed, 0)
+            return
         for name in sorted(pushing - self._pushed.keys()):
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
         for name in list(self._pushed):

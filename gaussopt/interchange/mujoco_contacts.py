@@ -22,7 +22,7 @@ class NearContacts(NamedTuple):
     """Contacts and limits that are near: names, friction coefficients, (k,), and where their rows are.
 
     Rows `rows` of MuJoCo's become `places` of rows of equalities and contacts; `counted` are the contacts among those
-    that MuJoCo found.
+    that MuJoCo found. If all rows stand `together` nothing is moved.
     """
 
     names: tuple[str, ...]
@@ -30,6 +30,7 @@ class NearContacts(NamedTuple):
     rows: NDArray[np.intp]
     places: NDArray[np.intp]
     counted: NDArray[np.intp]
+    together: bool
 
 
 class ContactFinder:
@@ -55,9 +56,12 @@ class ContactFinder:
         pattern = self._known.get(key)
         if pattern is None:
             pattern = self._known[key] = self._found(own)
-        R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
-        R[pattern.places] = J[pattern.rows]
-        gaps = gaps[pattern.counted]
+        if pattern.together:
+            R = J.copy()
+        else:
+            R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
+            R[pattern.places] = J[pattern.rows]
+            gaps = gaps[pattern.counted]
         if limits:
             gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
         return pattern, R, gaps
@@ -82,9 +86,11 @@ class ContactFinder:
             mu.append(float(contact.friction[i, 0]) if dim > 1 else 0.0)
             number = seen[one, two] = seen.get((one, two), -1) + 1
             keys.append((one, two, number))
+        count, every = m + ROWS * len(keys), range(contact.exclude.size)
+        together = rows == places == [*range(data.nefc)] and count == data.nefc and counted.tolist() == [*every]
         return NearContacts(
             tuple(self._name(key) for key in keys), np.array(mu), np.array(rows, dtype=np.intp),
-            np.array(places, dtype=np.intp), counted,
+            np.array(places, dtype=np.intp), counted, together,
         )  # fmt: skip
 
     def _name(self, key: tuple[int, ...]) -> str:

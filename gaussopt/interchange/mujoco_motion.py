@@ -12,6 +12,7 @@ takes w in the frame of the body.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -178,8 +179,8 @@ class MujocoSystem(SteppedSystem):
         data.time, data.qpos[:], data.qvel[:] = t, q, w
         mj.mj_fwdPosition(model, data)
         exclude = data.contact.exclude
-        if (near := exclude == IN_GAP).any():
-            exclude[near] = 0  # so that MuJoCo makes their rows too
+        if IN_GAP in exclude.tolist():
+            exclude[exclude == IN_GAP] = 0  # so that MuJoCo makes their rows too
             mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)
@@ -262,6 +263,11 @@ class MujocoStep(TimeStep):
     @property
     def _E(self) -> Matrix:
         return self._R[: len(self._phi)]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Contacts and limits by the names of geometries, joints and tendons."""
+        return self._contacts.names
 
     @cached_property
     def found(self) -> Found:

@@ -150,8 +150,11 @@ class MachineCode:
 
     def __call__(self, *arguments: Any) -> Any:
         """The result of the function."""
+        parts: list[Any] = []
+        for take, x in zip(self._take, arguments, strict=True):
+            take(x, parts)
         places = self._places()
-        self._arguments.pack_into(places, 0, *self._parts(arguments))
+        self._arguments.pack_into(places, 0, *parts)
         self._call(places)
         return self._result(places)
 
@@ -160,7 +163,10 @@ class MachineCode:
 
         It is for one thread at a time.
         """
-        packed, places = self._arguments.pack(*self._parts(arguments)), self._places()
+        parts: list[Any] = []
+        for take, x in zip(self._take, arguments, strict=True):
+            take(x, parts)
+        packed, places = self._arguments.pack(*parts), self._places()
         call, result, size = self._call, self._result, len(packed)
 
         def run(kept: tuple[Any, ...] = arguments) -> Any:  # the arrays live as long as their addresses are in use
@@ -169,12 +175,6 @@ class MachineCode:
             return result(places)
 
         return run
-
-    def _parts(self, arguments: Sequence[Any]) -> list[Any]:
-        parts: list[Any] = []
-        for take, x in zip(self._take, arguments, strict=True):
-            take(x, parts)
-        return parts
 
     def _result(self, places: ctypes.Array[ctypes.c_char]) -> Any:
         results = self._results.unpack_from(places)
