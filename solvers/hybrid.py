@@ -96,16 +96,16 @@ class Hybrid(Solver[HybridOptions]):
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if not self._problem.k:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
+        if self._problem.k <= self.options.followed and not self._problem.sparse:
+            found = self._followed(None if start is None else start[0])
+            if found is not None:
+                return found
         with np.errstate(over="ignore", invalid="ignore"):
             return self._solve(start)
 
     def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         problem, options = self._problem, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
-        if problem.k <= options.followed and not problem.sparse:
-            found = self._followed(None if start is None else start[0])
-            if found is not None:
-                return found
         for r in self._starts(None if start is None else start[0]):
             count = 0
             if problem.n <= MOST_ROWS:

@@ -57,6 +57,8 @@ def measured(problem: ConeComplementarity, r: Vector) -> tuple[float, float]:
     size = velocity_size(problem)
     if problem.sparse or problem.k > FEW:
         return residual(problem, r), float(np.linalg.norm(rounding(problem, r))) / size
-    W, q, mu, x = (np.ascontiguousarray(part, dtype=np.float64) for part in (problem.W, problem.q, problem.mu, r))
-    missed, hidden = distances(W.ravel(), q, mu, x)
+    contiguous = np.ascontiguousarray
+    missed, hidden = distances(
+        contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu), contiguous(r)
+    )
     return missed / size if math.isfinite(missed) else math.inf, hidden / size

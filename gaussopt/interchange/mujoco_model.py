@@ -248,14 +248,19 @@ def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], b
     return J
 
 
-def derivatives(mj: Any, model: Any, data: Any, rows: Rows) -> tuple[Vector, dict[tuple[int, ...], Vector]]:
-    """J_dot v, (m,), and that of each contact, (3,): derivatives of J(q) v along v with v held."""
+def derivatives(
+    mj: Any, model: Any, data: Any, rows: Rows, near: Any = None
+) -> tuple[Vector, dict[tuple[int, ...], Vector]]:
+    """J_dot v, (m,), and that of each contact, (3,): derivatives of J(q) v along v with v held.
+
+    `near` are data of the model to write neighbouring configurations into, which take time to make.
+    """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
     total, of_contacts = np.zeros(len(rows.J)), {c.key: np.zeros(ROWS) for c in rows.contacts}
     if speed == 0.0 or not (len(total) or of_contacts):
         return total, of_contacts
-    step, near = SHIFT / speed, mj.MjData(model)
+    step, near = SHIFT / speed, near or mj.MjData(model)
     for by, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
         near.qpos[:], near.eq_active[:], near.time = data.qpos, data.eq_active, data.time
         near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat

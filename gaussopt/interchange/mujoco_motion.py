@@ -113,7 +113,10 @@ class MujocoSystem(SteppedSystem):
             self._weights[place : place + 3] = 4.0
         self.nothing = np.zeros(len(self._quaternions))
         self._coordinates = self._coordinate_names()
+        # The end of a step is the beginning of the next one, whose velocities are known.
+        self._latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         self.near = ContactFinder(mj, own, self.data)
+        self._neighbour = mj.MjData(own)
         self._rows = self._row_names(data)
 
     @property
@@ -163,6 +166,8 @@ class MujocoSystem(SteppedSystem):
 
     def velocities(self, q: Vector, v: Vector) -> Vector:
         """MuJoCo's velocities w, (nv,), of rates v, (nq,)."""
+        if q is self._latest[0] and v is self._latest[1]:
+            return self._latest[2]
         w = np.empty(self.model.nv)
         velocities_into(q, v, self._straight, self._turning, w)
         return w
@@ -171,6 +176,7 @@ class MujocoSystem(SteppedSystem):
         """Rates, (nq,), of velocities w, (nv,)."""
         v = np.empty(self.model.nq)
         rates_into(q, w, self._straight, self._turning, v)
+        self._latest = q, v, w
         return v
 
     def place(self, t: float, q: Vector, w: Vector) -> None:
@@ -195,7 +201,7 @@ class MujocoSystem(SteppedSystem):
         self.place(t, q, w)
         data, S = self.data, (self._weights[:, None] * self.rates(q).T)
         E = self._equalities()
-        J_dot_w, _ = derivatives(self.mj, self.model, data, Rows(E, ()))
+        J_dot_w, _ = derivatives(self.mj, self.model, data, Rows(E, ()), self._neighbour)
         U = self._lengths(q)
         h = data.qfrc_bias.copy()
         return StepData.from_mapping({
@@ -225,6 +231,13 @@ class MujocoSystem(SteppedSystem):
         w = self.velocities(q, v)
         self.place(t, q, w)
         return np.concatenate((self._equalities() @ w, self._lengths(q) @ v))
+
+    def position_jacobian(self, t: float, q: ArrayLike) -> Matrix:
+        """J of the same, (m, nq)."""
+        q = as_coordinates("q", q, self._coordinates)
+        self.place(t, q, self.data.qvel.copy())
+        S = self._weights[:, None] * self.rates(q).T
+        return np.vstack((self._equalities() @ S, self._lengths(q)))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy:
         """Kinetic energy, and that of gravity and springs."""
@@ -322,7 +335,8 @@ class MujocoStep(TimeStep):
         if self._basis is not None:
             lam, missed = self._basis @ lam, float(np.abs(self._E @ w).max())
         q = system.moved(self._q, way)
-        return Reached(q, system.rates_of(q, w), np.concatenate((lam, system.nothing)), missed)
+        v = system.rates_of(q, w)
+        return Reached(q, v, np.concatenate((lam, system.nothing)), missed)
 
     def _pushes(self, r: Vector) -> Vector:
         """Pushes, (3 k,), that open the gaps at the end of a step as far as they can, by least squares."""
