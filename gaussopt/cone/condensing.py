@@ -103,15 +103,16 @@ def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
 
 @kernel
 def condense(
-    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, m: int, dt: float, S: Matrix, local: Vector
-) -> int:
+    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, m: int, dt: float, S: Matrix,
+    local: Vector,
+) -> int:  # fmt: skip
     """Write the contact problem of a step, and what `finish` needs of it.
 
     Parameters
     ----------
     M, damping : (n, n), (n,), masses and linear damping
     R, m : (p, n), rows of equalities, of which there are m, and of contacts
-    f, w : (n,), forces and velocities
+    f, w, gaps : (n,), (n,), (k,), forces, velocities, and gaps: u_N is increased by g / dt where a gap g is open
     S : (2 n + p, max(n, p + 1)), written: L, Z, and A, whose first m rows are G of E M^-1 E^T = G^T G, G^-T of the rest
     local : (9 k^2 + 3 k,), written: W by rows, and q
     """
@@ -141,7 +142,10 @@ def condense(
         for i in range(n):
             u += R[a, i] * w[i]
         A[a, p] = u
-    return eliminate_rows(A, p, m, local)
+    found, size = eliminate_rows(A, p, m, local), p - m
+    for i in range(len(gaps)):
+        local[size * size + 3 * i] += max(gaps[i], 0.0) / dt
+    return found
 
 
 @kernel
@@ -178,7 +182,7 @@ def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: V
 def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
     """Write the pushes, (3 k,), that take contacts out of each other at the end of a step; whether they were found.
 
-    The gaps there are those of the beginning and dt u_N; the pushes act along normals, never pull, and act only where
+    The gaps there are dt u_N, and what was closed at the beginning; the pushes act along normals, never pull, and act only where
     the gap that they leave is closed.
     """
     n, k = len(r), len(gaps)
@@ -190,7 +194,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
         u = q[3 * i]
         for j in range(n):
             u += W[3 * i * n + j] * r[j]
-        ahead[3 * i] = gaps[i] + dt * u
+        ahead[3 * i] = min(gaps[i], 0.0) + dt * u
         least = min(least, ahead[3 * i])
         size += ahead[3 * i] * ahead[3 * i]
     for j in range(n):

@@ -170,7 +170,7 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
             names, gaps, slip = at.found
             problem, pushes = of.problem, rows_of(of.r) / of.h
             a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
-            speeds = np.linalg.norm(rows_of(problem.u(of.r))[:, 1:], axis=1)
+            speeds = np.hypot(*rows_of(problem.u(of.r))[:, 1:].T)
             stuck = speeds <= STICKING * velocity_size(problem)
             modes = np.where(pushes[:, 0] > 0, np.where(stuck & (problem.mu > 0), STUCK, SLIDING), OPEN)
             there = {name: i for i, name in enumerate(of.names)}

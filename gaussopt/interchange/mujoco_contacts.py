@@ -22,7 +22,7 @@ class NearContacts(NamedTuple):
     """Contacts and limits that are near: names, friction coefficients, (k,), and where their rows are.
 
     Rows `rows` of MuJoCo's become `places` of rows of equalities and contacts; `counted` are the contacts among those
-    that MuJoCo found. If all rows stand `together` nothing is moved.
+    that MuJoCo found. Rows of contacts that stand `together` all have three.
     """
 
     names: tuple[str, ...]
@@ -39,6 +39,10 @@ class ContactFinder:
     def __init__(self, mj: Any, model: Any, data: Any) -> None:
         self.mj, self.model, self.data = mj, model, data
         self._known: dict[tuple[Any, ...], NearContacts] = {}
+        # Rows of such limits have one entry.
+        joints = model.jnt_type[model.jnt_limited.astype(bool)]
+        self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
+        self._ones = np.ones(model.nv)
         self._names: dict[tuple[int, ...], str] = {}
 
     def __call__(self) -> tuple[NearContacts, Matrix, Vector]:
@@ -49,17 +53,23 @@ class ContactFinder:
         own: tuple[Any, ...] = ()
         if limits:
             at = slice(first, first + limits)
-            largest = np.abs(J[at]).argmax(axis=1)
-            own = tuple(zip((-data.efc_type[at]).tolist(), data.efc_id[at].tolist(),
-                            (J[np.arange(first, first + limits), largest] > 0).tolist(), strict=True))  # fmt: skip
+            if self._single:
+                leading = J[at] @ self._ones
+            else:
+                leading = np.take_along_axis(J[at], np.abs(J[at]).argmax(axis=1)[:, None], 1).ravel()
+            own = tuple(zip((-data.efc_type[at]).tolist(), data.efc_id[at].tolist(), (leading > 0).tolist(),
+                            strict=True))  # fmt: skip
         key = own, contact.geom.tobytes(), contact.dim.tobytes(), contact.exclude.tobytes()
         pattern = self._known.get(key)
         if pattern is None:
             pattern = self._known[key] = self._found(own)
+        R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
         if pattern.together:
-            R = J.copy()
+            m = data.ne
+            R[:m], R[m + ROWS * limits :] = J[:m], J[first + limits :]
+            if limits:
+                R[m : m + ROWS * limits : ROWS] = J[at]
         else:
-            R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
             R[pattern.places] = J[pattern.rows]
             gaps = gaps[pattern.counted]
         if limits:
@@ -86,8 +96,7 @@ class ContactFinder:
             mu.append(float(contact.friction[i, 0]) if dim > 1 else 0.0)
             number = seen[one, two] = seen.get((one, two), -1) + 1
             keys.append((one, two, number))
-        count, every = m + ROWS * len(keys), range(contact.exclude.size)
-        together = rows == places == [*range(data.nefc)] and count == data.nefc and counted.tolist() == [*every]
+        together = counted.size == contact.dim.size and bool((contact.dim == ROWS).all())
         return NearContacts(
             tuple(self._name(key) for key in keys), np.array(mu), np.array(rows, dtype=np.intp),
             np.array(places, dtype=np.intp), counted, together,

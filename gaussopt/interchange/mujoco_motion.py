@@ -111,7 +111,7 @@ class MujocoSystem(SteppedSystem):
         self._weights = np.ones(model.nv)
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
-        self.nothing = np.zeros(len(self._quaternions))
+        self.unit_rows = len(self._quaternions)
         self._coordinates = self._coordinate_names()
         # The end of a step is the beginning of the next one, whose velocities are known.
         self._latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
@@ -310,9 +310,7 @@ class MujocoStep(TimeStep):
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
         n = ROWS * len(self._gaps)
-        q = self._local[n * n :].copy()
-        q[::ROWS] += np.maximum(self._gaps, 0.0) / dt
-        return ConeComplementarity(self._local[: n * n].reshape(n, n), q, self._contacts.mu)
+        return ConeComplementarity(self._local[: n * n].reshape(n, n), self._local[n * n :], self._contacts.mu)
 
     def _condensed(self, R: Matrix, m: int) -> int:
         """Eliminate the first m of these rows, (p, nv)."""
@@ -320,12 +318,13 @@ class MujocoStep(TimeStep):
         self._rows, self._m = R, m
         self._S, self._local = np.empty((2 * nv + p, max(nv, p + 1))), np.empty(n * n + n)
         damping = self._system.model.dof_damping
-        return int(condense(self._M, damping, R, self._force, self._w, m, self._dt, self._S, self._local))
+        given = self._M, damping, R, self._force, self._w, self._gaps, m, self._dt
+        return int(condense(*given, self._S, self._local))
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
         """Velocities, and the way of a step, which `project` leads to the constraints."""
-        system, m, S, R = self._system, self._m, self._S, self._rows
-        lam, w, way = np.empty(m), np.empty(len(self._w)), np.empty(len(self._w))
+        system, m, S, R, n = self._system, self._m, self._S, self._rows, len(self._w)
+        lam, w, way = np.zeros(m + system.unit_rows), np.empty(n), np.empty(n)
         phi = self._phi if self._basis is None else self._basis.T @ self._phi
         given = S, R, self._w, m, self._dt, self._local, r, self._gaps, phi
         missed = float(finish(*given, int(project), lam, w, way))
@@ -333,16 +332,17 @@ class MujocoStep(TimeStep):
             missed = float(finish(*given, 0, lam, w, way))
             way_back(S, len(R), m, phi, self._pushes(r), way)
         if self._basis is not None:
-            lam, missed = self._basis @ lam, float(np.abs(self._E @ w).max())
+            lam = np.concatenate((self._basis @ lam[:m], np.zeros(system.unit_rows)))
+            missed = float(np.abs(self._E @ w).max())
         q = system.moved(self._q, way)
         v = system.rates_of(q, w)
-        return Reached(q, v, np.concatenate((lam, system.nothing)), missed)
+        return Reached(q, v, lam, missed)
 
     def _pushes(self, r: Vector) -> Vector:
         """Pushes, (3 k,), that open the gaps at the end of a step as far as they can, by least squares."""
         n, push = len(r), np.zeros(len(r))
         W, q = self._local[: n * n].reshape(n, n), self._local[n * n :]
-        N, ahead = W[::ROWS, ::ROWS], self._gaps + self._dt * (W @ r + q)[::ROWS]
+        N, ahead = W[::ROWS, ::ROWS], np.minimum(self._gaps, 0.0) + self._dt * (W @ r + q)[::ROWS]
         root = np.linalg.cholesky(N + DEPENDENT * np.trace(N) * np.eye(len(N))).T
         push[::ROWS] = nnls(root, -np.linalg.solve(root.T, ahead))[0]
         return push
