@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from gaussopt.cone.newton_kernel import newton_steps, steps_into
+from gaussopt.cone.newton_kernel import eliminate
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
@@ -26,10 +26,13 @@ MASSLESS, ROWS_MAY_DEPEND = 1, 2
 """What `condense` returns where a velocity has no mass, and where equality rows may be dependent; else 0."""
 
 MOST_STEPS = 30
-"""Newton steps within which contacts are taken out of each other."""
+"""Steps of Newton's method within which contacts are taken out of each other."""
 
-SEPARATED, NEARLY = 1e-12, 1e-8
-"""Distances, relative to the gaps, at which Newton's method ends, and at which it may end where it gets no nearer."""
+NEARLY = 1e-8
+"""Depth, relative to that without pushes, below which a contact counts as just touching."""
+
+SHIFT = 1e-12
+"""Share by which masses of contacts that push are diminished, so that redundant ones share their push."""
 
 
 @kernel
@@ -182,28 +185,41 @@ def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: V
 def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
     """Write the pushes, (3 k,), that take contacts out of each other at the end of a step; whether they were found.
 
-    The gaps there are dt u_N, and what was closed at the beginning; the pushes act along normals, never pull, and act only where
-    the gap that they leave is closed.
+    The gaps there are dt u_N, and what was closed at the beginning; the pushes act along normals, never pull, and act
+    only where the gap that they leave is closed. Newton's method on min(push, gap) takes the contacts whose pushes are
+    larger than their gaps for closed, until these are the same.
     """
     n, k = len(r), len(gaps)
-    W, q = local[0 : n * n], local[n * n : n * n + n]
-    ahead, none, rho = np.zeros(n), np.zeros(k), np.zeros(k)
-    J, phi = np.zeros(n * n), np.zeros(n)
-    least, size = 0.0, 0.0
+    ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
     for i in range(k):
-        u = q[3 * i]
+        u = local[n * n + 3 * i]
         for j in range(n):
-            u += W[3 * i * n + j] * r[j]
-        ahead[3 * i] = min(gaps[i], 0.0) + dt * u
-        least = min(least, ahead[3 * i])
-        size += ahead[3 * i] * ahead[3 * i]
+            u += local[3 * i * n + j] * r[j]
+        ahead[i] = min(gaps[i], 0.0) + dt * u
     for j in range(n):
         push[j] = 0.0
-    if least == 0.0:
-        return True
-    steps_into(W, rho)
-    size = math.sqrt(size)
-    return newton_steps(W, ahead, none, rho, push, J, phi, MOST_STEPS, SEPARATED * size, NEARLY * size) < MOST_STEPS
+    for _ in range(MOST_STEPS):
+        changed, some = False, False
+        for i in range(k):
+            gap = ahead[i]
+            for j in range(k):
+                gap += local[3 * i * n + 3 * j] * push[3 * j]
+            was = closed[i]
+            closed[i] = 1.0 if (push[3 * i] > 0.0 if was > 0.0 else gap < -NEARLY * abs(ahead[i])) else 0.0
+            changed = changed or closed[i] != was
+            some = some or closed[i] > 0.0
+        if not changed:
+            return True
+        for i in range(k):
+            x[i] = -ahead[i] * closed[i]
+            for j in range(k):
+                N[i * k + j] = local[3 * i * n + 3 * j] * closed[i] * closed[j]
+            N[i * k + i] = local[3 * i * n + 3 * i] * (1.0 + SHIFT) if closed[i] > 0.0 else 1.0
+        if some and eliminate(N, x) == 0.0:
+            return False
+        for i in range(k):
+            push[3 * i] = x[i]
+    return False
 
 
 @kernel

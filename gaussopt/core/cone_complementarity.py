@@ -33,6 +33,7 @@ from gaussopt.core.delassus import ROWS as ROWS
 from gaussopt.core.delassus import DelassusProduct, as_dense, block_inverse, block_mass, formed, is_blocks, operator
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
+from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.sparse_arrays import read_sparse, to_triplets
 
 LARGEST = 1e60
@@ -43,6 +44,7 @@ FRAMES = 1e-6
 
 
 @shown
+@fast_frozen
 @dataclass(frozen=True)
 class ConeComplementarity:
     """The local form u = W r + q of contacts with friction cones.

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.arrays import Vector
+from gaussopt.core.fast_frozen import fast_frozen
 
 
+@fast_frozen
 @dataclass(frozen=True, slots=True)
 class Mark:
     """Where a loop stands between two steps.

@@ -79,8 +79,10 @@ class ContactFinder:
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
         """What the data of now say of contacts, which is the same as long as the same geometries are near."""
         data, contact = self.data, self.data.contact
-        for _ in contacts_at(self.mj, self.model, data):
-            pass  # those that are no contacts of Coulomb's law are named
+        geom, dim, friction = contact.geom, contact.dim, contact.friction
+        if dim.size and (dim.max() > ROWS or geom.min() < 0 or (friction[:, 0] != friction[:, 1]).any()):
+            for _ in contacts_at(self.mj, self.model, data):
+                pass  # those that are no contacts of Coulomb's law are named
         m, first = data.ne, data.ne + data.nf
         rows, places = [*range(m)], [*range(m)]
         for i in range(len(limits)):
@@ -90,13 +92,13 @@ class ContactFinder:
         seen: dict[tuple[int, int], int] = {}
         mu = [0.0] * len(limits)
         for i in counted.tolist():
-            dim, address, (one, two) = int(contact.dim[i]), int(contact.efc_address[i]), contact.geom[i].tolist()
-            rows += range(address, address + dim)
-            places += range(m + ROWS * len(keys), m + ROWS * len(keys) + dim)
-            mu.append(float(contact.friction[i, 0]) if dim > 1 else 0.0)
+            width, address, (one, two) = int(dim[i]), int(contact.efc_address[i]), geom[i].tolist()
+            rows += range(address, address + width)
+            places += range(m + ROWS * len(keys), m + ROWS * len(keys) + width)
+            mu.append(float(friction[i, 0]) if width > 1 else 0.0)
             number = seen[one, two] = seen.get((one, two), -1) + 1
             keys.append((one, two, number))
-        together = counted.size == contact.dim.size and bool((contact.dim == ROWS).all())
+        together = counted.size == dim.size and bool((dim == ROWS).all())
         return NearContacts(
             tuple(self._name(key) for key in keys), np.array(mu), np.array(rows, dtype=np.intp),
             np.array(places, dtype=np.intp), counted, together,
