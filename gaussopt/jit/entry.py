@@ -66,19 +66,10 @@ class _Record:
 
 def _array(entry: str, dimensions: int) -> Taker:
     """Checks an array and takes its address and shape."""
-    kind, array, address, buffer = _KINDS[entry], np.ndarray, ctypes.addressof, _from_buffer
+    kind, array = _KINDS[entry], np.ndarray
 
     def take(x: Any, places: list[Any]) -> None:
-        # Nearly always numpy's one object for this kind, contiguous and to be written; all others take longer.
-        if type(x) is array and x.dtype is kind and (x.ndim == dimensions or not dimensions):
-            try:
-                places.append(address(buffer(x)))  # type: ignore[arg-type]
-            except TypeError:
-                pass
-            else:
-                if dimensions:
-                    places += x.shape
-                return
+        # Nearly always numpy's one object for this kind; others that are equal take longer.
         right = isinstance(x, array) and (x.dtype is kind or x.dtype == kind) and x.flags.c_contiguous
         if not right or (dimensions and x.ndim != dimensions):
             axes = f" with {dimensions} axes" if dimensions else ""
@@ -143,7 +134,11 @@ class MachineCode:
         results = _results(annotation_name(annotated.pop("return", "None")))
         parameters = [_parameter(kind, function.__globals__) for kind in annotated.values()]
         self._call = _call_of(entrance)
-        self._take = [take for _, take in parameters]
+        kinds = [ARRAYS.get(annotation_name(kind), (None, 0)) for kind in annotated.values()]
+        self._take = [
+            (take, _KINDS[entry] if entry and axes else None, axes)
+            for (_, take), (entry, axes) in zip(parameters, kinds, strict=True)
+        ]
         self._arguments = Struct("@" + "".join(form for form, _ in parameters))
         self._results = Struct("@" + results)
         self._places = ctypes.c_char * max(self._arguments.size, self._results.size, 1)
@@ -151,8 +146,18 @@ class MachineCode:
     def __call__(self, *arguments: Any) -> Any:
         """The result of the function."""
         parts: list[Any] = []
-        for take, x in zip(self._take, arguments, strict=True):
-            take(x, parts)
+        append, array, address, buffer = parts.append, np.ndarray, ctypes.addressof, _from_buffer
+        for (take, kind, axes), x in zip(self._take, arguments, strict=True):
+            # Vectors and matrices are nearly all arguments, and calling `take` is half of what they cost.
+            if type(x) is array and x.dtype is kind and x.ndim == axes:
+                try:
+                    append(address(buffer(x)))  # type: ignore[arg-type]
+                except TypeError:
+                    take(x, parts)
+                else:
+                    parts += x.shape
+            else:
+                take(x, parts)
         places = self._places()
         self._arguments.pack_into(places, 0, *parts)
         self._call(places)
@@ -164,7 +169,7 @@ class MachineCode:
         It is for one thread at a time.
         """
         parts: list[Any] = []
-        for take, x in zip(self._take, arguments, strict=True):
+        for (take, _, _), x in zip(self._take, arguments, strict=True):
             take(x, parts)
         packed, places = self._arguments.pack(*parts), self._places()
         call, result, size = self._call, self._result, len(packed)
