@@ -33,7 +33,7 @@ STICKING = 1e-9
 """Slip, relative to the size of the velocities of a problem, below which a contact that pushes sticks."""
 
 INDEPENDENT = 1e-10
-"""Eigenvalue of W, relative to the largest, above which forces count as determined."""
+"""Eigenvalue of W, relative to their sum, above which forces count as determined."""
 
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
@@ -188,8 +188,13 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
     def _unique(problem: ConeComplementarity, pushes: NDArray[np.float64]) -> bool:
         """Whether columns of the contacts that push are independent: one velocity has one set of forces then."""
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (problem.W.diagonal() > 0)
-        values = np.linalg.eigvalsh(problem.W[np.ix_(rows, rows)]) if rows.any() else np.ones(1)
-        return bool(values[0] > INDEPENDENT * values[-1])
+        W = problem.W[rows][:, rows]
+        W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
+        try:
+            np.linalg.cholesky(W)  # which is positive definite where all its eigenvalues are larger than that
+        except np.linalg.LinAlgError:
+            return False
+        return True
 
     def record_start(self) -> None:
         """Write down the start of a motion whose first step has no accepted answer."""

@@ -59,7 +59,7 @@ class ContactFinder:
                 leading = np.take_along_axis(J[at], np.abs(J[at]).argmax(axis=1)[:, None], 1).ravel()
             own = tuple(zip((-data.efc_type[at]).tolist(), data.efc_id[at].tolist(), (leading > 0).tolist(),
                             strict=True))  # fmt: skip
-        key = own, contact.geom.tobytes(), contact.dim.tobytes(), contact.exclude.tobytes()
+        key = own, len(J), contact.geom.tobytes(), contact.efc_address.tobytes()
         pattern = self._known.get(key)
         if pattern is None:
             pattern = self._known[key] = self._found(own)

@@ -261,9 +261,10 @@ def derivatives(
     if speed == 0.0 or not (len(total) or of_contacts):
         return total, of_contacts
     step, near = SHIFT / speed, near or mj.MjData(model)
+    near.eq_active[:], near.time = data.eq_active, data.time
+    near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
     for by, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
-        near.qpos[:], near.eq_active[:], near.time = data.qpos, data.eq_active, data.time
-        near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
+        near.qpos[:] = data.qpos
         mj.mj_integratePos(model, near.qpos, v, by * step)
         mj.mj_fwdPosition(model, near)
         if of_contacts:

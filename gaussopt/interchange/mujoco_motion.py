@@ -88,6 +88,7 @@ class MujocoSystem(SteppedSystem):
         if model.na:
             raise BadInput("The model has actuators with states of their own (activations); use actuators without.")
         self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
+        self._qpos, self._qvel = self.data.qpos, self.data.qvel
         own = self.model
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
@@ -182,7 +183,7 @@ class MujocoSystem(SteppedSystem):
     def place(self, t: float, q: Vector, w: Vector) -> None:
         """Bring MuJoCo's data to a state: positions, contacts, and all forces but those of constraints."""
         mj, model, data = self.mj, self.model, self.data
-        data.time, data.qpos[:], data.qvel[:] = t, q, w
+        data.time, self._qpos[:], self._qvel[:] = t, q, w
         mj.mj_fwdPosition(model, data)
         exclude = data.contact.exclude
         if IN_GAP in exclude.tolist():

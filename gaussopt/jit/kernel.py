@@ -50,7 +50,7 @@ class Kernel:
         return int(self.code.address)
 
     def __call__(self, *arguments: Any) -> Any:
-        """As the function."""
+        """The result of the function for these arguments."""
         return self.code(*arguments)
 
 
