@@ -61,7 +61,7 @@ def main() -> None:
     times = [(ours(model, data)[0], theirs(model, data)[0]) for _ in range(TURNS)]
     mine, other = (min(x) / motion.meta["steps"] for x in zip(*times, strict=True))
     _, deep, drift = theirs(model, data, look=True)
-    print(f"gaussopt: {motion.status}, {1e6 * mine:.0f} us a step, {mine / other:.0f} times MuJoCo's; "
+    print(f"gaussopt: {motion.status}, {1e6 * mine:.0f} us a step, {mine / other:.1f} times MuJoCo's; "
           f"{-np.nanmin(motion.gap):.1e} m deep, loop open by {motion.position_drift.max():.1e} m")  # fmt: skip
     print(f"MuJoCo:   {1e6 * other:.0f} us a step; {deep:.1e} m deep, loop open by {drift:.1e} m")
 

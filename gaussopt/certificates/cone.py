@@ -19,6 +19,7 @@ from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
 from gaussopt.cone.measure import measured
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.one_contact import OneContact, solve_contact
+from gaussopt.core.arrays import all_finite
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.display import About, shown
 from gaussopt.core.step_data import Matrix, Vector
@@ -72,11 +73,12 @@ class ConeCertificate:
         existence: bool | None = None,
     ) -> None:  # fmt: skip
         self._problem = problem
-        self._r = x = None if r is None or not np.isfinite(r).all() else r
+        self._r = x = None if r is None or not all_finite(r) else r
         self.residual, self.floor = (np.inf, np.inf) if x is None else measured(problem, x)
         self._one = one = solve_contact(problem) if problem.k == 1 else None
-        candidates = [*(one.solutions if one else ()), *([] if x is None else [x]), *others]
-        solutions = _distinct(problem, candidates) if len(candidates) > 1 else ()
+        solutions: tuple[Vector, ...] = ()
+        if one is not None or others:
+            solutions = _distinct(problem, [*(one.solutions if one else ()), *([] if x is None else [x]), *others])
         self.solutions = solutions if len(solutions) > 1 else ()
         asked = not self.passed() if existence is None else existence
         self.existence_margin = existence_margin(problem) if asked else None

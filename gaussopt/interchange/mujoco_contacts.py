@@ -39,10 +39,9 @@ class ContactFinder:
     def __init__(self, mj: Any, model: Any, data: Any) -> None:
         self.mj, self.model, self.data = mj, model, data
         self._known: dict[tuple[Any, ...], NearContacts] = {}
-        # Rows of such limits have one entry.
+        # Rows of limits of hinges and slides have one entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
         self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
-        self._ones = np.ones(model.nv)
         self._names: dict[tuple[int, ...], str] = {}
 
     def __call__(self) -> tuple[NearContacts, Matrix, Vector]:
@@ -50,19 +49,14 @@ class ContactFinder:
         data, contact = self.data, self.data.contact
         J, gaps = data.efc_J.reshape(-1, self.model.nv), contact.dist - contact.includemargin
         first, limits = data.ne + data.nf, data.nl
-        own: tuple[Any, ...] = ()
+        limited: Any = b""
         if limits:
             at = slice(first, first + limits)
-            if self._single:
-                leading = J[at] @ self._ones
-            else:
-                leading = np.take_along_axis(J[at], np.abs(J[at]).argmax(axis=1)[:, None], 1).ravel()
-            own = tuple(zip((-data.efc_type[at]).tolist(), data.efc_id[at].tolist(), (leading > 0).tolist(),
-                            strict=True))  # fmt: skip
-        key = own, len(J), contact.geom.tobytes(), contact.efc_address.tobytes()
+            limited = J[at].tobytes() if self._single else self._limits(at)
+        key = limited, len(J), contact.geom.tobytes(), contact.efc_address.tobytes()
         pattern = self._known.get(key)
         if pattern is None:
-            pattern = self._known[key] = self._found(own)
+            pattern = self._known[key] = self._found(self._limits(at) if limits else ())
         R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
         if pattern.together:
             m = data.ne
@@ -75,6 +69,14 @@ class ContactFinder:
         if limits:
             gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
         return pattern, R, gaps
+
+    def _limits(self, at: slice) -> tuple[tuple[int, int, int], ...]:
+        """Kind, negative, number and side of limits."""
+        data = self.data
+        J = data.efc_J.reshape(-1, self.model.nv)[at]
+        leading = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], 1).ravel()
+        kinds, numbers = (-data.efc_type[at]).tolist(), data.efc_id[at].tolist()
+        return tuple(zip(kinds, numbers, (leading > 0).tolist(), strict=True))
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
         """What the data of now say of contacts, which is the same as long as the same geometries are near."""

@@ -104,11 +104,9 @@ class MujocoSystem(SteppedSystem):
             self._plain[at : at + straight, place : place + straight] = np.eye(straight)
             if straight != 1:
                 self._quaternions.append((int(at) + straight, int(place) + straight))
-        straight_to = [x for pair in np.argwhere(self._plain) for x in pair]
-        self._straight, self._turning = (
-            np.array(straight_to, dtype=np.int64),
-            np.array([x for pair in self._quaternions for x in pair], dtype=np.int64),
-        )
+        plain = np.argwhere(self._plain)
+        self._places = np.array([*plain.ravel(), *np.ravel(self._quaternions)], dtype=np.int64)
+        self._straight = len(plain)
         self._weights = np.ones(model.nv)
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
@@ -170,13 +168,13 @@ class MujocoSystem(SteppedSystem):
         if q is self._latest[0] and v is self._latest[1]:
             return self._latest[2]
         w = np.empty(self.model.nv)
-        velocities_into(q, v, self._straight, self._turning, w)
+        velocities_into(q, v, self._places, self._straight, w)
         return w
 
     def rates_of(self, q: Vector, w: Vector) -> Vector:
         """Rates, (nq,), of velocities w, (nv,)."""
         v = np.empty(self.model.nq)
-        rates_into(q, w, self._straight, self._turning, v)
+        rates_into(q, w, self._places, self._straight, v)
         self._latest = q, v, w
         return v
 
@@ -187,7 +185,7 @@ class MujocoSystem(SteppedSystem):
         mj.mj_fwdPosition(model, data)
         exclude = data.contact.exclude
         if IN_GAP in exclude.tolist():
-            exclude[exclude == IN_GAP] = 0  # so that MuJoCo makes their rows too
+            exclude -= exclude == IN_GAP  # so that MuJoCo makes their rows too
             mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)

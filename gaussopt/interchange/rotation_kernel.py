@@ -17,12 +17,12 @@ Index: TypeAlias = NDArray[np.int64]
 
 
 @kernel
-def rates_into(q: Vector, w: Vector, plain: Index, turning: Index, v: Vector) -> None:
-    """Write v, (nq,); `plain` and `turning` hold places in q and in w in turn, of numbers and of quaternions."""
-    for i in range(len(plain) // 2):
-        v[plain[2 * i]] = w[plain[2 * i + 1]]
-    for i in range(len(turning) // 2):
-        a, b = turning[2 * i], turning[2 * i + 1]
+def rates_into(q: Vector, w: Vector, places: Index, plain: int, v: Vector) -> None:
+    """Write v, (nq,); `places` in q and in w in turn are those of `plain` numbers, then those of quaternions."""
+    for i in range(plain):
+        v[places[2 * i]] = w[places[2 * i + 1]]
+    for i in range(plain, len(places) // 2):
+        a, b = places[2 * i], places[2 * i + 1]
         e0, e1, e2, e3 = q[a], q[a + 1], q[a + 2], q[a + 3]
         x, y, z = 0.5 * w[b], 0.5 * w[b + 1], 0.5 * w[b + 2]
         v[a] = -e1 * x - e2 * y - e3 * z
@@ -32,12 +32,12 @@ def rates_into(q: Vector, w: Vector, plain: Index, turning: Index, v: Vector) ->
 
 
 @kernel
-def velocities_into(q: Vector, v: Vector, plain: Index, turning: Index, w: Vector) -> None:
+def velocities_into(q: Vector, v: Vector, places: Index, plain: int, w: Vector) -> None:
     """Write w, (nv,), from rates v, (nq,)."""
-    for i in range(len(plain) // 2):
-        w[plain[2 * i + 1]] = v[plain[2 * i]]
-    for i in range(len(turning) // 2):
-        a, b = turning[2 * i], turning[2 * i + 1]
+    for i in range(plain):
+        w[places[2 * i + 1]] = v[places[2 * i]]
+    for i in range(plain, len(places) // 2):
+        a, b = places[2 * i], places[2 * i + 1]
         e0, e1, e2, e3 = q[a], q[a + 1], q[a + 2], q[a + 3]
         d0, d1, d2, d3 = 2.0 * v[a], 2.0 * v[a + 1], 2.0 * v[a + 2], 2.0 * v[a + 3]
         w[b] = -e1 * d0 + e0 * d1 + e3 * d2 - e2 * d3
