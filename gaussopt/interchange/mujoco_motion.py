@@ -112,8 +112,8 @@ class MujocoSystem(SteppedSystem):
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
         self._coordinates = self._coordinate_names()
-        # The end of a step is the beginning of the next one, whose velocities are known.
-        self._latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
+        # The end of a step, which is the beginning of the next one: coordinates, rates and velocities.
+        self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         self.near = ContactFinder(mj, own, self.data)
         self._neighbour = mj.MjData(own)
         self._rows = self._row_names(data)
@@ -165,8 +165,8 @@ class MujocoSystem(SteppedSystem):
 
     def velocities(self, q: Vector, v: Vector) -> Vector:
         """MuJoCo's velocities w, (nv,), of rates v, (nq,)."""
-        if q is self._latest[0] and v is self._latest[1]:
-            return self._latest[2]
+        if q is self.latest[0] and v is self.latest[1]:
+            return self.latest[2]
         w = np.empty(self.model.nv)
         velocities_into(q, v, self._places, self._straight, w)
         return w
@@ -175,7 +175,6 @@ class MujocoSystem(SteppedSystem):
         """Rates, (nq,), of velocities w, (nv,)."""
         v = np.empty(self.model.nq)
         rates_into(q, w, self._places, self._straight, v)
-        self._latest = q, v, w
         return v
 
     def place(self, t: float, q: Vector, w: Vector) -> None:
@@ -335,6 +334,7 @@ class MujocoStep(TimeStep):
             missed = float(np.abs(self._E @ w).max())
         q = system.moved(self._q, way)
         v = system.rates_of(q, w)
+        system.latest = q, v, w
         return Reached(q, v, lam, missed)
 
     def _pushes(self, r: Vector) -> Vector:

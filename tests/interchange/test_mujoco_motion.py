@@ -156,3 +156,18 @@ def test_a_motion_whose_first_step_has_no_answer_keeps_its_start() -> None:
     assert motion.message.startswith("Stopped at t = 0")
     assert motion.q.shape == (1, 7)
     assert np.isnan(motion.a).all()
+
+
+def test_a_step_knows_nothing_of_what_becomes_of_the_data_it_was_made_from() -> None:
+    model = mujoco.MjModel.from_xml_string(BALL.format(height=2.0, words=""))
+    data = mujoco.MjData(model)
+    data.qvel[:] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    system = go.problem_from_mujoco(model, data, t_end=0.1).system
+    q, v = system.state(data)
+    step = system.time_step(0.0, q, v)
+    data.qvel[:] = 0.0
+    assert system.velocities(q, v) == pytest.approx([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], abs=1e-14)
+    step.problem(0.01)
+    end = step.finish(np.zeros(0), project=True)
+    assert system.velocities(end.q, end.v)[:3] == pytest.approx([1.0, 2.0, 3.0 - 0.0981], abs=1e-12)
+    assert system.velocities(end.q.copy(), end.v) == pytest.approx(system.velocities(end.q, end.v), abs=1e-13)
