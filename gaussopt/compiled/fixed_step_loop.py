@@ -54,6 +54,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
     def begin(self) -> None:
         """Record the start."""
         self._prepare_grid()
+        self._known, self._suspect = (self.t, self.q, self.v), None  # where _retrace begins if the start itself fails
         self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
 
     def _prepare_grid(self) -> None:

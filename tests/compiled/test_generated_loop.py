@@ -426,3 +426,14 @@ def test_an_adaptive_motion_that_gets_stuck_keeps_what_was_computed(dt: float | 
 def test_what_only_contacts_have_is_refused() -> None:
     with pytest.raises(NotAccepted, match="is for motions with contacts"):
         go.simulate("crank-slider", stepper="moreau-jean", t_end=0.01, dt=0.005)
+
+
+@pytest.mark.parametrize("settings", [{"engine": "compiled"}, {"stepper": "rattle"}, {"stepper": "dop853"}])
+def test_a_start_that_is_refused_ends_in_the_same_sentence_as_interpreted(settings: dict[str, Any]) -> None:
+    x, y, vx, vy, m = sp.symbols("x y vx vy m")
+    system = go.System.from_lagrangian(
+        [x, y], [vx, vy], kinetic=m * (vx**2 + vy**2) / 2, potential=9.81 * y, holonomic=[x**2 + y**2 - 1],
+        parameters={m: -1.0},
+    )  # fmt: skip
+    with pytest.raises(BadInput, match="the mass matrix M is indefinite"):
+        go.simulate(system, q0=[1.0, 0.0], v0=[0.0, 0.0], t_end=0.1, dt=1e-2, **settings)
