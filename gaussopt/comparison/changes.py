@@ -5,7 +5,8 @@ not, and a difference of times counts only beyond the noise:
 
 - The time of a step is the median over its repetitions. The factor of a pair is the median over the steps of the new
   time divided by the old one. Its interval, of confidence CONFIDENCE, is that of the sign test, which assumes no
-  distribution (`scipy.stats.quantile_test`); of fewer than FEWEST steps it is made of the quartiles of the repetitions.
+  distribution (`scipy.stats.quantile_test`); of fewer than FEWEST steps, where there is none of that confidence, it is
+  the range of the factors of the steps, widened to that of the quartiles of the repetitions.
 - Two runs meet the machine at another pace. Pairs on the same source whose code and packages are the same in both are
   the controls: the median of their factors is the pace, by which all factors are divided, and the largest deviation of
   a control from it is the noise between runs.
@@ -47,6 +48,7 @@ class PairChange:
     factor, low, high : new time divided by old time, corrected for the pace of the machine, and its interval; None
         where the pair was not timed in both
     noise : factor within which nothing is a difference
+    timed : steps that were timed in both
     """
 
     source: str
@@ -61,6 +63,7 @@ class PairChange:
     low: float | None = None
     high: float | None = None
     noise: float = NOISE
+    timed: int = 0
 
     @property
     def label(self) -> str:
@@ -140,9 +143,9 @@ def changes(old: Results, new: Results) -> Changes:
         noise = max((NOISE, *(max(c / middle, middle / c) for c in controls))) if controls else ALONE
         for key in own:
             clock = clocks[key]
-            factor, low, high = (None, None, None) if clock is None else (x / middle for x in clock)
-            counts = _counts(there[key], here[key])
-            pairs.append(PairChange(label, key[1], key[2], changed[key], *counts, factor, low, high, noise))
+            factor, low, high = (None, None, None) if clock is None else (x / middle for x in clock[:3])
+            counts, timed = _counts(there[key], here[key]), 0 if clock is None else clock[3]
+            pairs.append(PairChange(label, key[1], key[2], changed[key], *counts, factor, low, high, noise, timed))
     absent = [_words(key, there | here) for key in {**there, **here} if key not in common and key not in refused]
     return Changes(tuple(pairs), pace, tuple(absent), {_words(key, there): why for key, why in refused.items()})
 
@@ -199,8 +202,8 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
     return gained, lost, false[0], false[1]
 
 
-def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float] | None:
-    """New time divided by old time as used in a simulation: the median over the steps, and its interval."""
+def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
+    """New time divided by old time as used in a simulation: median over the steps, its interval, and their number."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None
@@ -209,12 +212,12 @@ def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[fl
     middle = float(np.median(ratios))
     if timed < FEWEST:
         then, now = before.times.parts["work"], after.times.parts["work"]
-        return middle, now[1] / then[3], now[3] / then[1]
+        return middle, min(*ratios, now[1] / then[3]), max(*ratios, now[3] / then[1]), timed
     from scipy.stats import quantile_test  # loading it takes long, and reports of one comparison do without
 
     result: Any = quantile_test(ratios)
     interval = result.confidence_interval(CONFIDENCE)
-    return middle, float(interval.low), float(interval.high)
+    return middle, float(interval.low), float(interval.high), timed
 
 
 def sentences(found: Changes) -> list[str]:
@@ -228,8 +231,9 @@ def sentences(found: Changes) -> list[str]:
         if p.false_after != p.false_before:
             lines.append(f"{p.label}: {p.false_after} false claims, {p.false_before} before.")
         if p.speed in ("faster", "slower"):
+            span = f"{CONFIDENCE:.0%} interval" if p.timed >= FEWEST else f"range over {p.timed} steps"
             lines.append(
-                f"{p.label} is {p.speed}: a step takes {p.factor:.3g} of its earlier time ({CONFIDENCE:.0%} interval "
+                f"{p.label} is {p.speed}: a step takes {p.factor:.3g} of its earlier time ({span} "
                 f"{p.low:.3g} to {p.high:.3g}; factors up to {p.noise:.3g} are noise)."
             )
     lines += [f"{pair} answered then and is refused now: {why.rstrip('.')}." for pair, why in found.refused.items()]

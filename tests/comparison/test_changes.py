@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,24 @@ def test_the_command_says_what_a_change_of_a_solver_did(
     assert "Worse than before: gauss by schur on" in said.err
     assert "What changed since the earlier comparison" in (tmp_path / "mine" / "index.html").read_text(encoding="utf-8")
     assert run(["report", "mine", "--against", "absent"]) == 2
+
+
+def test_few_steps_have_the_range_of_their_factors_around_the_factor_and_no_confidence() -> None:
+    before = results("ccc", {}, "old", 1, steps=3)
+    after = results("ccc", {"mine": 0.1}, "new", 2, steps=3)
+    uneven = next(t for t in after.times if t.solver == "mine")
+    steps = tuple(t * f for t, f in zip(uneven.per_step, (1.0, 1.0, 4.0), strict=True))
+    clock = tuple(replace(t, per_step=steps) if t is uneven else t for t in after.times)
+    found = changes(before, replace(after, times=clock))
+    (mine,) = (p for p in found.pairs if p.changed)
+    then = next(t for t in before.times if t.solver == "mine").per_step
+    factors = np.array(steps) / np.array(then)
+    (pace,) = found.pace.values()
+    assert mine.timed == 3
+    assert mine.low is not None
+    assert mine.high is not None
+    assert mine.low <= factors.min() / pace
+    assert mine.high >= factors.max() / pace
+    (line,) = (x for x in sentences(found) if "is faster" in x)
+    assert "range over 3 steps" in line
+    assert "99%" not in line
