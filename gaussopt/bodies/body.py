@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from gaussopt.core.errors import BadInput, UnknownName
@@ -18,6 +19,9 @@ from gaussopt.core.errors import BadInput, UnknownName
 TIME = sp.Symbol("t")
 COORDINATES = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1", "e2": "1", "e3": "1"}
 """Units of the coordinates of a body."""
+
+ROUNDING = 1e-12
+"""Part of the largest moment of inertia by which the smallest may be negative by rounding."""
 
 Vec = Any
 """A SymPy column, (dim, 1)."""
@@ -41,6 +45,7 @@ class RigidBody(ABC):
     new_q, new_v : those that come with it
     units : of its coordinates by their names
     mass : kg
+    inertia : about the centre of mass, kg m^2; in space a tensor, (3, 3)
     r : (dim, 1), place of the centre of mass in the frame of the ground, m
     angle : in the plane, rad
     spin, own_spin : angular velocity in space, (3, 1) in the frame of the ground and in its own, rad/s
@@ -59,6 +64,7 @@ class RigidBody(ABC):
         self.new_q, self.new_v = self.q, self.v
         self.units = {f"{s}_{name}": COORDINATES[s] for s in q}
         self.mass: Any = sp.Integer(0)
+        self.inertia: Any = sp.Integer(0)
         self.angle: Any = sp.Integer(0)
         self.spin: Vec = sp.zeros(3, 1)
         self.own_spin: Vec = sp.zeros(3, 1)
@@ -78,6 +84,29 @@ class RigidBody(ABC):
     @abstractmethod
     def kinetic(self) -> Any:
         """Kinetic energy, J."""
+
+    def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
+        """Raise BadInput if the mass or a moment of inertia is negative, or a guess no number, at these parameters.
+
+        The mass matrix need not show a negative moment of inertia: about a hinge that of the mass is added to it.
+        """
+        known = {symbols[name]: values[name] for name in symbols}
+        guess, rate = self.guesses
+        for label, x in [("mass", self.mass), ("inertia", self.inertia), *(("guess", x) for x in (*guess, *rate))]:
+            number = sp.sympify(sp.sympify(x).xreplace(known))
+            if unknown := sorted(str(s) for s in number.free_symbols):
+                raise BadInput(
+                    f"The {label} of {self.name!r} holds {unknown[0]!r}, which is no parameter of the model; add it by "
+                    "model.parameter, or give a number."
+                )
+            if label == "guess":
+                continue
+            moments = np.linalg.eigvalsh(np.atleast_2d(np.array(number, dtype=float)))
+            if not moments[0] >= -ROUNDING * abs(moments[-1]):
+                shown = f"{moments[0]:.6g} {'kg' if label == 'mass' else 'kg m^2'}"
+                raise BadInput(
+                    f"The {label} of {self.name!r} is {shown}; a body has none that is negative. Correct it."
+                )
 
     def holonomic(self) -> dict[str, Any]:
         """Rows between its own coordinates."""

@@ -22,7 +22,7 @@ from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
-from gaussopt.bodies.tree import in_joint_coordinates
+from gaussopt.bodies.tree import holds_by_itself, in_joint_coordinates
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
@@ -71,7 +71,7 @@ class Model:
         if coordinates not in ("maximal", "joint"):
             raise UnknownName("kind of coordinates", coordinates, ("maximal", "joint"))
         self.dim, self.name, self.t, self.kind = dim, name, TIME, coordinates
-        self.gravity = (0,) * dim if gravity is None else gravity
+        self.gravity = column("gravity", (0,) * dim if gravity is None else gravity, dim)
         self.ground: RigidBody = PlaneFrame("ground") if dim == 2 else SpaceFrame("ground")
         self.bodies: dict[str, RigidBody] = {}
         self.elements: dict[str, Element] = {}
@@ -183,6 +183,9 @@ class Model:
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
         forces = total(e.forces() for e in elements)
         holonomic = {f"{x.name}.{k}": row for x in holders for k, row in x.holonomic().items()}
+        if self.kind == "joint":
+            given = self.symbols.values()
+            holonomic = {label: row for label, row in holonomic.items() if not holds_by_itself(label, row, q, given)}
         nonholonomic = {f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()}
         contacts = [contact for e in elements for contact in e.contacts()]
         values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
@@ -214,6 +217,8 @@ class Model:
         """The state on the constraints nearest to the guesses, see `gaussopt.modelling.assembly.assemble`."""
         values = system.parameters if values is None else values
         bodies = self.built()[0]
+        for body in self.bodies.values():
+            body.check(self.symbols, values)
         places, rates = zip(*(body.guesses for body in bodies), strict=True)
         guess = [x for part in (*places, *rates) for x in part]
         held = [hold] if isinstance(hold, str | sp.Symbol) else hold

@@ -17,16 +17,20 @@ R. Featherstone, Rigid Body Dynamics Algorithms, 2008, ch. 3 and 8 (joint models
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import sympy as sp
 
-from gaussopt.bodies.body import Marker, RigidBody, rate
+from gaussopt.bodies.body import TIME, Marker, RigidBody, rate
 from gaussopt.bodies.element import BALL, SLIDE, TURN, Element, Joint, angle, offset, tilt
 from gaussopt.bodies.plane import PlaneBody
 from gaussopt.bodies.space import SpaceBody
+from gaussopt.core.errors import BadInput
+
+CLOSED = 1e-9
+"""Largest rest, m or rad, of a row without coordinates that counts as rounding."""
 
 UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
 """Names and units of what a joint leaves free."""
@@ -143,6 +147,29 @@ def in_joint_coordinates(
         waiting.remove(body)
         used.append(joint.name)
     return [built[body] for body in bodies], [e.between(built) for e in elements], frozenset(used)
+
+
+def holds_by_itself(label: str, row: Any, q: Sequence[Any], parameters: Collection[Any]) -> bool:
+    """Whether a row of a joint that closes a loop holds by the joints of the tree, at all coordinates q.
+
+    Such a row says a second time what they say, as that across the plane of a planar mechanism in space does.
+    Raises BadInput for one that they keep open, whatever the coordinates are.
+    """
+    if row.has(*q) or not row.free_symbols <= {TIME, *parameters}:
+        return False  # unknown symbols are named where the equations are derived
+    rest = sp.simplify(row)
+    if unknown := sorted(str(s) for s in rest.free_symbols):
+        what = "the time" if rest.has(TIME) else f"the parameter {unknown[0]!r}"
+        raise BadInput(
+            f"The row {label} holds {what} and no joint coordinate: no motion of the joints before it can close it. "
+            "Take coordinates='maximal', or a joint that leaves this row free."
+        )
+    if abs(rest) > CLOSED:
+        raise BadInput(
+            f"The joints cannot be closed: {label} stays open by {float(rest):.3g} m or rad, whatever the joints "
+            "before it do; change its places or axes."
+        )
+    return True
 
 
 def _reached(

@@ -201,3 +201,65 @@ def test_what_joint_coordinates_do_not_take_is_said():
     model.add(Row("R", model.ground, body, body.q[3] - 1))
     with pytest.raises(go.BadInput, match=r"R\.row of 'model' holds the unknown symbol 'e0_b'"):
         model.problem(t_end=1.0)
+
+
+def flat_in_space(kind, height=0.0, across=(0, 1, 0), along=(1, 0, 0)):
+    """A crank-slider in a plane of space, stretched out: hinges and guide say three times that it stays there."""
+    model = Model(dim=3, gravity=(0, 0, -G), coordinates=kind)
+    x, y = np.array(along) / np.linalg.norm(along), np.array(across) / np.linalg.norm(across)
+    crank = model.body("crank", 1.0, (0.02, 0.02, 0.02), at=0.1 * x)
+    rod = model.body("rod", 1.0, (0.03, 0.03, 0.03), at=0.5 * x)
+    slider = model.body("slider", 2.0, (0.01, 0.01, 0.01), at=0.8 * x)
+    model.add(Revolute("O", model.ground.at(0, 0, 0, axis=across), crank.at(*(-0.1 * x), axis=across)))
+    model.add(Revolute("A", crank.at(*(0.1 * x), axis=across), rod.at(*(-0.3 * x), axis=across)))
+    model.add(Revolute("B", rod.at(*(0.3 * x), axis=across), slider.at(0, 0, 0, axis=across)))
+    model.add(Prismatic("guide", model.ground.at(*(height * y), axis=along), slider.at(0, 0, 0, axis=along)))
+    return model
+
+
+def test_rows_that_the_tree_says_already_are_left_out_and_open_ones_are_refused():
+    motions = {}
+    for kind in ("maximal", "joint"):
+        problem = flat_in_space(kind).problem(t_end=0.2)
+        motions[kind] = go.simulate(problem, stepper="dop853", stabilisation="projection", rtol=1e-10, atol=1e-10)
+        assert motions[kind].status == "solved"
+    assert set(problem.system.row_names) == {"guide.across2", "guide.tilt2"}
+    assert motions["joint"].reaction("guide").shape == (len(motions["joint"].t), 2)
+    assert abs(motions["joint"].kinetic[-1] - motions["maximal"].kinetic[-1]) < 1e-8
+    assert motions["joint"].kinetic[-1] > 0.1
+    with pytest.raises(go.BadInput, match=r"guide\.across stays open by -?0\.3 m"):
+        flat_in_space("joint", 0.3).problem(t_end=0.2)
+    model = flat_in_space("joint")
+    level = model.parameter("level", 0.0)
+    model.add(Weld("seat", model.ground.at(0.8, level, 0), model.bodies["slider"]))
+    with pytest.raises(go.BadInput, match=r"seat\.y holds the parameter 'level' and no joint coordinate"):
+        model.problem(t_end=0.2)
+
+
+@pytest.mark.parametrize("kind", ["maximal", "joint"])
+def test_negative_masses_and_guesses_that_are_no_numbers_are_said_of_their_body(kind):
+    def hung(mass=1.0, inertia=0.1, spin=0.0):
+        model = Model(coordinates=kind)
+        model.parameter("I", 0.1)
+        body = model.body("arm", mass, inertia, at=(0.5, 0), spin=spin)
+        model.add(Revolute("O", model.ground, body.at(-0.5, 0)))
+        return model.problem(t_end=0.1)
+
+    with pytest.raises(go.BadInput, match=r"inertia of 'arm' is -0\.1 kg m"):
+        hung(inertia=-0.1)  # about the hinge it is 0.15, so that the mass matrix does not show it
+    with pytest.raises(go.BadInput, match="mass of 'arm' is -1 kg"):
+        hung(mass=-1.0)
+    with pytest.raises(go.BadInput, match="inertia of 'arm' is -2 kg m"):
+        go.simulate(hung(inertia=sp.Symbol("I", real=True)).at(I=-2.0))
+    with pytest.raises(go.BadInput, match="guess of 'arm' holds 'fast', which is no parameter"):
+        hung(spin="fast")
+
+
+def test_an_inertia_tensor_in_space_with_a_negative_moment_is_refused_and_a_rod_s_is_not():
+    model = Model(dim=3)
+    model.body("rod", 1.0, [[0.1, 0.1, 0], [0.1, 0.1, 0], [0, 0, 0.2]])
+    model.problem(t_end=0.1)
+    with pytest.raises(go.BadInput, match="moments of inertia of 'odd'"):
+        model.body("odd", 1.0, (-0.1, 0.3, 0.3))
+    with pytest.raises(go.BadInput, match="gravity has 1 entries; give 2"):
+        Model(gravity=9.81)
