@@ -161,6 +161,8 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     d, size = mass_scale(M), np.abs(J)
     d = without_own_mass(M, size, d)
     measured = M.diagonal() > 0
+    if not measured.all():
+        size = _without_rounding(size)
     while True:
         length = _lengths(J[:, measured] * d[measured])
         row = np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
@@ -200,6 +202,15 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
     others = _lengths(np.where(found, 0.0, scaled))[:, None]
     shares = np.divide(others, size, out=np.full(size.shape, np.inf), where=(size > 0) & (others > 0)).min(axis=0)
     return np.where(found & np.isfinite(shares), np.sqrt(d) * np.sqrt(np.minimum(shares, d)), d)
+
+
+def _without_rounding(size: Matrix) -> Matrix:
+    """Sizes of entries (m, n), zero where one is rounding in its row and in its column; no unit is taken from it."""
+    if not size.size:
+        return size
+    limit = 64 * EPS
+    tiny = (size <= limit * size.max(axis=1, keepdims=True)) & (size <= limit * size.max(axis=0, keepdims=True))
+    return np.where(tiny, 0.0, size)
 
 
 def _lengths(A: Matrix) -> Vector:

@@ -236,6 +236,18 @@ def test_rows_that_the_tree_says_already_are_left_out_and_open_ones_are_refused(
         model.problem(t_end=0.2)
 
 
+def test_a_stretched_mechanism_in_a_slanted_plane_has_its_acceleration_although_entries_of_rows_are_rounding():
+    """One entry of 2e-15 held a massless quaternion coordinate, and the unit taken from it spoilt the answer."""
+    problem = flat_in_space("maximal", across=(-0.8, 0.3, 0.6), along=(0.6, 0, 0.8)).problem(t_end=0.1)
+    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    for formulation in ("gauss", "null-space", "lagrange"):
+        answer = go.solve_step(step, formulation, "kkt")
+        assert answer.status == "solved"
+        assert np.abs(step.J @ answer.a - step.gamma).max() < 1e-12
+    motion = go.simulate(problem, stepper="dop853", stabilisation="projection")
+    assert motion.status == "solved"
+
+
 @pytest.mark.parametrize("kind", ["maximal", "joint"])
 def test_negative_masses_and_guesses_that_are_no_numbers_are_said_of_their_body(kind):
     def hung(mass=1.0, inertia=0.1, spin=0.0):
