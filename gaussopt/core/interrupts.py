@@ -1,9 +1,10 @@
-"""Ctrl-C that ends a computation and spares what it has computed."""
+"""Ctrl-C that spares what was computed, and Ctrl-C that is not lost."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from types import FrameType
 from typing import Any
 
 
@@ -36,3 +37,40 @@ class Interrupts:
         if self.listening:
             self.listening = False
             raise KeyboardInterrupt
+
+
+class RememberedInterrupt:
+    """Ctrl-C that is raised once more where it was lost.
+
+    A KeyboardInterrupt is printed and forgotten if it comes while Python calls back from code that cannot raise, such as
+    the end of an object or of an import. Within this context Ctrl-C is a KeyboardInterrupt as ever, and `pass_on` raises
+    another one if there was any. Contexts may be nested. Elsewhere than in the main thread, and beside a handler of
+    somebody else, nothing is changed.
+    """
+
+    def __init__(self) -> None:
+        self._heard = False
+        self._before: Any = None
+
+    def __enter__(self) -> RememberedInterrupt:
+        """Listen."""
+        if threading.current_thread() is threading.main_thread():
+            before = signal.getsignal(signal.SIGINT)
+            ours = isinstance(getattr(before, "__self__", None), RememberedInterrupt)
+            if ours or before is signal.default_int_handler:
+                self._before = signal.signal(signal.SIGINT, self._hear)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Give back."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def pass_on(self) -> None:
+        """Raise KeyboardInterrupt if Ctrl-C was heard."""
+        if self._heard:
+            raise KeyboardInterrupt
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        self._heard = True
+        self._before(number, frame)

@@ -7,6 +7,7 @@ from concurrent.futures import CancelledError, Executor, Future, as_completed
 from typing import TYPE_CHECKING
 
 from gaussopt.core.errors import BadInput
+from gaussopt.core.interrupts import RememberedInterrupt
 from gaussopt.processes import environment
 from gaussopt.processes.child_process import Order
 from gaussopt.processes.guarded_process import Reply, outcome_of, run_order
@@ -72,15 +73,18 @@ def run_jobs(
     for case in (c for c in cases if c.key in known):
         finish(case, known[case.key])
     missing = sorted((c for c in cases if c.key not in known), key=lambda c: -c.weight)
-    if executor is None:
-        with Workers(max(1, min(jobs, len(missing)))) as workers:
-            _run_on(workers, missing, finish)
-    else:
-        _run_on(executor, missing, finish)
+    with RememberedInterrupt() as interrupt:
+        if executor is None:
+            with Workers(max(1, min(jobs, len(missing)))) as workers:
+                _run_on(workers, missing, finish, interrupt)
+        else:
+            _run_on(executor, missing, finish, interrupt)
     return {case.key: outcomes[case.key] for case in cases}
 
 
-def _run_on(executor: Executor, cases: Sequence[Job], keep: Callable[[Job, JobOutcome], None]) -> None:
+def _run_on(
+    executor: Executor, cases: Sequence[Job], keep: Callable[[Job, JobOutcome], None], interrupt: RememberedInterrupt
+) -> None:
     under_way: dict[Future[Reply], Job] = {}
     try:
         for case in cases:
@@ -95,6 +99,7 @@ def _run_on(executor: Executor, cases: Sequence[Job], keep: Callable[[Job, JobOu
                 keep(case, _lost(FAILED, error))
         for future in as_completed(list(under_way)):
             keep(under_way.pop(future), _outcome(future))  # and let go of it: answers may be large
+            interrupt.pass_on()
     except KeyboardInterrupt:
         for future, case in under_way.items():
             if future.done():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.core.files import write_text
+from gaussopt.core.interrupts import RememberedInterrupt
 from gaussopt.execution.workers import check_jobs, run_jobs
 from gaussopt.processes.workers import Workers
 from gaussopt.reporting import pdf as printing
@@ -38,7 +39,7 @@ def reproduce(
     def share(begin: float, end: float) -> Callable[[float], None]:
         return lambda done: None if progress is None else progress(begin + (end - begin) * done)
 
-    with Workers(jobs) as workers:
+    with RememberedInterrupt() as interrupt, Workers(jobs) as workers:
         workers.prepare(_load)
         from gaussopt.papers import ledger
         from gaussopt.papers.p001_friction import atlas_section
@@ -47,12 +48,14 @@ def reproduce(
 
         # The cases of a paper carry its number while they run, so that papers may name theirs alike.
         cases = [replace(c, key=f"{number}: {c.key}") for number, paper in PAPERS.items() for c in paper.cases(quick)]
+        interrupt.pass_on()
         cases += [*atlas_section.cases(quick), *ledger.cases(quick)]
         compared = solver_comparison.results(quick, workers, share(0.0, COMPARED))
         # Drawn among the cases: what is drawn after them is then evenly long on two processes.
         solvers = solvers_case(compared)
         outcomes = run_jobs([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
         page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))
+        interrupt.pass_on()
     report = write(page, out)
     write_text(out / bibliography.FILE, bibliography.bibtex())
     printed = printing.print_page(browser, report, out / "paper.pdf") if browser else None

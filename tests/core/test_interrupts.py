@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.interrupts import Interrupts
+from gaussopt.core.interrupts import Interrupts, RememberedInterrupt
+from gaussopt.execution.workers import run_jobs
+from gaussopt.processes.job import Job
 from gaussopt.simulation.batch_dataset import Batch
 
 pytestmark = pytest.mark.usefixtures("interruptible")
@@ -23,6 +27,37 @@ def press() -> None:
     os.kill(os.getpid(), signal.SIGINT)
     for _ in range(100):  # until the interpreter has looked
         pass
+
+
+def press_and_lose(done: float = 0.0) -> None:
+    """Ctrl-C while Python calls back because an object has ended, from where nothing can be raised."""
+    thing = {0}
+    watch = weakref.ref(thing, lambda _: press())
+    del thing
+    assert watch() is None
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_was_lost_is_raised_once_more() -> None:
+    with RememberedInterrupt() as outer:
+        outer.pass_on()
+        with RememberedInterrupt() as inner:
+            press_and_lose()
+        for each in (inner, outer):
+            with pytest.raises(KeyboardInterrupt):
+                each.pass_on()
+        with RememberedInterrupt() as later, pytest.raises(KeyboardInterrupt):
+            press()
+        with pytest.raises(KeyboardInterrupt):
+            later.pass_on()
+    assert signal.getsignal(signal.SIGINT) is BEFORE
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_jobs_end_though_the_interrupt_was_lost() -> None:
+    cases = [Job(str(i), go.problem, {"name": "crank-slider"}) for i in range(3)]
+    with ThreadPoolExecutor(1) as executor, pytest.raises(KeyboardInterrupt):
+        run_jobs(cases, progress=press_and_lose, executor=executor)
 
 
 def test_only_the_first_one_is_heard() -> None:
