@@ -42,10 +42,10 @@ class Interrupts:
 class RememberedInterrupt:
     """Ctrl-C that is raised once more where it was lost.
 
-    A KeyboardInterrupt is printed and forgotten if it comes while Python calls back from code that cannot raise, such as
-    the end of an object or of an import. Within this context Ctrl-C is a KeyboardInterrupt as ever, and `pass_on` raises
-    another one if there was any. Contexts may be nested. Elsewhere than in the main thread, and beside a handler of
-    somebody else, nothing is changed.
+    A KeyboardInterrupt is printed and forgotten if it comes while Python calls back from code that cannot raise, such
+    as the end of an object or of an import. Within this context Ctrl-C is a KeyboardInterrupt as ever, and `pass_on`
+    raises another one if there was any. Contexts may be nested. Elsewhere than in the main thread, and beside a handler
+    of somebody else, nothing is changed.
     """
 
     def __init__(self) -> None:
