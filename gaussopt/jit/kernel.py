@@ -51,7 +51,7 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """The result of the function for these arguments."""
-        return self.code(*arguments)
+        return self.code.call(*arguments)
 
 
 def kernel(function: F) -> F:

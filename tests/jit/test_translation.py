@@ -253,7 +253,7 @@ def test_arrays_with_shapes_records_functions_and_memory() -> None:
         assert np.isinf(outs[0][1, 0])
     with pytest.raises(TypeError, match="contiguous array of int64 with 1 axes"):
         compiled["kernel"](compiled["other"], space, x, x, counts[0], True, outs[0])
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(TypeError, match="missing 1 required"):
         compiled["other"](1.0)
 
 

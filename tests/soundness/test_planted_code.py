@@ -532,6 +532,7 @@ KNOWN = {
     "processes/guarded_process.py: subprocess": "an interpreter of its own, by a list of arguments",
     "jit/translation.py: literal_eval": "tables of numbers in generated sources, read as constants",
     "core/fast_frozen.py: exec": "names of fields of our own classes",
+    "jit/entry.py: exec": "numbers of arguments and of their axes",
     "bodies/body.py: sympify": "numbers and expressions that a program gives",
     "bodies/tree.py: sympify": "expressions of a model",
     "bodies/model.py: sympify": "numbers and expressions that a program gives",
