@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.system import AbstractSystem, Energy
 
@@ -68,3 +68,7 @@ class SteppedSystem(AbstractSystem):
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """The state as the beginning of a step; raises BadInput where something is no contact of Coulomb's law."""
+
+    def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
+        """A warning that steps of dt, s, between these states, (N, n) each, may miss contacts; None if they do not."""
+        return None

@@ -73,6 +73,11 @@ class ContactRecorder(Recorder):
     def __len__(self) -> int:
         return len(self._plain)
 
+    def states(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Coordinates and rates so far, (N, n) each."""
+        _, q, v, *_ = zip(*self._plain, strict=True)
+        return np.array(q), np.array(v)
+
     def arrays(self, n: int) -> dict[str, Any]:
         """As of any recorder, once all contacts are known."""
         found = {name: np.array(column, dtype=np.float64)
@@ -225,7 +230,11 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
         return {**super().about(), "contacts": list(self.recorder.names)}
 
     def reached(self) -> str:
-        """With how far Coulomb's law was missed."""
+        """With how far Coulomb's law was missed; what steps may have missed becomes a warning."""
+        dt = self.control.dt
+        if dt is not None and len(self.recorder):
+            missing = self.system.may_miss(*self.recorder.states(), dt)
+            self.motion.warnings += [] if missing is None else [missing]
         missed = self.motion.worst["constraint_residual"]
         return f"{super().reached()} Coulomb's law of every step is met to {missed:.2g} m/s."
 

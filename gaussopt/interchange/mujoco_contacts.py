@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
-from gaussopt.interchange.mujoco_model import IN_GAP, contacts_at, geometry_name
+from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_at, geometry_name
 
 AHEAD = 0.01
 """Distance, m or rad, from which contacts and limits are looked at before they close."""

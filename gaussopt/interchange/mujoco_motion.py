@@ -28,14 +28,8 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder
-from gaussopt.interchange.mujoco_model import (
-    IN_GAP,
-    Rows,
-    derivatives,
-    forward,
-    mass_matrix,
-    rows_at,
-)
+from gaussopt.interchange.mujoco_model import forward, mass_matrix
+from gaussopt.interchange.mujoco_rows import IN_GAP, Rows, derivatives, rows_at, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
@@ -54,7 +48,8 @@ def problem_from_mujoco(
     Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step asks MuJoCo for
     masses, forces, contacts and limits; the impulses satisfy Coulomb's law with no restitution, where MuJoCo's own
     contacts are soft. Forces are those of the beginning of the step, but for the linear damping of joints, which is
-    that of its end, as in MuJoCo's Euler. With the stabilisation projection loops stay closed and contacts apart.
+    that of its end, as in MuJoCo's Euler, where the flag eulerdamp is not off. With the stabilisation projection loops
+    stay closed and contacts apart. A motion begins at t = 0, whatever the time of `data`.
 
     Parameters
     ----------
@@ -69,7 +64,7 @@ def problem_from_mujoco(
     Raises
     ------
     BadInput
-        As `from_mujoco`, and for actuators with states of their own.
+        As `from_mujoco`, for actuators with states of their own, and for height fields that can touch anything.
 
     Examples
     --------
@@ -87,12 +82,17 @@ class MujocoSystem(SteppedSystem):
         self.mj = mj = forward(model, data)
         if model.na:
             raise BadInput("The model has actuators with states of their own (activations); use actuators without.")
+        self._touchable = touchable(mj, model)
         self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
         self._qpos, self._qvel = self.data.qpos, self.data.qvel
         own = self.model
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
+        own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # as rows are made anew in `place`
+        undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | mj.mjtDisableBit.mjDSBL_EULERDAMP)
+        # The forces of MuJoCo hold the damping of the beginning of a step, this one makes it that of the end.
+        self.damping = np.zeros(model.nv) if undamped else own.dof_damping
         own.geom_gap[:] = np.maximum(own.geom_gap, AHEAD)
         own.pair_gap[:] = np.maximum(own.pair_gap, AHEAD)
         own.jnt_margin[:] += AHEAD
@@ -199,7 +199,7 @@ class MujocoSystem(SteppedSystem):
         self.place(t, q, w)
         data, S = self.data, (self._weights[:, None] * self.rates(q).T)
         E = self._equalities()
-        J_dot_w, _ = derivatives(self.mj, self.model, data, Rows(E, ()), self._neighbour)
+        J_dot_w, _ = derivatives(self.mj, self.model, data, Rows(E, ()), near=self._neighbour)
         U = self._lengths(q)
         h = data.qfrc_bias.copy()
         return StepData.from_mapping({
@@ -247,6 +247,23 @@ class MujocoSystem(SteppedSystem):
         self.mj.mj_energyPos(self.model, self.data)
         self.mj.mj_energyVel(self.model, self.data)
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]), float("nan"))
+
+    def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
+        """A warning where a geometry moves farther in a step than contacts are looked for ahead."""
+        mj, twist, fastest = self.mj, np.zeros(6), 0.0
+        if len(self._touchable) < 2:
+            return None
+        for i in sorted({*np.abs(v).argmax(axis=0).tolist()}):
+            self.place(0.0, q[i], self.velocities(q[i], v[i]))
+            for number in self._touchable:
+                mj.mj_objectVelocity(self.model, self.data, mj.mjtObj.mjOBJ_GEOM, number, twist, 0)
+                fastest = max(fastest, float(np.linalg.norm(twist[3:])))
+        if fastest * dt <= AHEAD:
+            return None
+        return (
+            f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {AHEAD:g} m ahead, so that "
+            "it may have passed through another one; take a smaller dt."
+        )
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
         """The state as the beginning of a step."""
@@ -315,8 +332,7 @@ class MujocoStep(TimeStep):
         (p, nv), n = R.shape, len(R) - m
         self._rows, self._m = R, m
         self._S, self._local = np.empty((2 * nv + p, max(nv, p + 1))), np.empty(n * n + n)
-        damping = self._system.model.dof_damping
-        given = self._M, damping, R, self._force, self._w, self._gaps, m, self._dt
+        given = self._M, self._system.damping, R, self._force, self._w, self._gaps, m, self._dt
         return int(condense(*given, self._S, self._local))
 
     def finish(self, r: Vector, *, project: bool) -> Reached:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -153,3 +154,100 @@ def test_the_acceleration_of_mujoco_is_judged_as_that_of_a_solver() -> None:
     assert go.judge_acceleration(free, pendulum[1].qacc).status == go.Status.SOLVED
     with pytest.raises(go.BadInput, match="a has shape"):
         go.judge_acceleration(free, [1.0])
+
+
+def on_an_edge(high: float, half: float = 0.1, gap: str = 'gap="0.01"') -> tuple[Any, Any, float]:
+    """A cube that turns by 1 rad/s about a lower edge, the other one raised, and how fast corners there accelerate."""
+    model, data = loaded(f"""<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1" {gap}/>
+<body><freejoint/><geom name="cube" type="box" size="{half} {half} {half}" mass="2"/></body></worldbody></mujoco>""")
+    angle = np.arcsin(high / (2 * half))
+    c, s = half * np.cos(angle), half * np.sin(angle)
+    data.qpos[:] = [0, 0, s + c - 1e-9, np.cos(angle / 2), 0, np.sin(angle / 2), 0]
+    data.qvel[:] = [-s - c, 0, s - c, 0, -1, 0]
+    return model, data, s + c
+
+
+@pytest.mark.parametrize("high", [0.0075, 0.0098, 0.0101])
+def test_contacts_are_found_again_by_their_place_where_others_come_or_go(high: float) -> None:
+    model, data, exact = on_an_edge(high)
+    assert go.from_mujoco(model, data).zeta_N == pytest.approx([exact, exact], abs=1e-8)
+
+
+def test_a_contact_that_leaves_is_not_taken_for_the_one_that_comes() -> None:
+    model, data, _ = on_an_edge(1e-6, half=0.005, gap="")
+    with pytest.raises(go.BadInput, match="The contact of 'floor' and 'cube' is not surely found again"):
+        go.from_mujoco(model, data)
+
+
+def test_a_limit_of_a_moving_hinge_needs_no_neighbour_and_one_that_vanishes_is_named() -> None:
+    stop = 'limited="true" range="-20 90"'
+    model, data = loaded(PENDULUM.format(joint=stop, more=""), [-0.6, -np.pi / 9 - 1e-6], [0.5, -1e-3])
+    assert go.from_mujoco(model, data).zeta_N == 0.0
+    rope = """<mujoco><worldbody><site name="a"/><body pos="0 0 -1"><joint type="slide" axis="1 0 0"/><joint
+type="slide" axis="0 0 1"/><geom size=".1" mass="2"/><site name="b"/></body></worldbody><tendon><spatial name="rope"
+limited="true" range="0 1"><site site="a"/><site site="b"/></spatial></tendon></mujoco>"""
+    assert go.from_mujoco(*loaded(rope, [0.0, -1e-5], [1.0, 0.0])).zeta_N == pytest.approx(-1.0, abs=1e-4)
+    with pytest.raises(go.BadInput, match="The limit of tendon 'rope' is not surely found again"):
+        go.from_mujoco(*loaded(rope, [0.0, -1e-5], [0.0, -1.0]))
+
+
+def test_a_body_on_one_slide_has_no_friction_where_it_lands() -> None:
+    model, data = loaded(sphere().replace("<freejoint/>", '<joint type="slide" axis="0 0 1"/>'))
+    step = go.from_mujoco(model, data)
+    assert step.mu == 0.0
+    assert go.solve_step(step, "coulomb-soccp", "hybrid").a == pytest.approx([0.0], abs=1e-12)
+
+
+FIELD = """<mujoco><asset><hfield name="h" nrow="11" ncol="11" size="1 1 0.1 0.1"/></asset><worldbody>
+<geom name="ground" type="hfield" hfield="h" {words}/><body pos="0.2 0.05 {height}"><freejoint/>
+<geom type="sphere" size="0.1" mass="1"/></body></worldbody></mujoco>"""
+
+
+def test_height_fields_that_touch_are_soft_only() -> None:
+    model, data = loaded(FIELD.format(words="", height=0.0999))
+    for make in (go.from_mujoco, go.contacts_from_mujoco):
+        with pytest.raises(go.BadInput, match="'ground' is a height field"):
+            make(model, data)
+    assert go.soft_from_mujoco(model, data).m > 0
+    away = loaded(FIELD.format(words="", height=0.9))
+    assert go.contacts_from_mujoco(*away).k == 0
+    with pytest.raises(go.BadInput, match="'ground' is a height field"):
+        go.problem_from_mujoco(*away, t_end=0.1)
+    seen = loaded(FIELD.format(words='contype="0" conaffinity="0"', height=0.9))
+    assert go.problem_from_mujoco(*seen, t_end=0.1).name == "mujoco"
+
+
+def test_data_of_another_model_are_refused_before_mujoco_reads_them() -> None:
+    model, data = loaded(sphere())
+    more = sphere().replace("<worldbody>", "<worldbody>" + 50 * '<geom size="0.1"/>')
+    with pytest.raises(go.BadInput, match="data belongs to another model"):
+        go.from_mujoco(loaded(more)[0], data)
+    assert go.from_mujoco(copy.copy(model), data).k == 1
+
+
+def test_what_is_given_is_checked() -> None:
+    model, data = loaded(sphere())
+    bad: Any
+    for bad in (np.nan, -1.0, "slow", None):
+        with pytest.raises(go.BadInput, match="at_rest is"):
+            go.from_mujoco(model, data, at_rest=bad)
+    for bad in (np.nan, -1.0, 0.0, "short", [1, 2]):
+        with pytest.raises(go.BadInput, match="dt is"):
+            go.contacts_from_mujoco(model, data, bad)
+    data.xfrc_applied[1, 2] = np.inf
+    with pytest.raises(go.BadInput, match="xfrc_applied of data holds NaN or infinity"):
+        go.soft_from_mujoco(model, data)
+    data.xfrc_applied[:], data.qpos[3:] = 0.0, 0.0
+    with pytest.raises(go.BadInput, match="The quaternion of joint 0 in qpos of data is zero"):
+        go.problem_from_mujoco(model, data, t_end=0.1)
+
+
+def test_bodies_that_sleep_are_refused() -> None:
+    model, data = loaded(sphere().replace("<worldbody>", '<option><flag sleep="enable"/></option><worldbody>'))
+    assert go.from_mujoco(model, data).k == 1
+    for _ in range(100):
+        mujoco.mj_step(model, data)
+    with pytest.raises(go.BadInput, match="A body of data sleeps"):
+        go.from_mujoco(model, data)
+    model.opt.enableflags = 0
+    assert go.from_mujoco(model, data).k == 1

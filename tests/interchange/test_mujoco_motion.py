@@ -171,3 +171,23 @@ def test_a_step_knows_nothing_of_what_becomes_of_the_data_it_was_made_from() -> 
     end = step.finish(np.zeros(0), project=True)
     assert system.velocities(end.q, end.v)[:3] == pytest.approx([1.0, 2.0, 3.0 - 0.0981], abs=1e-12)
     assert system.velocities(end.q.copy(), end.v) == pytest.approx(system.velocities(end.q, end.v), abs=1e-13)
+
+
+@pytest.mark.parametrize("flag", ['damper="disable"', 'eulerdamp="disable"', 'damper="enable"'])
+def test_damping_is_mujoco_s_whichever_of_its_flags_are_off(flag: str) -> None:
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco><option timestep="0.01"><flag {flag}/></option><worldbody><body>
+<joint type="slide" axis="1 0 0" damping="20"/><geom size="0.1" mass="1"/></body></worldbody></mujoco>""")
+    data = mujoco.MjData(model)
+    data.qfrc_applied[0] = 1.0
+    motion = moved(go.problem_from_mujoco(model, data, t_end=0.1))
+    for _ in range(10):
+        mujoco.mj_step(model, data)
+    assert motion.v[-1] == pytest.approx(data.qvel, rel=1e-12)
+
+
+def test_a_motion_warns_where_its_steps_are_longer_than_contacts_are_looked_ahead() -> None:
+    ball = BALL.format(height=1.0, words="")
+    fast, slow = (moved(problem(ball, [speed, 0, 0, 0, 0, 0], t_end=0.05)) for speed in (30.0, 0.1))
+    assert fast.status == go.Status.SOLVED
+    assert "A geometry moves 0.3 m in a step" in " ".join(fast.warnings)
+    assert slow.warnings == ()

@@ -1,0 +1,288 @@
+"""Rows of equalities, limits and contacts of a configuration of a MuJoCo model, and their derivatives along the motion.
+
+MuJoCo has no such derivatives: they are differences of order four of the rows of neighbouring configurations, where
+each contact is found again by its place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.core.errors import BadInput
+
+SHIFT = 1e-3
+"""Change of a coordinate, m or rad, from which derivatives of rows along the motion are taken."""
+
+PLAIN = 3
+"""Rows of a contact with sliding friction."""
+
+IN_GAP = 1
+"""MuJoCo's mark of a contact that it finds and does not push yet; those with a larger one never push."""
+
+FASTER = 20.0
+"""How many times faster than its bodies a place of contact may move, as that of a flat ellipsoid that rolls does."""
+
+ROUNDING = 1e-9
+"""Distance, m, below which two places are one."""
+
+TANGENT = 1e-12
+"""Size of tangents, relative to the normal row, below which a contact cannot slip."""
+
+
+@dataclass(frozen=True)
+class Unilateral:
+    """A contact or a limit: rows (3, nv) whose first is the normal, m/s a unit of velocity.
+
+    `key` holds the two geometries of a contact, or the negative type and the number of a limit; `gap`, m or rad, counts
+    from where MuJoCo begins to push. A limit has no `place`; rows of a `constant` one are the same in all
+    configurations.
+    """
+
+    key: tuple[int, int]
+    rows: Matrix
+    gap: float
+    mu: float
+    place: NDArray[np.float64] | None = None
+    constant: bool = False
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Equality rows, (m, nv), and the contacts and limits, of one configuration."""
+
+    J: Matrix
+    contacts: Sequence[Unilateral]
+
+
+class Way(NamedTuple):
+    """How a place of contact moves: velocities as a point of either body, (2, 3), and the speed of the bodies, m/s."""
+
+    velocities: NDArray[np.float64]
+    speed: float
+
+
+def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
+    """MuJoCo's efc_J, (nefc, nv), whichever way it is kept."""
+    m, n = int(data.nefc), int(model.nv)
+    if not mj.mj_isSparse(model):
+        return np.array(data.efc_J).reshape(m, n)
+    J = np.zeros((m, n))
+    if m:
+        mj.mju_sparse2dense(J, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind.ravel())
+    return J
+
+
+def rows_at(mj: Any, model: Any, data: Any) -> Rows:
+    """Rows of the configuration of `data`, whose positions are up to date."""
+    names, J = mj.mjtConstraint, constraint_rows(mj, model, data)
+    kinds = np.array(data.efc_type)
+    if (at := dry_rows(mj, kinds)).size:
+        raise BadInput(f"{_named(mj, model, data, int(at[0]))} has dry friction (frictionloss), which is no contact; "
+                       "set it to zero, or take soft_from_mujoco.")  # fmt: skip
+    equal = kinds == names.mjCNSTR_EQUALITY
+    limits = [_limit(mj, model, data, int(i), J[i]) for i in np.flatnonzero(
+        (kinds == names.mjCNSTR_LIMIT_JOINT) | (kinds == names.mjCNSTR_LIMIT_TENDON))]  # fmt: skip
+    return Rows(J[equal], [*limits, *contacts_at(mj, model, data)])
+
+
+def _equalities(mj: Any, model: Any, data: Any) -> Matrix:
+    """Rows of equalities, (m, nv), which MuJoCo puts first."""
+    return constraint_rows(mj, model, data)[: data.ne]
+
+
+def dry_rows(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Numbers of the rows of dry friction in joints and tendons."""
+    names = mj.mjtConstraint
+    return np.flatnonzero((kinds == names.mjCNSTR_FRICTION_DOF) | (kinds == names.mjCNSTR_FRICTION_TENDON))
+
+
+def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
+    rows = np.zeros((ROWS, len(row)))
+    rows[0] = row
+    kind, number = int(data.efc_type[i]), int(data.efc_id[i])
+    of_joint = kind == mj.mjtConstraint.mjCNSTR_LIMIT_JOINT
+    constant = bool(of_joint and model.jnt_type[number] != mj.mjtJoint.mjJNT_BALL)
+    return Unilateral((-kind, number), rows, float(data.efc_pos[i] - data.efc_margin[i]), 0.0, constant=constant)
+
+
+def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
+    """Contacts that MuJoCo finds."""
+    for contact in data.contact:
+        if contact.exclude > IN_GAP:
+            continue
+        one, two = (int(g) for g in contact.geom)
+        if min(one, two) < 0:
+            raise BadInput("A contact touches a flexible body; contacts of rigid geometries are understood only.")
+        for number in one, two:
+            if model.geom_type[number] == mj.mjtGeom.mjGEOM_HFIELD:
+                raise BadInput(no_field(mj, model, number))
+        words = _pair(mj, model, one, two)
+        if contact.dim > PLAIN:
+            raise BadInput(f"{words} has condim {contact.dim}; torsional and rolling friction are not Coulomb's law "
+                           "of a point, so set condim to 1 or 3.")  # fmt: skip
+        mu, across = (0.0, 0.0) if contact.dim == 1 else (float(x) for x in contact.friction[:2])
+        if mu != across:
+            raise BadInput(f"{words} has friction {mu:g} and {across:g} along its tangents; they must be equal.")
+        bodies = model.geom_bodyid[one], model.geom_bodyid[two]
+        relative = np.subtract(*(point_jacobian(mj, model, data, contact.pos, body) for body in bodies[::-1]))
+        rows = contact.frame.reshape(3, 3) @ relative
+        if np.abs(rows[1:]).max() <= TANGENT * np.abs(rows[0]).max():
+            rows[1:], mu = 0.0, 0.0  # as of a body on one slide, whose friction does nothing
+        yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
+
+
+def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], body: int) -> Matrix:
+    """Jacobian of a point of a body, (3, nv)."""
+    J = np.zeros((3, model.nv))
+    mj.mj_jac(model, data, J, None, place, body)
+    return J
+
+
+def derivatives(
+    mj: Any, model: Any, data: Any, rows: Rows, wanted: Sequence[int] = (), near: Any = None
+) -> tuple[Vector, NDArray[np.float64]]:
+    """J_dot v, (m,), and that of the contacts `wanted`, (k, 3): derivatives of J(q) v along v with v held.
+
+    `near` are data of the model to write neighbouring configurations into, which take time to make.
+    """
+    v = data.qvel.copy()
+    speed = float(np.abs(v).max(initial=0.0))
+    total, of_contacts = np.zeros(len(rows.J)), np.zeros((len(wanted), ROWS))
+    changing = [(at, i) for at, i in enumerate(wanted) if not rows.contacts[i].constant]
+    if speed == 0.0 or not (len(total) or changing):
+        return total, of_contacts
+    step, near = SHIFT / speed, near or mj.MjData(model)
+    near.eq_active[:], near.time = data.eq_active, data.time
+    near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
+    ways = [_way(mj, model, data, c) for c in rows.contacts] if changing else []
+    for by, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
+        near.qpos[:] = data.qpos
+        mj.mj_integratePos(model, near.qpos, v, by * step)
+        mj.mj_fwdPosition(model, near)
+        weight /= 12.0 * step
+        if not changing:
+            total += weight * (_equalities(mj, model, near) @ v)
+            continue
+        there = rows_at(mj, model, near)
+        total += weight * (there.J @ v)
+        found = _found_again(rows.contacts, there.contacts, ways, by * step)
+        for at, i in changing:
+            if i not in found:
+                raise BadInput(_not_found(mj, model, rows.contacts[i], by * step))
+            of_contacts[at] += weight * (found[i].rows @ v)
+    return total, of_contacts
+
+
+def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:
+    velocities, speed, twist = np.zeros((2, 3)), 0.0, np.zeros(6)
+    if contact.place is None:
+        return Way(velocities, speed)
+    for body, number in enumerate(contact.key):
+        mj.mj_objectVelocity(model, data, mj.mjtObj.mjOBJ_GEOM, number, twist, 0)
+        velocities[body] = twist[3:] + np.cross(twist[:3], contact.place - data.geom_xpos[number])
+        turning = float(np.linalg.norm(twist[:3]) * model.geom_rbound[number])
+        speed = max(speed, turning, float(np.linalg.norm(twist[3:])), float(np.linalg.norm(velocities[body])))
+    return Way(velocities, speed)
+
+
+def _found_again(
+    here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
+) -> dict[int, Unilateral]:
+    """By their numbers here, contacts and limits that are surely found at a configuration that lies a time away, s."""
+    groups: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side, contacts in enumerate((here, there)):
+        for i, contact in enumerate(contacts):
+            groups[contact.key][side].append(i)
+    found: dict[int, Unilateral] = {}
+    for mine, others in groups.values():
+        ours, theirs = [here[i] for i in mine], [there[j] for j in others]
+        for i, j in _partners(ours, theirs, [ways[i] for i in mine], time):
+            found[mine[i]] = theirs[j]
+    return found
+
+
+def _partners(
+    here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
+) -> Iterator[tuple[int, int]]:
+    """Sure partners among the contacts of one pair of geometries, or the limits of one joint or tendon.
+
+    A contact is looked for where either body takes its place. Its partner is the nearest, no partner of another one,
+    and no farther away than contacts move; where contacts come or go it is nearer than half the distance of any other.
+    """
+    places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
+    if not places:
+        yield from ((i, j) for i, a in enumerate(here) for j, b in enumerate(there) if a.rows[0] @ b.rows[0] > 0)
+        return
+    if not others:
+        return
+    ahead = np.array([place + time * way.velocities for place, way in zip(places, ways, strict=True)])
+    away = np.linalg.norm(ahead[:, :, None] - np.array(others), axis=3).min(axis=1)
+    nearer = 1.0 if len(here) == len(there) else 0.5
+    for i, j in np.transpose(linear_sum_assignment(away)).tolist():
+        far = SHIFT + FASTER * ways[i].speed * abs(time)
+        if away[i, j] <= min(far, nearer * np.delete(away[i], j).min(initial=np.inf) + ROUNDING):
+            yield i, j
+
+
+def _not_found(mj: Any, model: Any, contact: Unilateral, time: float) -> str:
+    words, advice = _limit_name(mj, model, *contact.key), ""
+    if contact.place is not None:
+        words, advice = _pair(mj, model, *contact.key), "give geometries a gap of 0.01, or "
+    return (
+        f"{words} is not surely found again {time:+.1e} s along the motion, so that the derivative of its rows is not "
+        f"known; {advice}take contacts_from_mujoco, which needs none."
+    )
+
+
+def _limit_name(mj: Any, model: Any, kind: int, number: int) -> str:
+    of_joint = -kind == mj.mjtConstraint.mjCNSTR_LIMIT_JOINT
+    name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_JOINT if of_joint else mj.mjtObj.mjOBJ_TENDON, number)
+    return f"The limit of {'joint' if of_joint else 'tendon'} {name or number!r}"
+
+
+def touchable(mj: Any, model: Any) -> list[int]:
+    """Numbers of the geometries that can touch something; refuses height fields among them."""
+    if model.opt.disableflags & mj.mjtDisableBit.mjDSBL_CONTACT:
+        return []
+    can = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    can[model.pair_geom1], can[model.pair_geom2] = True, True
+    fields = np.flatnonzero(can & (model.geom_type == mj.mjtGeom.mjGEOM_HFIELD))
+    if fields.size:
+        raise BadInput(no_field(mj, model, int(fields[0])))
+    found: list[int] = np.flatnonzero(can).tolist()
+    return found
+
+
+def no_field(mj: Any, model: Any, number: int) -> str:
+    """Why a height field is refused."""
+    return (
+        f"{geometry_name(mj, model, number)} is a height field, whose contacts MuJoCo finds at hidden edges of prisms "
+        "too; take a plane, boxes or a mesh in its place."
+    )
+
+
+def _pair(mj: Any, model: Any, one: int, two: int) -> str:
+    return f"The contact of {geometry_name(mj, model, one)} and {geometry_name(mj, model, two)}"
+
+
+def geometry_name(mj: Any, model: Any, number: int) -> str:
+    """A geometry in quotes, by its number where it has no name."""
+    return repr(mj.mj_id2name(model, mj.mjtObj.mjOBJ_GEOM, number) or f"geometry {number}")
+
+
+def _named(mj: Any, model: Any, data: Any, row: int) -> str:
+    """The joint or tendon with dry friction whose row this is."""
+    number = int(data.efc_id[row])
+    if data.efc_type[row] == mj.mjtConstraint.mjCNSTR_FRICTION_TENDON:
+        return f"Tendon {mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, number) or number!r}"
+    joint = int(model.dof_jntid[number])
+    return f"Joint {mj.mj_id2name(model, mj.mjtObj.mjOBJ_JOINT, joint) or joint!r}"
