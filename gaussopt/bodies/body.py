@@ -46,6 +46,7 @@ class RigidBody(ABC):
     units : of its coordinates by their names
     mass : kg
     inertia : about the centre of mass, kg m^2; in space a tensor, (3, 3)
+    quaternion_mass : kg m^2, see `gaussopt.bodies.space.SpaceBody`
     r : (dim, 1), place of the centre of mass in the frame of the ground, m
     angle : in the plane, rad
     spin, own_spin : angular velocity in space, (3, 1) in the frame of the ground and in its own, rad/s
@@ -65,6 +66,7 @@ class RigidBody(ABC):
         self.units = {f"{s}_{name}": COORDINATES[s] for s in q}
         self.mass: Any = sp.Integer(0)
         self.inertia: Any = sp.Integer(0)
+        self.quaternion_mass: Any = sp.Integer(0)
         self.angle: Any = sp.Integer(0)
         self.spin: Vec = sp.zeros(3, 1)
         self.own_spin: Vec = sp.zeros(3, 1)
@@ -86,22 +88,26 @@ class RigidBody(ABC):
         """Kinetic energy, J."""
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput if the mass or a moment of inertia is negative, or a guess no number, at these parameters.
+        """Raise BadInput for a mass or moment of inertia that is negative, or what is no number, at these parameters.
 
         The mass matrix need not show a negative moment of inertia: about a hinge that of the mass is added to it.
         """
         known = {symbols[name]: values[name] for name in symbols}
         guess, rate = self.guesses
-        for label, x in [("mass", self.mass), ("inertia", self.inertia), *(("guess", x) for x in (*guess, *rate))]:
+        masses = [("mass", self.mass), ("inertia", self.inertia), ("quaternion_mass", self.quaternion_mass)]
+        for label, x in [*masses, *(("guess", x) for x in (*guess, *rate))]:
             number = sp.sympify(sp.sympify(x).xreplace(known))
             if unknown := sorted(str(s) for s in number.free_symbols):
                 raise BadInput(
                     f"The {label} of {self.name!r} holds {unknown[0]!r}, which is no parameter of the model; add it by "
                     "model.parameter, or give a number."
                 )
+            entries = np.atleast_2d(np.array(number, dtype=float))
+            if not np.isfinite(entries).all():
+                raise BadInput(f"The {label} of {self.name!r} holds {entries.sum():g}; give finite numbers.")
             if label == "guess":
                 continue
-            moments = np.linalg.eigvalsh(np.atleast_2d(np.array(number, dtype=float)))
+            moments = np.linalg.eigvalsh(entries)
             if not moments[0] >= -ROUNDING * abs(moments[-1]):
                 shown = f"{moments[0]:.6g} {'kg' if label == 'mass' else 'kg m^2'}"
                 raise BadInput(

@@ -25,9 +25,12 @@ class Element:
     Attributes
     ----------
     only : 2 or 3 where it is an element of the plane or of space alone, and what to take in its place
+    positive, not_negative : names of its attributes that are such lengths, m
     """
 
     only: tuple[int, str] | None = None
+    positive: tuple[str, ...] = ()
+    not_negative: tuple[str, ...] = ()
 
     def __init__(self, name: str, a: End, b: End) -> None:
         self.name, self.a, self.b = name, marker(a), marker(b)
@@ -40,6 +43,18 @@ class Element:
     def scalars(self, **given: Any) -> list[Any]:
         """Numbers or expressions with their names; raises BadInput."""
         return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]
+
+    def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
+        """Raise BadInput if a length is not what it must be, at these values of the parameters."""
+        known = {symbols[name]: values[name] for name in symbols}
+        for label in (*self.positive, *self.not_negative):
+            for x in sp.flatten([getattr(self, label)]):
+                length = sp.sympify(sp.sympify(x).xreplace(known))
+                if length.free_symbols:  # it depends on time, or on what is named where the equations are derived
+                    continue
+                if not (length > 0 if label in self.positive else length >= 0):
+                    wanted = "positive" if label in self.positive else "positive or zero"
+                    raise BadInput(f"{label} of {self.name!r} is {float(length):.6g} m; give one that is {wanted}.")
 
     def told(self, value: Any | Callable[..., Any], *arguments: Any) -> Any:
         """A value, or what a function says to SymPy expressions; raises BadInput where it fails."""
@@ -108,6 +123,10 @@ class Joint(Element):
 
     moves: tuple[Any, ...] | None = None
 
+    def sides(self) -> Sequence[Any]:
+        """Cosines between axes that are to point the same way; rows alone hold where they point against each other."""
+        return ()
+
     def displacement(self) -> Any:
         """What is left to move, as a length or an angle; raises BadInput where that is not one number."""
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
@@ -133,17 +152,31 @@ def on_axis(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def same_axis(a: Marker, b: Marker) -> dict[str, Any]:
-    """The axes are parallel: n_a . u_b = 0 for the two n_a across the axis of a; nothing to keep in the plane."""
+    """The axes are parallel: -n_2a . u_b = 0 and n_1a . u_b = 0; nothing to keep in the plane.
+
+    The multipliers are the torques on b about n_1a and n_2a, across the axis u_a, N m.
+    """
     if len(a.axes) == 2:
         return {}
-    return {f"tilt{i}": n.dot(b.axes[0]) for i, n in enumerate(a.axes[1:], 1)}
+    _, n1, n2 = a.axes
+    return {"tilt1": -n2.dot(b.axes[0]), "tilt2": n1.dot(b.axes[0])}
 
 
 def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
-    """All axes are parallel: in the plane theta_b - theta_a = 0, in space n_a . u_b = 0 and n_1a . n_2b = 0."""
+    """All axes are parallel: in the plane theta_b - theta_a = 0, in space those of `same_axis` and n_2a . n_1b = 0.
+
+    The multiplier of the last row is the torque on b about u_a, N m.
+    """
     if len(a.axes) == 2:
         return {"angle": angle(a, b)}
-    return same_axis(a, b) | {"turn": a.axes[1].dot(b.axes[2])}
+    return same_axis(a, b) | {"turn": a.axes[2].dot(b.axes[1])}
+
+
+def same_way(a: Marker, b: Marker, axes: int) -> list[Any]:
+    """Cosines between so many axes of a and b in space, from the first on."""
+    if len(a.axes) == 2:
+        return []
+    return [x.dot(y) for x, y in list(zip(a.axes, b.axes, strict=True))[:axes]]
 
 
 def angle(a: Marker, b: Marker) -> Any:

@@ -8,7 +8,8 @@ and its forces; or those of the joints of a spanning tree (`gaussopt.bodies.tree
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -17,12 +18,13 @@ import sympy as sp
 
 from gaussopt.bodies.body import COORDINATES, TIME, RigidBody, column, scalar, total
 from gaussopt.bodies.drawing import drawn
-from gaussopt.bodies.element import Element
+from gaussopt.bodies.element import Element, Joint
 from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
 from gaussopt.bodies.tree import holds_by_itself, in_joint_coordinates
+from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
@@ -82,6 +84,8 @@ class Model:
 
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
         """A number with a name, as a SymPy symbol."""
+        if not (isinstance(name, str) and name.strip()):
+            raise BadInput(f"A parameter of the model is called {name!r}; give a text.")
         if name in self.parameters:
             raise BadInput(f"The model has two parameters called {name!r}; give each a name of its own.")
         try:
@@ -103,7 +107,7 @@ class Model:
         name : str, coordinates are called x_name, y_name, theta_name; in space z_name and e0_name to e3_name as well
         mass : kg
         inertia : about the centre of mass, kg m^2; in space three principal moments or a tensor
-        at, angle : guess of the centre, m, and of the angle, rad; in space a quaternion (e0, e1, e2, e3)
+        at, angle : guess of the centre, m, and of the angle, rad; in space a quaternion (e0, e1, e2, e3), of any length
         velocity, spin : guess of the velocity, m/s, and of the angular velocity, rad/s; in space three components in
             the frame of the ground
         points : places in the frame of the body by their names, m
@@ -123,7 +127,11 @@ class Model:
         else:
             e = column(f"angle of {name!r}", (1, 0, 0, 0) if angle is None else angle, 4)
             omega = column(f"spin of {name!r}", (0, 0, 0) if spin is None else spin, 3)
-            body.guess, body.guess_rate = [*place, *e], [*speed, *(matrices(e)[0].T * omega / 2)]
+            length = sp.sqrt(e.dot(e))
+            if length == 0:
+                raise BadInput(f"angle of {name!r} is a quaternion of length zero; (1, 0, 0, 0) is a body not turned.")
+            # Assembling makes a unit quaternion of it, and the spin is meant there.
+            body.guess, body.guess_rate = [*place, *e], [*speed, *(matrices(e)[0].T * omega / (2 * length))]
         if not isinstance(points, Mapping | None):
             raise BadInput(f"points of {name!r} is {points!r}; give a mapping of names to places.")
         body.points = {key: column(f"{key} of {name!r}", s, self.dim) for key, s in (points or {}).items()}
@@ -144,7 +152,15 @@ class Model:
         return self._take(body)
 
     def moving(self, name: str, at: Sequence[Any], angle: Any = 0) -> RigidBody:
-        """Add a frame without mass whose place, and in the plane angle, are functions of the time symbol `t`."""
+        """Add a frame without mass whose place, and in the plane angle, are functions of the time symbol `t`.
+
+        Raises BadInput for an angle in space, where such a frame does not turn.
+        """
+        if self.dim == 3 and angle != 0:
+            raise BadInput(
+                f"The frame {name!r} was given the angle {angle!r}; in space such a frame moves without turning. Let a "
+                "body turn about a hinge that a Drive prescribes."
+            )
         frame: RigidBody = PlaneFrame(name, at, angle) if self.dim == 2 else SpaceFrame(name, at)
         return self._take(frame)
 
@@ -175,11 +191,17 @@ class Model:
 
         They are derived as a whole; of more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
         """
+        self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
         elements = [e for e in elements if e.name not in tree]
         holders: list[RigidBody | Element] = [*bodies, *elements]
         g, v = column("gravity", self.gravity, self.dim), [v for body in bodies for v in body.new_v]
         q = [q for body in bodies for q in body.new_q]
+        if tree and not q:
+            raise BadInput(
+                f"Nothing can move: the joints {listed(sorted(tree))} leave no joint coordinate. Take "
+                "coordinates='maximal', or joints that leave something free."
+            )
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
         forces = total(e.forces() for e in elements)
         holonomic = {f"{x.name}.{k}": row for x in holders for k, row in x.holonomic().items()}
@@ -217,14 +239,39 @@ class Model:
         """The state on the constraints nearest to the guesses, see `gaussopt.modelling.assembly.assemble`."""
         values = system.parameters if values is None else values
         bodies = self.built()[0]
-        for body in self.bodies.values():
-            body.check(self.symbols, values)
+        self._check(values)
         places, rates = zip(*(body.guesses for body in bodies), strict=True)
         guess = [x for part in (*places, *rates) for x in part]
         held = [hold] if isinstance(hold, str | sp.Symbol) else hold
+        if not isinstance(held, Iterable):
+            raise BadInput(f"hold is {hold!r}; give coordinates, as symbols or names.")
         numbers = sp.lambdify(list(self.symbols.values()), guess)
         q, v = np.array(numbers(*(values[name] for name in self.symbols)), dtype=float).reshape(2, -1)
-        return assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
+        q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
+        self._refuse_turned_over(q, values)
+        return q, v
+
+    def _check(self, values: Mapping[str, float]) -> None:
+        """Raise BadInput for a body or an element that cannot be, at these values of the parameters."""
+        parts: list[RigidBody | Element] = [*self.bodies.values(), *self.elements.values()]
+        for part in parts:
+            part.check(self.symbols, values)
+
+    def _refuse_turned_over(self, q: Vector, values: Mapping[str, float]) -> None:
+        """Raise BadInput if rows hold at these coordinates although axes point against each other."""
+        bodies, elements, tree = self.built()
+        sides = [(e.name, x) for e in elements if isinstance(e, Joint) and e.name not in tree for x in e.sides()]
+        if not sides:
+            return
+        known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
+        found = sp.lambdify(known, [x for _, x in sides])(*q, 0.0, *(values[name] for name in self.symbols))
+        for (name, _), cosine in zip(sides, found, strict=True):
+            if cosine < 0:
+                raise BadInput(
+                    f"The joint {name!r} is assembled turned over: axes of its two bodies that are to point the same "
+                    "way point against each other. Turn the axis of one of them round, or guess places and angles "
+                    "nearer to those that are meant."
+                )
 
     def problem(self, *, t_end: float, hold: Sequence[Any] = (), **more: Any) -> Problem:
         """The problem of this mechanism, its start assembled at the values of its parameters.
@@ -233,9 +280,15 @@ class Model:
         ----------
         t_end : s
         hold : coordinates, as symbols or names, that keep their guesses
-        more : as in `Problem.of`
+        more : as in `Problem.of`, but for the start
         """
-        built = Assembly(lambda: self, hold)
+        kept = copy.copy(self)  # parts that are added later are those of another problem
+        kept.bodies, kept.elements = dict(self.bodies), dict(self.elements)
+        kept.parameters, kept.symbols = dict(self.parameters), dict(self.symbols)
+        for name in ("q0", "v0"):
+            if name in more:
+                raise BadInput(f"The start of a model is assembled: give guesses to its bodies, and no {name}.")
+        built = Assembly(lambda: kept, hold)
         sketch: dict[str, Any] = {"sketch": built.sketch} if self.dim == 2 else {"in_space": built.in_space}
         given: dict[str, Any] = {
             "name": self.name, "parameters": tuple(self.parameters.values()), "start": built.start,

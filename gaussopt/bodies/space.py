@@ -57,7 +57,7 @@ class SpaceBody(RigidBody):
     def __init__(self, name: str, mass: Any, inertia: Any, quaternion_mass: Any = 0) -> None:
         super().__init__(name, ("x", "y", "z", "e0", "e1", "e2", "e3"))
         self.mass, self.inertia = scalar(f"mass of {name!r}", mass), tensor(name, inertia)
-        self._along = scalar(f"quaternion_mass of {name!r}", quaternion_mass)
+        self.quaternion_mass = scalar(f"quaternion_mass of {name!r}", quaternion_mass)
         self.r, e, rates = sp.Matrix(self.q[:3]), sp.Matrix(self.q[3:]), sp.Matrix(self.v[3:])
         E, G = matrices(e)
         self.R, self._E = E * G.T, E
@@ -71,7 +71,7 @@ class SpaceBody(RigidBody):
     @property
     def stretch(self) -> Any:
         """2 c (e . e')^2, J."""
-        return 2 * self._along * sum(e * rate for e, rate in zip(self.q[3:], self.v[3:], strict=True)) ** 2
+        return 2 * self.quaternion_mass * sum(e * rate for e, rate in zip(self.q[3:], self.v[3:], strict=True)) ** 2
 
     def holonomic(self) -> dict[str, Any]:
         return {"unit": sum(e**2 for e in self.q[3:]) - 1}
@@ -99,7 +99,10 @@ def tensor(name: str, inertia: Any) -> Any:
     if found.shape != (3, 3) or found != found.T:
         raise BadInput(f"inertia of {name!r} is no symmetric tensor; give three principal moments or a 3 x 3 matrix.")
     if not found.free_symbols:
-        moments = np.linalg.eigvalsh(np.array(found, dtype=float))
+        entries = np.array(found, dtype=float)
+        if not np.isfinite(entries).all():
+            raise BadInput(f"The inertia of {name!r} holds {entries.sum():g}; give finite numbers.")
+        moments = np.linalg.eigvalsh(entries)
         if moments[2] > (moments[0] + moments[1]) * (1 + ROUNDING):
             shown = ", ".join(f"{x:.6g}" for x in moments)
             raise BadInput(

@@ -166,7 +166,7 @@ def holds_by_itself(label: str, row: Any, q: Sequence[Any], parameters: Collecti
         )
     if abs(rest) > CLOSED:
         raise BadInput(
-            f"The joints cannot be closed: {label} stays open by {float(rest):.3g} m or rad, whatever the joints "
+            f"The joints cannot be closed: {label} stays open by {abs(float(rest)):.3g} m or rad, whatever the joints "
             "before it do; change its places or axes."
         )
     return True

@@ -47,6 +47,11 @@ from gaussopt.simulation.error_estimate import (
 )
 from gaussopt.simulation.settings import RunSettings
 
+SEEN_LATE = (
+    "It should have stopped at a singular position (on_singular is 'stop'), which shows in later states only: do not "
+    "trust what follows that position."
+)
+
 DIVERGED = 1e15
 """Entry of a state beyond which a failure to solve is called a divergence."""
 
@@ -240,7 +245,12 @@ def _trajectory(
     inexact = None if error is None else error_sentence(settings, columns, error)
     if inexact is None and end.status is Status.SOLVED:
         inexact = drift_sentence(settings, columns)
-    found = (*motion.warnings, motion.singular.sentence(), abrupt, _loose(motion.worst, end.status), inexact)
+    passed = motion.singular.sentence()
+    if passed is not None and motion.singular.stop and end.status is Status.SOLVED:
+        # It lay between two states, and shows in those behind it only.
+        end = replace(end, status=Status.UNSUPPORTED)
+        message = f"{message} {SEEN_LATE}"
+    found = (*motion.warnings, passed, abrupt, _loose(motion.worst, end.status), inexact)
     warnings = tuple(sentence for sentence in found if sentence is not None)
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):

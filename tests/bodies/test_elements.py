@@ -238,3 +238,92 @@ def test_what_bodies_and_joints_do_not_take_is_said_in_a_sentence():
     for words, make in wrong.items():
         with pytest.raises(go.BadInput, match=words):
             make()
+
+
+def test_what_a_body_cannot_be_is_refused_with_its_name():
+    nan = float("nan")
+    wrong = {
+        "mass of 'b' holds nan": lambda m: m.body("b", nan, 1.0),
+        "guess of 'b' holds nan": lambda m: m.body("b", 1.0, 1.0, at=(nan, 0)),
+        "length of 'j' is -1 m": lambda m: m.add(Distance("j", m.ground, m.body("b", 1.0, 1.0, at=(1, 0)), -1.0)),
+        "radius of 'j' is 0 m": lambda m: m.add(Rolling("j", m.ground, m.body("b", 1.0, 1.0), 0)),
+        "radius of 'j' is -0.1 m": lambda m: m.add(Touch("j", m.ground, m.body("b", 1.0, 1.0), radius=-0.1)),
+        "radii of 'j' is -2 m": lambda m: m.add(BallTouch("j", m.ground, m.body("b", 1.0, 1.0), (1, -2))),
+    }
+    for words, build in wrong.items():
+        model = Model(2)
+        build(model)
+        with pytest.raises(go.BadInput, match=words):
+            model.problem(t_end=1.0)
+    model = Model(3)
+    for words, make in {
+        "length zero": lambda: model.body("b", 1.0, (1, 1, 1), angle=(0, 0, 0, 0)),
+        "moves without turning": lambda: model.moving("f", (0, 0, 0), angle=model.t),
+        "inertia of 'b' holds nan": lambda: model.body("b", 1.0, (1, 1, nan)),
+        "called 3": lambda: model.parameter(3, 1.0),
+    }.items():
+        with pytest.raises(go.BadInput, match=words):
+            make()
+    model.body("b", 1.0, (1, 1, 1), quaternion_mass=-1)
+    with pytest.raises(go.BadInput, match="quaternion_mass of 'b' is -1 kg m"):
+        model.problem(t_end=1.0)
+    held = Model(coordinates="joint")
+    held.add(Weld("w", held.ground, held.body("b", 1.0, 1.0)))
+    with pytest.raises(go.BadInput, match="the joints w leave no joint coordinate"):
+        held.problem(t_end=1.0)
+
+
+def test_the_spin_is_that_of_the_unit_quaternion():
+    model = Model(3)
+    model.body("b", 1.0, (1, 1, 1), angle=(1, 0, 0, 1), spin=(0, 0, 3.0))
+    problem = model.problem(t_end=1.0)
+    e, rate = problem.q0[3:], problem.v0[3:]
+    np.testing.assert_allclose(2 * (e[0] * rate[3] - e[3] * rate[0]), 3.0, atol=1e-12)
+
+
+def test_a_disk_rolls_on_a_belt_in_space():
+    """The point that touches has the velocity of the belt; from rest, the disk is carried by 1/(1 + m R^2 / I)."""
+    model, radius, inertia = Model(3, gravity=(0, 0, -G)), 0.1, 0.02
+    belt, half = model.moving("belt", (model.t**2, 0, 0)), 0.5**0.5
+    disk = model.body(
+        "d", 1.0, (inertia, 0.01, 0.01), at=(0, 0, radius), angle=(half, 0, 0, half), quaternion_mass=0.01
+    )
+    model.add(Rolling("r", belt.at(axis=(0, 0, 1)), disk, radius))
+    a, _ = acceleration(model)
+    # m a = F and I alpha = F R with a + R alpha = 2
+    np.testing.assert_allclose(a["x_d"], 2 / (1 + radius**2 / inertia), atol=1e-9)
+
+
+def test_torques_of_a_weld_are_those_about_its_axes():
+    for dim, torque in ((2, 0.3), (3, (0.1, 0.2, 0.3))):
+        model = Model(dim)
+        body = model.body("b", 1.0, 1.0 if dim == 2 else (1, 1, 1))
+        model.add(Weld("w", model.ground, body))
+        model.add(AppliedTorque("T", model.ground, body, torque))
+        problem = model.problem(t_end=0.1)
+        answer = go.solve_step(problem.system.evaluate(0.0, problem.q0, problem.v0), "lagrange", "kkt")
+        rows = dict(zip(problem.system.row_names, answer.lam, strict=True))
+        found = [rows[f"w.{x}"] for x in (("angle",) if dim == 2 else ("turn", "tilt1", "tilt2"))]
+        np.testing.assert_allclose(found, -np.atleast_1d(torque), atol=1e-9)  # about axis, n1 and n2: x, y and z
+
+
+def test_a_joint_is_not_assembled_turned_over():
+    for make, axes in ((Revolute, ((0, 0, 1), (0, 0, -1))), (Weld, ((1, 0, 0), (1, 0, 0)))):
+        model, angle = Model(3), np.deg2rad(120) / 2
+        body = model.body("b", 1.0, (1, 1, 1), angle=(np.cos(angle), 0, 0, np.sin(angle)))
+        model.add(make("j", model.ground.at(axis=axes[0]), body.at(axis=axes[1])))
+        with pytest.raises(go.BadInput, match="'j' is assembled turned over"):
+            model.problem(t_end=1.0)
+
+
+def test_a_problem_is_that_of_the_model_as_it_was():
+    model = Model(2, gravity=(0, -G))
+    model.body("b", 1.0, 1.0)
+    problem = model.problem(t_end=0.1)
+    model.body("c", 1.0, 1.0)
+    motion = go.simulate(problem, dt=0.05)
+    assert motion.status == "solved", motion.message
+    np.testing.assert_allclose(motion.q[-1], [0, -G * 0.1**2 / 2, 0], atol=1e-12)
+    for more, words in (({"hold": 3}, "hold is 3"), ({"q0": [0] * 6}, "no q0")):
+        with pytest.raises(go.BadInput, match=words):
+            model.problem(t_end=1.0, **more)

@@ -30,6 +30,8 @@ class BallTouch(Element):
     across : in space, three numbers, a direction in the frame of the ground that the line of centres never takes
     """
 
+    not_negative = ("radii",)
+
     def __init__(
         self, name: str, a: End, b: End, radii: Sequence[Any], mu: Any = 0, e_N: Any = 0, e_T: Any = 0,
         across: Sequence[Any] = (1, 0, 0),

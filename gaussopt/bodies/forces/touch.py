@@ -27,6 +27,8 @@ from gaussopt.modelling.solids import Ball, FaceContact, Solid
 class Touch(Element):
     """The point b, or a disk about it, stays left of the line of a, with friction mu and restitution e_N, e_T."""
 
+    not_negative = ("radius",)
+
     def __init__(
         self, name: str, a: End, b: End, mu: Any = 0, e_N: Any = 0, e_T: Any = 0, radius: Any = 0
     ) -> None:  # fmt: skip

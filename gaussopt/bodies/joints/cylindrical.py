@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gaussopt.bodies.element import SLIDE, TURN, Joint, on_axis, same_axis
+from gaussopt.bodies.element import SLIDE, TURN, Joint, on_axis, same_axis, same_way
 
 
 class Cylindrical(Joint):
@@ -17,3 +17,7 @@ class Cylindrical(Joint):
     def holonomic(self) -> Mapping[str, Any]:
         """across, across2, tilt1, tilt2."""
         return on_axis(self.a, self.b) | same_axis(self.a, self.b)
+
+    def sides(self) -> Sequence[Any]:
+        """Of the axes, in space."""
+        return same_way(self.a, self.b, 1)

@@ -16,6 +16,8 @@ from gaussopt.modelling.solids import Line
 class Distance(Joint):
     """Points a and b keep the distance L, m; the multiplier is the force in the rod, positive where it pushes, N."""
 
+    positive = ("length",)
+
     def __init__(self, name: str, a: End, b: End, length: Any) -> None:
         super().__init__(name, a, b)
         (self.length,) = self.scalars(length=length)

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.bodies.element import TURN, Joint, angle, coincide, held, same_axis, turn
+from gaussopt.bodies.element import TURN, Joint, angle, coincide, held, same_axis, same_way, turn
 from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Bearing, Pin, Shape
 
@@ -20,6 +20,10 @@ class Revolute(Joint):
     def holonomic(self) -> Mapping[str, Any]:
         """x, y; in space x, y, z, tilt1, tilt2."""
         return coincide(self.a, self.b) | same_axis(self.a, self.b)
+
+    def sides(self) -> Sequence[Any]:
+        """Of the axes, in space."""
+        return same_way(self.a, self.b, 1)
 
     def displacement(self) -> Any:
         """The angle from the axis of a to that of b, rad."""

@@ -4,10 +4,11 @@ In the plane, a disk of radius R about b on the line through a along its axis u,
 
     n . (r_b - r_a) - R = 0,   d/dt u . (r_b - r_a) + R (omega_b - omega_a) = 0.
 
-In space, a thin disk about b whose axis is that of b, on the plane through a whose normal n is the axis of a, at rest.
+In space, a thin disk about b whose axis is that of b, on the plane through a whose normal n is the axis of a, which is
+at rest or moves as prescribed without turning.
 With e across that axis and downwards in the disk, rho = -R e is the point of contact from the centre:
 
-    e = (n - (n . u_b) u_b) / |n - (n . u_b) u_b|,   n . (r_b + rho - r_a) = 0,   t . (r_b' + omega_b x rho) = 0
+    e = (n - (n . u_b) u_b) / |n - (n . u_b) u_b|,   n . (r_b + rho - r_a) = 0,   t . (r_b' - r_a' + omega_b x rho) = 0
 
 for the two directions t across n.
 """
@@ -32,11 +33,16 @@ THICKNESS = 0.1
 class Rolling(Joint):
     """A disk of the given radius (m) about b rolls on the line or the plane of a."""
 
+    positive = ("radius",)
+
     def __init__(self, name: str, a: End, b: End, radius: Any) -> None:
         super().__init__(name, a, b)
         (self.radius,) = self.scalars(radius=radius)
         if self.a.body.dim == 3 and self.a.body.q:
-            raise BadInput(f"{name!r} rolls on the moving body {self.a.body.name!r}; in space the plane is at rest.")
+            raise BadInput(
+                f"{name!r} rolls on the moving body {self.a.body.name!r}; in space the plane is at rest, or "
+                "moves as prescribed."
+            )
 
     @property
     def arm(self) -> Any:
@@ -58,7 +64,7 @@ class Rolling(Joint):
         if a.body.dim == 2:
             along = a.axes[0].dot(offset(a, b))
             return {"roll": rate(along + self.radius * angle(a, b), self.bodies)}
-        velocity = b.rate + b.body.spin.cross(self.arm)
+        velocity = b.rate - a.rate + b.body.spin.cross(self.arm)
         return {f"roll{i}": t.dot(velocity) for i, t in enumerate(a.axes[1:], 1)}
 
     def shapes(self) -> Sequence[Shape]:
