@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.bodies import Distance
+from gaussopt.bodies import Distance, Revolute
 from gaussopt.integration.singular_positions import LOOKS, SINGULAR, SingularWatch, abrupt_sentence, singular_sentence
 from gaussopt.integration.trajectory import Trajectory
 
@@ -93,6 +93,28 @@ def test_a_motion_may_end_at_a_singular_position(engine: str) -> None:
     assert abs(float(motion.message.split("at t = ")[1].split(" ")[0]) - PASSAGE) < 0.01
     with pytest.raises(go.UnknownName, match="warn"):
         swung(t_end=1.0, dt=1e-3, on_singular="jump")
+
+
+def test_a_singular_position_that_shows_late_ends_no_motion_as_solved() -> None:
+    """A parallelogram that turns through its flat position within one long step."""
+    angle, spin, model = 1.0, 3.0, go.Model()
+    c, s = 0.5 * np.cos(angle), 0.5 * np.sin(angle)
+    rods = [
+        model.body(
+            name, 1.0, 0.02, at=(x + c / 2, s / 2), angle=angle, spin=spin, velocity=(-spin * s / 2, spin * c / 2)
+        )
+        for name, x in (("a", 0.0), ("b", 1.0))
+    ]
+    coupler = model.body("coupler", 1.5, 0.1, at=(0.5 + c, s), velocity=(-spin * s, spin * c))
+    for i, rod in enumerate(rods):
+        model.add(Revolute(f"foot{i}", model.ground.at(i, 0), rod.at(-0.25, 0)))
+        model.add(Revolute(f"tip{i}", rod.at(0.25, 0), coupler.at(i - 0.5, 0)))
+    motion = go.simulate(
+        model.problem(t_end=1.2), stepper="dop853", rtol=1e-9, atol=1e-9, dt=2.0, stabilisation="projection",
+        on_singular="stop", step_folder=None, error_estimate=False,
+    )  # fmt: skip
+    assert motion.status is go.Status.UNSUPPORTED
+    assert abs(float(motion.warnings[0].split("Near t = ")[1].split(" ")[0]) - (np.pi - angle) / spin) < 0.01
 
 
 @pytest.mark.parametrize("engine", ["interpreted", "compiled"])
