@@ -16,6 +16,9 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-u
 DRIVER = "GL Driver Message (OpenGL, Performance"
 """What the software that draws in space says of its own speed where there is no graphics card."""
 
+PATIENCE = 600e3
+"""Milliseconds until a browser that does not answer is given up; a slow machine is no defect of a page."""
+
 WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 390, "height": 844}
 
 Opener = Callable[..., Any]
@@ -38,6 +41,7 @@ def opener(browser: Any) -> Iterator[tuple[Opener, list[str]]]:
     def open_(file: Path, viewport: dict[str, int] = WIDE, **options: Any) -> Any:
         context = browser.new_context(viewport=viewport, **options)
         contexts.append(context)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.on("request", lambda r: asked.append(r.url))
         page.on("requestfailed", lambda r: complaints.append(r.url))

@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
-from browsers import FLAGS, chromium
+from browsers import FLAGS, PATIENCE, chromium
 from hypothesis import settings
 
 import gaussopt as go
@@ -136,7 +136,7 @@ def browser() -> Iterator[Any]:
         if not path:
             reason = "No browser: install chromium, or point GAUSSOPT_BROWSER to one."
             pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-        found = p.chromium.launch(executable_path=path, args=list(FLAGS))
+        found = p.chromium.launch(executable_path=path, args=list(FLAGS), timeout=PATIENCE)
         yield found
         found.close()
 

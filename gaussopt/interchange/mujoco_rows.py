@@ -34,6 +34,13 @@ FASTER = 20.0
 ROUNDING = 1e-9
 """Distance, m, below which two places are one."""
 
+STENCIL = ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0))
+"""Numbers of steps to the neighbours, and twelve times their weights in a difference of order four."""
+
+KINK = 0.2, 0.1
+"""How far differences from near and far neighbours may lie apart: relative to the derivative, and in units of the
+squared speed of the coordinates. A row that jumps on the way separates them by a fifth to three times the derivative."""
+
 TANGENT = 1e-12
 """Size of tangents, relative to the normal row, below which a contact cannot slip."""
 
@@ -164,7 +171,8 @@ def derivatives(
     near.eq_active[:], near.time = data.eq_active, data.time
     near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
     ways = [_way(mj, model, data, c) for c in rows.contacts] if changing else []
-    for by, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
+    nearby = np.zeros((len(STENCIL), len(wanted), ROWS))
+    for at_neighbour, (by, weight) in enumerate(STENCIL):
         near.qpos[:] = data.qpos
         mj.mj_integratePos(model, near.qpos, v, by * step)
         mj.mj_fwdPosition(model, near)
@@ -178,8 +186,20 @@ def derivatives(
         for at, i in changing:
             if i not in found:
                 raise BadInput(_not_found(mj, model, rows.contacts[i], by * step))
-            of_contacts[at] += weight * (found[i].rows @ v)
+            nearby[at_neighbour, at] = found[i].rows @ v
+    for at, i in changing:
+        of_contacts[at] = _smooth_derivative(nearby[:, at], step, speed)
+        if np.isnan(of_contacts[at]).any():
+            raise BadInput(_jumps(mj, model, rows.contacts[i], 2 * step))
     return total, of_contacts
+
+
+def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -> Vector:
+    """Derivative of values at four neighbours, (4, 3), a step of time apart; NaN where they jump on the way."""
+    near, far = (values[2] - values[1]) / (2 * step), (values[3] - values[0]) / (4 * step)
+    found: Vector = (4 * near - far) / 3
+    relative, absolute = KINK
+    return np.where(np.abs(near - far) > relative * np.abs(found) + absolute * speed**2, np.nan, found)
 
 
 def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:
@@ -240,6 +260,14 @@ def _not_found(mj: Any, model: Any, contact: Unilateral, time: float) -> str:
     return (
         f"{words} is not surely found again {time:+.1e} s along the motion, so that the derivative of its rows is not "
         f"known; {advice}take contacts_from_mujoco, which needs none."
+    )
+
+
+def _jumps(mj: Any, model: Any, contact: Unilateral, time: float) -> str:
+    words = _pair(mj, model, *contact.key) if contact.place is not None else _limit_name(mj, model, *contact.key)
+    return (
+        f"{words} changes its direction by a jump within {time:.1e} s of here, as where a face gives way to an edge, so "
+        "that the derivative of its rows is not known; take contacts_from_mujoco, which needs none."
     )
 
 

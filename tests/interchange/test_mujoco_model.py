@@ -179,6 +179,18 @@ def test_a_contact_that_leaves_is_not_taken_for_the_one_that_comes() -> None:
         go.from_mujoco(model, data)
 
 
+@pytest.mark.parametrize(("ahead", "push"), [(-0.0005, 1.0), (0.0, 1.0), (0.0015, -1.0)])
+def test_a_contact_that_turns_from_one_face_to_another_nearby_is_refused(ahead: float, push: float) -> None:
+    """A cube that is 2 mm inside a step, near its edge: it leaves by the nearer face, upwards or to the side."""
+    model, data = loaded("""<mujoco><worldbody><geom name="step" type="box" size="1 1 0.5" gap="0.01"/>
+<body><freejoint/><geom name="cube" type="box" size="0.1 0.1 0.1" mass="2"/></body></worldbody></mujoco>""")
+    data.qpos[:3], data.qvel[0] = [1.1 - 0.002 + ahead, 0.0, 0.6 - 0.002], push
+    with pytest.raises(go.BadInput, match="The contact of 'step' and 'cube' changes its direction by a jump within"):
+        go.from_mujoco(model, data, at_rest=10.0)
+    data.qvel[:3] = [0.0, push, 0.0]
+    assert go.from_mujoco(model, data, at_rest=10.0).zeta_N == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_limit_of_a_moving_hinge_needs_no_neighbour_and_one_that_vanishes_is_named() -> None:
     stop = 'limited="true" range="-20 90"'
     model, data = loaded(PENDULUM.format(joint=stop, more=""), [-0.6, -np.pi / 9 - 1e-6], [0.5, -1e-3])

@@ -181,7 +181,7 @@ def test_an_interrupted_report_is_not_written(jobs: str, tmp_path: Path) -> None
         time.sleep(0.05)
     time.sleep(1.0)  # it is at work by now
     process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=60)
+    out, error = process.communicate(timeout=600)
     assert process.returncode == 1
     assert "Interrupted" in error
     assert out == ""

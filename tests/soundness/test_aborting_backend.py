@@ -105,7 +105,7 @@ def test_the_step_that_ended_the_process_ends_with_a_status(formulation: str) ->
     pytest.importorskip("qpsolvers")
     command = [sys.executable, "-m", "gaussopt", "solve", str(FAULTS / "highs_abort_step.json"), "--json"]
     done = subprocess.run(
-        [*command, "--formulation", formulation, "--solver", "highs"], capture_output=True, text=True, timeout=100
+        [*command, "--formulation", formulation, "--solver", "highs"], capture_output=True, text=True, timeout=600
     )
     assert done.returncode in (0, 1), done.stderr
     answer = json.loads(done.stdout)

@@ -31,7 +31,7 @@ def within(megabytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line with so much memory beyond what an import takes."""
     limit = (1500 + megabytes) * 2**20
     return subprocess.run(
-        [sys.executable, "-m", "gaussopt", *arguments], capture_output=True, text=True, check=False, timeout=60,
+        [sys.executable, "-m", "gaussopt", *arguments], capture_output=True, text=True, check=False, timeout=600,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )  # fmt: skip
 
