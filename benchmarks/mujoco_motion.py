@@ -4,9 +4,9 @@
 
 The time is that of the process, the least of several motions taken by turns; the model is that of the tests, with
 MuJoCo's default solver and its settings, from a start in motion. In each turn MuJoCo repeats its motion until it has
-taken about as long as ours: a short measurement can fall between two interruptions of a busy machine, a long one cannot.
-BLAS has one thread: a second one waits busily for a quarter of a second after its last work, and its time would be
-counted for whichever motion runs then.
+taken about as long as ours: a short measurement can fall between two interruptions of a busy machine, a long one
+cannot. BLAS has one thread: a second one waits busily for a quarter of a second after its last work, and its time would
+be counted for whichever motion runs then.
 """
 
 from __future__ import annotations

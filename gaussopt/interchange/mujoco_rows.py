@@ -39,7 +39,7 @@ STENCIL = ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0))
 
 KINK = 0.2, 0.1
 """How far differences from near and far neighbours may lie apart: relative to the derivative, and in units of the
-squared speed of the coordinates. A row that jumps on the way separates them by a fifth to three times the derivative."""
+squared speed of the coordinates. A row that jumps on the way parts them by four tenths to three times the derivative."""
 
 TANGENT = 1e-12
 """Size of tangents, relative to the normal row, below which a contact cannot slip."""
@@ -266,8 +266,8 @@ def _not_found(mj: Any, model: Any, contact: Unilateral, time: float) -> str:
 def _jumps(mj: Any, model: Any, contact: Unilateral, time: float) -> str:
     words = _pair(mj, model, *contact.key) if contact.place is not None else _limit_name(mj, model, *contact.key)
     return (
-        f"{words} changes its direction by a jump within {time:.1e} s of here, as where a face gives way to an edge, so "
-        "that the derivative of its rows is not known; take contacts_from_mujoco, which needs none."
+        f"{words} changes its direction by a jump within {time:.1e} s of here, as where a face gives way to an edge, "
+        "so that the derivative of its rows is not known; take contacts_from_mujoco, which needs none."
     )
 
 
