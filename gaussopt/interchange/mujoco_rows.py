@@ -39,7 +39,7 @@ STENCIL = ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0))
 
 KINK = 0.2, 0.1
 """How far differences from near and far neighbours may lie apart: relative to the derivative, and in units of the
-squared speed of the coordinates. A row that jumps on the way parts them by four tenths to three times the derivative."""
+squared speed of the coordinates. A row that jumps on the way parts them by 0.4 to 3 times the derivative."""
 
 TANGENT = 1e-12
 """Size of tangents, relative to the normal row, below which a contact cannot slip."""
