@@ -127,7 +127,8 @@ class RigidBody(ABC):
 
         Parameters
         ----------
-        place : dim numbers or expressions, in the frame of the body from the centre of mass, m; one name of a point
+        place : dim numbers or expressions, or a sequence of them, in the frame of the body from the centre of mass, m;
+            or the name of a point
         axis : direction of a hinge or a guide in the frame of the body; its x axis if not given
         normal : in space: a direction across the axis, for joints that keep angles about the axis
 
@@ -137,6 +138,8 @@ class RigidBody(ABC):
             if place[0] not in self.points:
                 raise UnknownName(f"point of {self.name}", place[0], self.points)
             place = tuple(self.points[place[0]])
+        elif len(place) == 1 and isinstance(place[0], list | tuple | np.ndarray):
+            place = tuple(place[0])
         s = column(f"The point {place} of {self.name!r}", place or (0,) * self.dim, self.dim)
         first = column(f"axis of {self.name!r}", (1, *(0,) * (self.dim - 1)) if axis is None else axis, self.dim)
         return Marker(self, s, frame(self.name, first, normal))

@@ -79,6 +79,10 @@ class Element:
         """The bodies that it joins."""
         return self.a.body, self.b.body
 
+    def undefined(self) -> Sequence[tuple[Any, str]]:
+        """Expressions that it divides by, each with a sentence that says what is wrong where it is zero."""
+        return ()
+
     def holonomic(self) -> Mapping[str, Any]:
         """Functions of positions that are zero."""
         return {}
@@ -177,6 +181,14 @@ def same_way(a: Marker, b: Marker, axes: int) -> list[Any]:
     if len(a.axes) == 2:
         return []
     return [x.dot(y) for x, y in list(zip(a.axes, b.axes, strict=True))[:axes]]
+
+
+def coinciding(name: str, distance: Any) -> tuple[Any, str]:
+    """What an element divides by that acts along the line between its ends."""
+    return distance, (
+        f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
+        "bodies, or take other points of them."
+    )
 
 
 def angle(a: Marker, b: Marker) -> Any:

@@ -19,6 +19,7 @@ import sympy as sp
 from gaussopt.bodies.body import COORDINATES, TIME, RigidBody, column, scalar, total
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element, Joint
+from gaussopt.bodies.joints.drive import Drive
 from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
@@ -37,6 +38,9 @@ from gaussopt.modelling.solids import SpacePicture
 
 MANY = 20
 """Bodies beyond which generated code takes longer to derive and compile than it saves."""
+
+NOTHING = 1e-12
+"""Size of a distance, m, or a cosine and one, that counts as zero where something is divided by it."""
 
 AnyElement = TypeVar("AnyElement", bound=Element)
 AnyBody = TypeVar("AnyBody", bound=RigidBody)
@@ -171,6 +175,8 @@ class Model:
         for body in element.bodies:
             if body is not self.ground and self.bodies.get(body.name) is not body:
                 raise BadInput(f"{element.name!r} joins {body.name!r}, which is no body of this model.")
+        if isinstance(element, Drive) and self.elements.get(element.joint.name) is not element.joint:
+            raise BadInput(f"{element.name!r} drives {element.joint.name!r}; add that joint to this model first.")
         self._new(element.name)
         self.elements[element.name] = element
         return element
@@ -247,7 +253,12 @@ class Model:
             raise BadInput(f"hold is {hold!r}; give coordinates, as symbols or names.")
         numbers = sp.lambdify(list(self.symbols.values()), guess)
         q, v = np.array(numbers(*(values[name] for name in self.symbols)), dtype=float).reshape(2, -1)
-        q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
+        try:
+            q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
+        except BadInput:
+            self._refuse_undefined(q, values)  # it says more than that the equations are undefined
+            raise
+        self._refuse_undefined(q, values)
         self._refuse_turned_over(q, values)
         return q, v
 
@@ -257,15 +268,27 @@ class Model:
         for part in parts:
             part.check(self.symbols, values)
 
+    def _numbers(self, found: Sequence[tuple[str, Any]], q: Vector, values: Mapping[str, float]) -> list[Any]:
+        """Values of named expressions of the coordinates at the start, with their names."""
+        if not found:
+            return []
+        known = [*(x for body in self.built()[0] for x in body.new_q), self.t, *self.symbols.values()]
+        numbers = sp.lambdify(known, [x for _, x in found])(*q, 0.0, *(values[name] for name in self.symbols))
+        return [(name, x) for (name, _), x in zip(found, numbers, strict=True)]
+
+    def _refuse_undefined(self, q: Vector, values: Mapping[str, float]) -> None:
+        """Raise BadInput if an element divides by zero at these coordinates, because its ends coincide for example."""
+        _, elements, tree = self.built()
+        found = [(why, x) for e in elements if e.name not in tree for x, why in e.undefined()]
+        for why, divisor in self._numbers(found, q, values):
+            if abs(divisor) <= NOTHING:
+                raise BadInput(why)
+
     def _refuse_turned_over(self, q: Vector, values: Mapping[str, float]) -> None:
         """Raise BadInput if rows hold at these coordinates although axes point against each other."""
-        bodies, elements, tree = self.built()
+        _, elements, tree = self.built()
         sides = [(e.name, x) for e in elements if isinstance(e, Joint) and e.name not in tree for x in e.sides()]
-        if not sides:
-            return
-        known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
-        found = sp.lambdify(known, [x for _, x in sides])(*q, 0.0, *(values[name] for name in self.symbols))
-        for (name, _), cosine in zip(sides, found, strict=True):
+        for name, cosine in self._numbers(sides, q, values):
             if cosine < 0:
                 raise BadInput(
                     f"The joint {name!r} is assembled turned over: axes of its two bodies that are to point the same "

@@ -146,7 +146,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
     if traj.status in (Status.SOLVED, Status.ACCUMULATION):
         lines.append(f"{_certified(traj)}; this says nothing about the error of the time steps")
     if not data["forces_unique"]:
-        which = named_forces(data["open_forces"])
+        which = named_forces(data["open_forces"], traj.meta.get("rows", ()))
         some = f"{int((~traj.forces_unique).sum())} of {len(traj.t)} recorded instants{which and f': {which}'}"
         lines.append(f"forces: one choice of many at {some}")
     constrained = traj.lam.shape[1] or traj.contacts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -257,12 +258,20 @@ def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple
     return tuple(int(i) for i in taking if i < m), tuple(normal), tuple(sorted(friction))
 
 
-def named_forces(forces: Mapping[str, Sequence[Any]]) -> str:
-    """Forces in words: rows of lam, counted from 1 (given from 0), and contacts of lam_N and lam_T by name."""
+def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) -> str:
+    """Forces in words: rows of lam by name, or counted from 1 (given from 0), and contacts of lam_N and lam_T."""
     named = []
     for name, where in forces.items():
-        listed = [str(x + 1) if name == "lam" else str(x) for x in where[:MOST_NAMED]]
+        listed = [str(x) if name != "lam" else rows[x] if rows else str(x + 1) for x in where[:MOST_NAMED]]
         more = f" and {len(where) - MOST_NAMED} more" if len(where) > MOST_NAMED else ""
-        rows = ("row " if len(where) == 1 else "rows ") if name == "lam" else ""
-        named.append(f"{name} of {rows}{', '.join(listed)}{more}")
+        kind = ("row " if len(where) == 1 else "rows ") if name == "lam" else ""
+        named.append(f"{name} of {kind}{', '.join(listed)}{more}")
     return "; ".join(named)
+
+
+def rows_by_name(sentence: str, rows: Sequence[str]) -> str:
+    """Names of the rows of J that a sentence counts from 1, as a sentence behind it; nothing where there are none."""
+    found = re.findall(r"Row \d+ of J is .*?(?=, but gamma|\.(?:\s|$))", sentence)
+    met = dict.fromkeys(int(n) for text in found for n in re.findall(r"\b[Rr]ow (\d+)\b", text))
+    named = [f"row {n} is {rows[n - 1]}" for n in met if n <= len(rows)]
+    return f" Here {', '.join(named)}." if named else ""

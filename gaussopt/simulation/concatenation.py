@@ -88,7 +88,10 @@ def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
         worst=WorstCertificate(**worst, evaluations=first.worst.evaluations + last.worst.evaluations),
         timing=_sum(first.timing, last.timing, {**first.timing, **last.timing}), restart=restart,
         meta=_meta(first.meta, last.meta) | {"open_forces": open_forces},
-        message=whole_message(restart["ended"], open_forces, arrays["forces_unique"], warnings, last.failed_step_file),
+        message=whole_message(
+            restart["ended"], open_forces, last.meta.get("rows", ()), arrays["forces_unique"], warnings,
+            last.failed_step_file,
+        ),
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.restart import Deferred, Mark
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
-from gaussopt.linalg.redundancy import named_forces
+from gaussopt.linalg.redundancy import named_forces, rows_by_name
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.continuation import CONTINUABLE, restart_of
 from gaussopt.simulation.engine import choose_engine
@@ -237,6 +237,7 @@ def _trajectory(
     if end.status is Status.BAD_INPUT and len(columns["t"]) and "diverged" not in message:
         size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
         message += f" The motion diverged: an entry of its last state is {size:.3g}." if size > DIVERGED else ""
+    message += rows_by_name(message, settings.system.row_names)
     many = _of_many(motion.open_forces, settings.system.contact_names)
     abrupt = None
     if not settings.with_contacts:
@@ -256,7 +257,8 @@ def _trajectory(
     if math.isnan(timing["backend"]):
         del timing["backend"]
     restart = _restart(settings, loop, end.status, message)
-    message = whole_message(message, many, columns["forces_unique"], warnings, None)
+    rows = settings.system.row_names
+    message = whole_message(message, many, rows, columns["forces_unique"], warnings, None)
     file = _save_failed(end.failed, start.name, message, step_folder)
     message += _of_file(file)
     return Trajectory(
@@ -311,11 +313,11 @@ def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, li
 
 
 def whole_message(
-    ended: str, open_forces: Mapping[str, list[Any]], unique: NDArray[np.bool_], warnings: Sequence[str],
-    file: str | None,
+    ended: str, open_forces: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArray[np.bool_],
+    warnings: Sequence[str], file: str | None,
 ) -> str:  # fmt: skip
     """The message of a motion: how it ended, which forces are some of many, warnings, where the failed step is."""
-    return " ".join([ended + _in_words(open_forces, unique), *warnings]) + _of_file(file)
+    return " ".join([ended + _in_words(open_forces, rows, unique), *warnings]) + _of_file(file)
 
 
 def _of_file(file: str | None) -> str:
@@ -350,9 +352,9 @@ def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dic
     return many
 
 
-def _in_words(many: Mapping[str, list[Any]], unique: NDArray[np.bool_]) -> str:
+def _in_words(many: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArray[np.bool_]) -> str:
     """What is said where recorded forces are not the only ones; nothing where they are."""
-    some, named = int((~unique).sum()), named_forces(many)
+    some, named = int((~unique).sum()), named_forces(many, rows)
     if not some:
         return ""
     forces = f"the forces ({named})" if named else "the forces"

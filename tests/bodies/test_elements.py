@@ -20,6 +20,7 @@ from gaussopt.bodies import (
     Rolling,
     Slot,
     Spherical,
+    SpringDamper,
     Torsion,
     Touch,
     Universal,
@@ -238,6 +239,46 @@ def test_what_bodies_and_joints_do_not_take_is_said_in_a_sentence():
     for words, make in wrong.items():
         with pytest.raises(go.BadInput, match=words):
             make()
+
+
+def test_what_would_be_divided_by_zero_at_the_start_is_named():
+    """Ends that coincide, and an angle in space half a turn away from its motion."""
+    for dim in (2, 3):
+        for element in (
+            lambda a, b: SpringDamper("s", a, b, stiffness=10.0, length=0.1),
+            lambda a, b: SpringDamper("s", a, b, damping=1.0),
+            lambda a, b: BallTouch("s", a, b, (0.1, 0.1)),
+        ):
+            model = Model(dim)
+            model.add(element(model.ground, model.body("b", 1.0, 1.0 if dim == 2 else (1, 1, 1))))
+            with pytest.raises(go.BadInput, match="The two ends of 's' coincide at the start"):
+                model.problem(t_end=1.0)
+    model = Model(3)
+    body = model.body("b", 1.0, (1, 1, 1), at=(0, 0, -1))
+    hinge = Revolute("hinge", model.ground.at(axis=(0, 1, 0)), body.at((0, 0, 1), axis=(0, 1, 0)))
+    with pytest.raises(go.BadInput, match="'motor' drives 'hinge'; add that joint to this model first"):
+        model.add(Drive("motor", hinge, np.pi + model.t))
+    model.add(hinge)
+    model.add(Drive("motor", hinge, np.pi + model.t))
+    with pytest.raises(go.BadInput, match="'hinge' starts half a turn away from the motion of 'motor'"):
+        model.problem(t_end=1.0)
+
+
+def test_rows_that_contradict_or_repeat_each_other_are_named():
+    model = Model(2)
+    body = model.body("b", 1.0, 1.0, at=(0, -1))
+    hinge = model.add(Revolute("hinge", model.ground, body.at(0, 1)))
+    model.add(Drive("slow", hinge, model.t**2))
+    model.add(Drive("fast", hinge, 2 * model.t**2))
+    motion = go.simulate(model.problem(t_end=0.1), stabilisation="none", step_folder=None)
+    assert motion.status == "infeasible"
+    assert "row 4 is fast.motion, row 3 is slow.motion" in motion.message
+    model = Model(2)
+    body = model.body("b", 1.0, 1.0, at=(0, -1))
+    for name in ("one", "two"):
+        model.add(Revolute(name, model.ground, body.at(0, 1)))
+    motion = go.simulate(model.problem(t_end=0.01))
+    assert "(lam of rows one.x, one.y, two.x, two.y) are one choice of many" in motion.message
 
 
 def test_what_a_body_cannot_be_is_refused_with_its_name():

@@ -15,7 +15,7 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.bodies.body import End, Vec, column, rate
-from gaussopt.bodies.element import Element, offset, spot
+from gaussopt.bodies.element import Element, coinciding, offset, spot
 from gaussopt.core.contacts import Contact
 from gaussopt.modelling.sketch import ContactPoint, Disk, Shape
 from gaussopt.modelling.solids import Ball, BallContact, Solid
@@ -55,6 +55,10 @@ class BallTouch(Element):
         velocity = self.b.rate - self.a.rate - turned
         slip = [t.dot(velocity) for t in (first, n.cross(first))]
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
+
+    def undefined(self) -> Sequence[tuple[Any, str]]:
+        """The distance of the centres."""
+        return [coinciding(self.name, self._apart[0])]
 
     @property
     def _apart(self) -> tuple[Any, Vec]:

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.bodies.body import End, rate, total
-from gaussopt.bodies.element import Element, offset, spot
+from gaussopt.bodies.element import Element, coinciding, offset, spot
 from gaussopt.modelling.sketch import Damper, Shape
 from gaussopt.modelling.sketch import Spring as Coil
 from gaussopt.modelling.solids import Line
@@ -27,6 +27,10 @@ class SpringDamper(Element):
         """|d|, m."""
         d = offset(self.a, self.b)
         return sp.sqrt(d.dot(d))
+
+    def undefined(self) -> Sequence[tuple[Any, str]]:
+        """The distance, for a damper or a spring that is relaxed at a length."""
+        return () if self.relaxed == 0 and self.damping == 0 else [coinciding(self.name, self.length)]
 
     def potential(self) -> Any:
         """1/2 k (|d| - L0)^2; without the root where L0 is zero."""

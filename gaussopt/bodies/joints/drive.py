@@ -5,8 +5,10 @@ In space the row of an angle is 2 tan((s - f) / 2), a function of quaternions wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import sympy as sp
 
 from gaussopt.bodies.body import RigidBody
 from gaussopt.bodies.element import Joint
@@ -27,6 +29,17 @@ class Drive(Joint):
         found = super().between(built)
         found.joint = self.joint.between(built)
         return found
+
+    def undefined(self) -> Sequence[tuple[Any, str]]:
+        """What the row of an angle in space is divided by, zero half a turn away."""
+        _, by = sp.fraction(self.holonomic()["motion"])
+        if not by.free_symbols:
+            return []
+        why = (
+            f"The joint {self.joint.name!r} starts half a turn away from the motion of {self.name!r}, so that it may "
+            "go there either way; guess angles of its bodies that are nearer to the motion."
+        )
+        return [(by, why)]
 
     def holonomic(self) -> Mapping[str, Any]:
         """Motion."""
