@@ -43,6 +43,8 @@ class Event:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be watched."""
+        if not (isinstance(self.name, str) and self.name.strip()):
+            raise BadInput(f"The name of an {self.kind.lower()} is {self.name!r}; give a text.")
         if not callable(self.function):
             raise BadInput(
                 f"The function of {self.kind.lower()} {self.name!r} is not callable; give a function of (t, q, v)."

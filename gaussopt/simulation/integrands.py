@@ -22,7 +22,7 @@ def integrands(given: Any, system: AbstractSystem, method: Stepper, n: int) -> l
             f"Integrals are summed along motions without contacts, and {system.name!r} has contacts; sum what is "
             "recorded."
         )
-    return [Integrand(str(name), _function(name, x, system, n)) for name, x in given.items()]
+    return [Integrand(name, _function(name, x, system, n)) for name, x in given.items()]
 
 
 def _function(name: str, given: Any, system: AbstractSystem, n: int) -> Any:

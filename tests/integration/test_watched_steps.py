@@ -79,13 +79,19 @@ def test_integrals_have_the_order_of_the_steps_and_stay_in_files(tmp_path):
     ("given", "word"),
     [
         ({"G": sp.Symbol("z")}, "'z'"), ({"G": 3}, "not callable"), (5, "integrals is 5"),
-        ({"G": lambda t, q, v: q[5]}, "IndexError"),
+        ({"G": lambda t, q, v: q[5]}, "IndexError"), ({3: lambda t, q, v: 1.0}, "The name of an integral is 3"),
     ],
 )  # fmt: skip
 def test_integrals_that_are_none(given, word, assert_sentence):
     with pytest.raises(go.BadInput) as caught:
         go.simulate("pendulum", t_end=0.1, integrals=given)
     assert_sentence(caught.value, word)
+
+
+def test_an_event_has_a_name(assert_sentence):
+    with pytest.raises(go.BadInput) as caught:
+        go.Event(" ", lambda t, q, v: 1.0)
+    assert_sentence(caught.value, "The name of an event is ' '")
 
 
 def test_integrals_and_events_refuse_what_cannot_see_every_step(assert_sentence):

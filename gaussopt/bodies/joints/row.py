@@ -7,6 +7,7 @@ from typing import Any
 
 from gaussopt.bodies.body import End, RigidBody, rate
 from gaussopt.bodies.element import Joint
+from gaussopt.core.errors import BadInput
 
 
 class Row(Joint):
@@ -17,7 +18,10 @@ class Row(Joint):
         (self.expression,), self.velocity = self.scalars(expression=expression), velocity
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Row:
-        """With the coordinates of a body in the plane, and places in space, by those of the joints of a tree."""
+        """With the coordinates of a body in the plane, and places in space, by those of the joints of a tree.
+
+        Raises BadInput for a quaternion, of which there is none there.
+        """
         found = super().between(built)
         known: dict[Any, Any] = {}
         for body in self.bodies:
@@ -26,6 +30,12 @@ class Row(Joint):
                 place = [*at.r, at.angle][:3]
                 known |= dict(zip(body.q, place, strict=False))
                 known |= dict(zip(body.v, [rate(x, [at]) for x in place], strict=False))
+                gone = self.expression.free_symbols & {*body.q, *body.v} - {*known, *at.q, *at.v}
+                if gone:
+                    raise BadInput(
+                        f"{self.name!r} holds {min(map(str, gone))!r}, but in joint coordinates {body.name!r} has no "
+                        "quaternion; take coordinates='maximal'."
+                    )
         found.expression = self.expression.subs(known, simultaneous=True)
         return found
 
