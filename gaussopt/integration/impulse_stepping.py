@@ -178,13 +178,16 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
             speeds = np.hypot(*rows_of(problem.u(of.r))[:, 1:].T)
             stuck = speeds <= STICKING * velocity_size(problem)
             modes = np.where(pushes[:, 0] > 0, np.where(stuck & (problem.mu > 0), STUCK, SLIDING), OPEN)
-            there = {name: i for i, name in enumerate(of.names)}
             values = np.zeros((len(names), 7))
             values[:, 1], values[:, 5:] = gaps, slip
-            for row, name in zip(values, names, strict=True):
-                if name in there:
-                    i = there[name]
-                    row[0], row[2], row[3:5] = pushes[i, 0], modes[i], pushes[i, 1:]
+            if names == of.names:
+                values[:, 0], values[:, 2], values[:, 3:5] = pushes[:, 0], modes, pushes[:, 1:]
+            else:
+                there = {name: i for i, name in enumerate(of.names)}
+                for row, name in zip(values, names, strict=True):
+                    if name in there:
+                        i = there[name]
+                        row[0], row[2], row[3:5] = pushes[i, 0], modes[i], pushes[i, 1:]
             energy, nan = at.energy(), math.nan
             about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
             self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(problem, pushes)), names, values)

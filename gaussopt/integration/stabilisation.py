@@ -124,11 +124,15 @@ class Projection(_Inactive):
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Newton's method on phi(q) = 0, then one linear step on phi'(q, v) = 0; raises BadInput as `positions`."""
         q = self.positions(system, t, q, v)
+        return q, self.velocities(system, t, q, v)
+
+    def velocities(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> Vector:
+        """One linear step on phi'(q, v) = 0, (n,), at the positions as they are."""
         rate = system.velocity_residual(t, q, v)
-        if rate is not None and len(rate):
-            step = system.evaluate(t, q, v)
-            v = v - _least_agreed(system, step, step.J, rate)
-        return q, v
+        if rate is None or not len(rate):
+            return v
+        step = system.evaluate(t, q, v)
+        return v - _least_agreed(system, step, step.J, rate)
 
     def positions(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> Vector:
         """Newton's method on phi(q) = 0, (n,).

@@ -202,11 +202,11 @@ class MujocoSystem(SteppedSystem):
         J_dot_w, _ = derivatives(self.mj, self.model, data, Rows(E, ()), near=self._neighbour)
         U = self._lengths(q)
         h = data.qfrc_bias.copy()
-        return StepData.from_mapping({
-            "M": S.T @ mass_matrix(self.mj, self.model, data) @ S, "h": S.T @ h, "Q": S.T @ (data.qfrc_smooth + h),
-            "J": np.vstack((E @ S, U)), "gamma": np.concatenate((-J_dot_w, -self._lengths(v) @ v)),
-            "q": q, "v": v, "t": t,
-        })  # fmt: skip
+        M = S.T @ mass_matrix(self.mj, self.model, data) @ S
+        return StepData.smooth(
+            0.5 * (M + M.T), S.T @ h, S.T @ (data.qfrc_smooth + h), np.vstack((E @ S, U)),
+            np.concatenate((-J_dot_w, -self._lengths(v) @ v)), t, q, v,
+        )  # fmt: skip
 
     def _equalities(self) -> Matrix:
         return np.array(self.data.efc_J).reshape(-1, self.model.nv)[: self.data.ne]

@@ -198,8 +198,8 @@ def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) 
 def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
     """What a person is told where the state is too far from the constraints; None where it is not.
 
-    The distance is that to the nearest state on the constraints in the mass metric, at the instants of the largest
-    drifts.
+    The distance is that to the nearest positions on the constraints, and to the nearest velocities that they allow
+    there, in the mass metric, at the instants of the largest drifts.
     """
     first, system = settings.first, settings.system
     moved = amplitudes(columns, first.M.diagonal())
@@ -209,11 +209,12 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
             continue
         k = int(np.nanargmax(drift))
         state = columns["q"][k], columns["v"][k]
+        t, projection = float(columns["t"][k]), Projection()
         try:
-            nearest = Projection().correct(system, float(columns["t"][k]), *state)
+            near = (projection.positions, projection.velocities)[at](system, t, *state)
         except (GaussoptError, np.linalg.LinAlgError):
             continue
-        i, share = _worst(np.abs(nearest[at] - state[at]), np.maximum(unit, HARDLY * unit.max(initial=0.0)))
+        i, share = _worst(np.abs(near - state[at]), np.maximum(unit, HARDLY * unit.max(initial=0.0)))
         if share > BOUND:
             size = "its amplitude" if at == 0 else "its largest value"
             rate = "" if at == 0 else "the velocity of "
