@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import sympy as sp
@@ -41,6 +41,9 @@ MANY = 20
 
 NOTHING = 1e-12
 """Size of a distance, m, or a cosine and one, that counts as zero where something is divided by it."""
+
+Built: TypeAlias = tuple[list[RigidBody], list[Element], frozenset[str]]
+"""Bodies and elements in the coordinates of a model, and the names of the joints that need no rows."""
 
 AnyElement = TypeVar("AnyElement", bound=Element)
 AnyBody = TypeVar("AnyBody", bound=RigidBody)
@@ -186,7 +189,7 @@ class Model:
         """Symbols of all coordinates."""
         return [q for body in self.built()[0] for q in body.new_q]
 
-    def built(self) -> tuple[list[RigidBody], list[Element], frozenset[str]]:
+    def built(self) -> Built:
         """Bodies and elements in the coordinates of the model, and the names of the joints that need no rows."""
         if self.kind == "joint":
             return in_joint_coordinates(list(self.bodies.values()), list(self.elements.values()))
@@ -244,9 +247,9 @@ class Model:
     ) -> tuple[Vector, Vector]:
         """The state on the constraints nearest to the guesses, see `gaussopt.modelling.assembly.assemble`."""
         values = system.parameters if values is None else values
-        bodies = self.built()[0]
+        built = self.built()
         self._check(values)
-        places, rates = zip(*(body.guesses for body in bodies), strict=True)
+        places, rates = zip(*(body.guesses for body in built[0]), strict=True)
         guess = [x for part in (*places, *rates) for x in part]
         held = [hold] if isinstance(hold, str | sp.Symbol) else hold
         if not isinstance(held, Iterable):
@@ -256,10 +259,10 @@ class Model:
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
-            self._refuse_undefined(q, values)  # it says more than that the equations are undefined
+            self._refuse_undefined(built, q, values)  # it says more than that the equations are undefined
             raise
-        self._refuse_undefined(q, values)
-        self._refuse_turned_over(q, values)
+        self._refuse_undefined(built, q, values)
+        self._refuse_turned_over(built, q, values)
         return q, v
 
     def _check(self, values: Mapping[str, float]) -> None:
@@ -268,27 +271,29 @@ class Model:
         for part in parts:
             part.check(self.symbols, values)
 
-    def _numbers(self, found: Sequence[tuple[str, Any]], q: Vector, values: Mapping[str, float]) -> list[Any]:
+    def _numbers(
+        self, found: Sequence[tuple[str, Any]], bodies: Sequence[RigidBody], q: Vector, values: Mapping[str, float]
+    ) -> list[Any]:
         """Values of named expressions of the coordinates at the start, with their names."""
         if not found:
             return []
-        known = [*(x for body in self.built()[0] for x in body.new_q), self.t, *self.symbols.values()]
+        known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
         numbers = sp.lambdify(known, [x for _, x in found])(*q, 0.0, *(values[name] for name in self.symbols))
         return [(name, x) for (name, _), x in zip(found, numbers, strict=True)]
 
-    def _refuse_undefined(self, q: Vector, values: Mapping[str, float]) -> None:
+    def _refuse_undefined(self, built: Built, q: Vector, values: Mapping[str, float]) -> None:
         """Raise BadInput if an element divides by zero at these coordinates, because its ends coincide for example."""
-        _, elements, tree = self.built()
+        bodies, elements, tree = built
         found = [(why, x) for e in elements if e.name not in tree for x, why in e.undefined()]
-        for why, divisor in self._numbers(found, q, values):
+        for why, divisor in self._numbers(found, bodies, q, values):
             if abs(divisor) <= NOTHING:
                 raise BadInput(why)
 
-    def _refuse_turned_over(self, q: Vector, values: Mapping[str, float]) -> None:
+    def _refuse_turned_over(self, built: Built, q: Vector, values: Mapping[str, float]) -> None:
         """Raise BadInput if rows hold at these coordinates although axes point against each other."""
-        _, elements, tree = self.built()
+        bodies, elements, tree = built
         sides = [(e.name, x) for e in elements if isinstance(e, Joint) and e.name not in tree for x in e.sides()]
-        for name, cosine in self._numbers(sides, q, values):
+        for name, cosine in self._numbers(sides, bodies, q, values):
             if cosine < 0:
                 raise BadInput(
                     f"The joint {name!r} is assembled turned over: axes of its two bodies that are to point the same "

@@ -237,7 +237,8 @@ def _trajectory(
     if end.status is Status.BAD_INPUT and len(columns["t"]) and "diverged" not in message:
         size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
         message += f" The motion diverged: an entry of its last state is {size:.3g}." if size > DIVERGED else ""
-    message += rows_by_name(message, settings.system.row_names)
+    rows = settings.system.row_names
+    message += rows_by_name(message, rows)
     many = _of_many(motion.open_forces, settings.system.contact_names)
     abrupt = None
     if not settings.with_contacts:
@@ -257,7 +258,6 @@ def _trajectory(
     if math.isnan(timing["backend"]):
         del timing["backend"]
     restart = _restart(settings, loop, end.status, message)
-    rows = settings.system.row_names
     message = whole_message(message, many, rows, columns["forces_unique"], warnings, None)
     file = _save_failed(end.failed, start.name, message, step_folder)
     message += _of_file(file)
