@@ -37,11 +37,8 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MOST_LOADED = 8 * 2**30
 """Bytes of arrays in a file beyond which it is not loaded."""
 
-PATIENCE = 10.0
-"""Seconds that reading a file without a seal may take in a process of its own."""
-
-ENDED = {"crashed": "ends the process", "time_limit": f"takes more than {PATIENCE:g} s"}
-"""End of that process, by kind of failure."""
+PATIENCE, SLOWEST = 10.0, 5e6
+"""Reading a file without a seal, in a process of its own, may take PATIENCE seconds and one for SLOWEST bytes of it."""
 
 FREE, RATIO = 16 * 2**20, 1032
 """Arrays may take FREE bytes and RATIO times the bytes of their file; no compression of HDF5's own does more."""
@@ -107,10 +104,12 @@ def _opened(path: str) -> None:
 
 def _try_elsewhere(path: Path, what: str) -> None:
     """Read a file without a seal in a process of its own: on damaged bytes HDF5 may crash, or never come back."""
+    limit = PATIENCE + path.stat().st_size / SLOWEST
     with contextlib.closing(Guard()) as guard:
-        outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=PATIENCE))
+        outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=limit))
     if outcome.kind not in ("", "error"):  # an error is told by whoever reads it here
-        raise BadInput(f"{path} is not {what}, or damaged: reading it {ENDED.get(outcome.kind, 'did not succeed')}.")
+        ended = {"crashed": "ends the process", "time_limit": f"takes more than {limit:.0f} s"}
+        raise BadInput(f"{path} is not {what}, or damaged: reading it {ended.get(outcome.kind, 'did not succeed')}.")
 
 
 def first_line(error: BaseException) -> str:
