@@ -253,22 +253,24 @@ def _partners(
             yield i, j
 
 
-def _not_found(mj: Any, model: Any, contact: Unilateral, time: float) -> str:
-    words, advice = _limit_name(mj, model, *contact.key), ""
-    if contact.place is not None:
-        words, advice = _pair(mj, model, *contact.key), "give geometries a gap of 0.01, or "
+def _not_found(mj: Any, model: Any, row: Unilateral, time: float) -> str:
+    advice = "" if row.place is None else "give geometries a gap of 0.01, or "
     return (
-        f"{words} is not surely found again {time:+.1e} s along the motion, so that the derivative of its rows is not "
-        f"known; {advice}take contacts_from_mujoco, which needs none."
+        f"{_name(mj, model, row)} is not surely found again {time:+.1e} s along the motion, so that the derivative of "
+        f"its rows is not known; {advice}take contacts_from_mujoco, which needs none."
     )
 
 
-def _jumps(mj: Any, model: Any, contact: Unilateral, time: float) -> str:
-    words = _pair(mj, model, *contact.key) if contact.place is not None else _limit_name(mj, model, *contact.key)
+def _jumps(mj: Any, model: Any, row: Unilateral, time: float) -> str:
     return (
-        f"{words} changes its direction by a jump within {time:.1e} s of here, as where a face gives way to an edge, "
-        "so that the derivative of its rows is not known; take contacts_from_mujoco, which needs none."
+        f"{_name(mj, model, row)} changes its direction by a jump within {time:.1e} s of here, as where a face gives "
+        "way to an edge, so that the derivative of its rows is not known; take contacts_from_mujoco, which needs none."
     )
+
+
+def _name(mj: Any, model: Any, row: Unilateral) -> str:
+    """A contact by its geometries, a limit by its joint or tendon."""
+    return _limit_name(mj, model, *row.key) if row.place is None else _pair(mj, model, *row.key)
 
 
 def _limit_name(mj: Any, model: Any, kind: int, number: int) -> str:
