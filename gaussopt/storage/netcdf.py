@@ -38,7 +38,7 @@ MOST_LOADED = 8 * 2**30
 """Bytes of arrays in a file beyond which it is not loaded."""
 
 PATIENCE, SLOWEST = 10.0, 5e6
-"""Reading a file without a seal, in a process of its own, may take PATIENCE seconds and one for SLOWEST bytes of it."""
+"""A process of its own may read a file without a seal for PATIENCE seconds, and one more for every SLOWEST bytes."""
 
 FREE, RATIO = 16 * 2**20, 1032
 """Arrays may take FREE bytes and RATIO times the bytes of their file; no compression of HDF5's own does more."""

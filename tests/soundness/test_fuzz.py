@@ -44,6 +44,7 @@ def test_odd_input_ends_in_sentences(fuzz: Any, ready: Path, monkeypatch: pytest
             tally.add(row)
     assert tally.count == len(NUMBERS)
     assert tally.failures == []
+    assert tally.slowest < fuzz.SECONDS
     assert tally.bytes < fuzz.BYTES
 
 
