@@ -47,7 +47,7 @@ class ContactFinder:
     def __call__(self) -> tuple[NearContacts, Matrix, Vector]:
         """Contacts and limits near the state of the data, rows of equalities and of these, (p, nv), gaps, (k,)."""
         data, contact = self.data, self.data.contact
-        J, gaps = data.efc_J.reshape(-1, self.model.nv), contact.dist - contact.includemargin
+        J, gaps = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
         first, limits = data.ne + data.nf, data.nl
         limited: Any = b""
         if limits:

@@ -39,8 +39,8 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     ------
     BadInput
         If MuJoCo has a constraint that is no such row: dry friction of joints and tendons, contacts with torsional or
-        anisotropic friction, with height fields or with flexible bodies; or if a contact that is closed is not surely
-        found again at a neighbouring configuration.
+        anisotropic friction, with surfaces that move, height fields or flexible bodies; or if a contact that is closed
+        is not surely found again at a neighbouring configuration.
 
     Examples
     --------
@@ -94,9 +94,13 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
     min 1/2 |a - a0|_M^2 + 1/2 sum D s^2 + sum f t,  a0 = M^-1 (Q - h), with J a - aref = s of equalities, >= s of
     limits and contacts, and s + t+ - t- of joints with dry friction f; D and aref are MuJoCo's efc_D and efc_aref.
 
-    Raises BadInput for elliptic friction cones, which are no linear rows (set the option cone to pyramidal).
+    Raises BadInput for elliptic friction cones, which are no linear rows (set the option cone to pyramidal), and for
+    the integrator discrete, whose qacc is no acceleration of the present state.
     """
     mj = forward(model, data)
+    if model.opt.integrator == mj.mjtIntegrator.mjINT_DISCRETE:
+        raise BadInput("With the integrator discrete MuJoCo's qacc is that of the end of a time step, and not of the "
+                       "present state; set the option integrator of the model to another one.")  # fmt: skip
     kinds, J = np.array(data.efc_type), constraint_rows(mj, model, data)
     names = mj.mjtConstraint
     if (kinds == names.mjCNSTR_CONTACT_ELLIPTIC).any():

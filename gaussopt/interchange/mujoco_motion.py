@@ -64,7 +64,9 @@ def problem_from_mujoco(
     Raises
     ------
     BadInput
-        As `from_mujoco`, for actuators with states of their own, and for height fields that can touch anything.
+        As `from_mujoco`, for height fields that can touch anything, and for what a motion would not carry on: actuators
+        with states or delays, springs that yield, adhesion, surfaces that move, plugins with states, and a control
+        callback.
 
     Examples
     --------
@@ -80,8 +82,7 @@ class MujocoSystem(SteppedSystem):
 
     def __init__(self, model: Any, data: Any, name: str = "mujoco") -> None:
         self.mj = mj = forward(model, data)
-        if model.na:
-            raise BadInput("The model has actuators with states of their own (activations); use actuators without.")
+        _check_carried(mj, model)
         self._touchable = touchable(mj, model)
         self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
         self._qpos, self._qvel = self.data.qpos, self.data.qvel
@@ -274,6 +275,27 @@ class MujocoSystem(SteppedSystem):
         there = q.copy()
         self.mj.mj_integratePos(self.model, there, way, 1.0)
         return there
+
+
+def _check_carried(mj: Any, model: Any) -> None:
+    """Raise BadInput for what a motion would leave as it was, or would change as it looks for contacts early."""
+    has = "The model has"
+    refused = (
+        (model.na, f"{has} actuators with states of their own (activations); use actuators without."),
+        ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),
+        (model.nplastic, f"{has} springs that yield, whose set is a state of its own; set springyield to zero."),
+        (model.npluginstate, f"{has} plugins with states of their own; use plugins without."),
+        (model.flg_surfacevel, f"{has} surfaces that move by themselves, which the rows of a contact do not hold; "
+                               "set surfacevel to zero."),
+        (model.flg_adhesion or (model.actuator_trntype == mj.mjtTrn.mjTRN_BODY).any(),
+         f"{has} adhesion, which would pull wherever contacts are looked for, {AHEAD:g} m ahead; set it to zero, and "
+         "remove adhesion actuators."),
+         "A control callback is installed, which a motion does not call; remove it by mujoco.set_mjcb_control(None), "
+         "and set ctrl of data."),
+    )  # fmt: skip
+    for found, words in refused:
+        if found:
+            raise BadInput(words)
 
 
 class MujocoStep(TimeStep):

@@ -78,10 +78,13 @@ class Way(NamedTuple):
 
 
 def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
-    """MuJoCo's efc_J, (nefc, nv), whichever way it is kept."""
+    """MuJoCo's efc_J, (nefc, nv), whichever way it is kept.
+
+    The array may be longer: rows of an equality that nothing can move are left out of nefc, and their room remains.
+    """
     m, n = int(data.nefc), int(model.nv)
     if not mj.mj_isSparse(model):
-        return np.array(data.efc_J).reshape(m, n)
+        return np.array(data.efc_J).reshape(-1, n)[:m]
     J = np.zeros((m, n))
     if m:
         mj.mju_sparse2dense(J, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind.ravel())
@@ -133,6 +136,9 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
             if model.geom_type[number] == mj.mjtGeom.mjGEOM_HFIELD:
                 raise BadInput(no_field(mj, model, number))
         words = _pair(mj, model, one, two)
+        if np.any(contact.surfacevel):
+            raise BadInput(f"{words} has a surface that moves by itself (surfacevel), which the rows of a contact do "
+                           "not hold; set it to zero, or take soft_from_mujoco.")  # fmt: skip
         if contact.dim > PLAIN:
             raise BadInput(f"{words} has condim {contact.dim}; torsional and rolling friction are not Coulomb's law "
                            "of a point, so set condim to 1 or 3.")  # fmt: skip

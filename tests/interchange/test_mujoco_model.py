@@ -131,6 +131,10 @@ def test_what_is_no_such_row_is_named() -> None:
         go.soft_from_mujoco(model, data)
     with pytest.raises(go.BadInput, match=r"model is str; expected mujoco\.MjModel"):
         go.from_mujoco("humanoid.xml", data)
+    with pytest.raises(go.BadInput, match="has a surface that moves by itself"):
+        go.from_mujoco(*loaded(sphere().replace('type="plane"', 'type="plane" surfacevel="1 0 0"')))
+    with pytest.raises(go.BadInput, match="With the integrator discrete"):
+        go.soft_from_mujoco(*loaded(sphere().replace("<worldbody>", '<option integrator="discrete"/><worldbody>')))
     data.qvel[0] = np.nan
     with pytest.raises(go.BadInput, match="NaN"):
         go.from_mujoco(model, data)
@@ -138,6 +142,26 @@ def test_what_is_no_such_row_is_named() -> None:
     fast[1].qpos[2], fast[1].qvel[2] = 0.5 - 1e-9, -1.0
     with pytest.raises(go.BadInput, match="give geometries a gap"):
         go.from_mujoco(*fast)
+
+
+@pytest.mark.parametrize("jacobian", ["dense", "sparse"])
+def test_an_equality_that_nothing_can_move_is_no_row(jacobian: str) -> None:
+    rigid = '<body name="a" pos="0 0 -2"/>'
+    held = '<equality>{}<joint joint1="one" joint2="two" polycoef="0 1 0 0 0"/></equality>'
+    at = [0.4, 0.4], [1.5, 1.5]
+    plain = PENDULUM.replace("<worldbody>", f'<option jacobian="{jacobian}"/><worldbody><body name="b"/>{rigid}')
+    with_it, without = (
+        loaded(plain.format(joint="", more=held.format(more)), *at)
+        for more in ('<connect body1="a" body2="b" anchor="0 0 0"/>', "")
+    )
+    step, due = go.from_mujoco(*with_it), go.from_mujoco(*without)
+    assert abs(step.J - due.J).max() < 1e-12
+    assert abs(step.J @ [1.0, 1.0]).max() < 1e-12
+    assert abs(go.contacts_from_mujoco(*with_it).G - due.J.T).max() < 1e-12
+    assert go.solve(go.soft_from_mujoco(*with_it), "daqp").x[:2] == pytest.approx(with_it[1].qacc, rel=1e-6)
+    motion = go.simulate(go.problem_from_mujoco(*with_it, t_end=0.1), stepper="moreau-jean", error_estimate=False)
+    assert motion.status == "solved"
+    assert motion.q[:, 0] == pytest.approx(motion.q[:, 1], abs=1e-4)
 
 
 def test_the_acceleration_of_mujoco_is_judged_as_that_of_a_solver() -> None:

@@ -138,6 +138,38 @@ def test_what_does_not_move_so_is_told() -> None:
     assert moved(problem(held, [1.0, 0, 0, 0, 0, 0], t_end=0.1), stabilisation="projection").status == "solved"
 
 
+MOTOR = STOP.replace("</mujoco>", '<actuator><motor joint="one" {words}/></actuator></mujoco>')
+
+
+@pytest.mark.parametrize(
+    ("xml", "words"),
+    [
+        (MOTOR.replace("motor", "general").format(joint="", words='dyntype="integrator"'), "activations"),
+        (MOTOR.format(joint="", words='delay="0.05" nsample="60"'), "actuators with a delay"),
+        (STOP.format(joint='stiffness="50" springyield="0.3"'), "springs that yield"),
+        (BALL.format(height=0.6, words='surfacevel="1 0 0"'), "surfaces that move by themselves"),
+        (BALL.format(height=0.6, words='adhesion="40"'), "adhesion"),
+        (BALL.format(height=0.6, words="").replace("<body ", '<body name="b" ').replace(
+            "</mujoco>", '<actuator><adhesion body="b" gain="40" ctrlrange="0 1"/></actuator></mujoco>'), "adhesion"),
+    ],
+)  # fmt: skip
+def test_what_a_motion_would_not_carry_on_is_refused(xml: str, words: str) -> None:
+    with pytest.raises(go.BadInput, match=words):
+        problem(xml, t_end=0.1)
+
+
+def test_a_control_callback_is_refused() -> None:
+    model = mujoco.MjModel.from_xml_string(MOTOR.format(joint="", words=""))
+    data = mujoco.MjData(model)
+    mujoco.set_mjcb_control(lambda model, data: None)
+    try:
+        with pytest.raises(go.BadInput, match="control callback"):
+            go.problem_from_mujoco(model, data, t_end=0.1)
+    finally:
+        mujoco.set_mjcb_control(None)
+    assert moved(go.problem_from_mujoco(model, data, t_end=0.1)).status == "solved"
+
+
 def test_two_welds_of_one_body_hold_it_with_the_least_forces() -> None:
     weld = '<weld name="{}" body1="world" body2="b"/>'
     model = BALL.format(height=2.0, words="").replace("<body ", '<body name="b" ')
