@@ -208,9 +208,9 @@ class PileEquations:
         """The residuals e . e - 1."""
         return np.asarray((self._blocks(q)[:, 3:] ** 2).sum(axis=1) - 1.0)
 
-    def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
-        """Kinetic and potential energy, J."""
-        return float(0.5 * v @ self.mass(t, q, v) @ v), float(-self.weight @ q)
+    def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
+        """Kinetic and potential energy, J; there are no other forces than weights and contacts."""
+        return float(0.5 * v @ self.mass(t, q, v) @ v), float(-self.weight @ q), 0.0
 
     # -- contacts ----------------------------------------------------------------------------------------------
 

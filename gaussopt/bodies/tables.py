@@ -201,5 +201,6 @@ class TableSystem(System):
         J = csr_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
         return J, self._scatter("row", "gamma", shape[0], t, q, v)
 
-    def _energies(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
-        return 0.5 * float(v @ (self._diagonal * v)), float(self._scatter("potential", "value", 1, t, q, v)[0])
+    def _energies(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
+        potential, force = self._scatter("potential", "value", 1, t, q, v), self._scatter("force", "Q", len(q), t, q, v)
+        return 0.5 * float(v @ (self._diagonal * v)), float(potential[0]), float(force @ v)

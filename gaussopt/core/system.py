@@ -22,11 +22,11 @@ MOST_PRINTED = 200
 @fast_frozen
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energies of one state, in joule; `power` is that of the non-conservative forces, in watt."""
+    """Energies of one state, in joule; `power` is that of the non-conservative forces, in watt, NaN if unknown."""
 
     kinetic: float
     potential: float
-    power: float = 0.0
+    power: float = float("nan")
 
     @property
     def total(self) -> float:

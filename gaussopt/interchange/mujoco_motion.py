@@ -247,7 +247,7 @@ class MujocoSystem(SteppedSystem):
         """The energy of the state to which the data were brought last."""
         self.mj.mj_energyPos(self.model, self.data)
         self.mj.mj_energyVel(self.model, self.data)
-        return Energy(float(self.data.energy[1]), float(self.data.energy[0]), float("nan"))
+        return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
         """A warning where a geometry moves farther in a step than contacts are looked for ahead."""
@@ -290,6 +290,7 @@ def _check_carried(mj: Any, model: Any) -> None:
         (model.flg_adhesion or (model.actuator_trntype == mj.mjtTrn.mjTRN_BODY).any(),
          f"{has} adhesion, which would pull wherever contacts are looked for, {AHEAD:g} m ahead; set it to zero, and "
          "remove adhesion actuators."),
+        (mj.get_mjcb_control() is not None,
          "A control callback is installed, which a motion does not call; remove it by mujoco.set_mjcb_control(None), "
          "and set ctrl of data."),
     )  # fmt: skip

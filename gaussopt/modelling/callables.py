@@ -61,7 +61,8 @@ class System(AbstractSystem):
     velocity : callable (t, q, v) -> (m,), optional
         Constraint residuals at velocity level; J v if absent, which is right for constraints without
         explicit time.
-    energy : callable (t, q, v) -> (kinetic, potential), optional
+    energy : callable (t, q, v) -> (kinetic, potential) or (kinetic, potential, power), optional
+        J, and W for the power of the forces that the potential does not hold; NaN, unknown, where it is not given.
     contacts : callable (t, q, v) -> ContactData or a mapping with its names, optional
         Gaps and directions of k unilateral contacts, always the same k; `contact_points` makes such a callable
         from the positions of the contact points.
@@ -92,7 +93,7 @@ class System(AbstractSystem):
         inertia: ArrayLike | StateFunction | None = None,
         position: PositionFunction | None = None,
         velocity: StateFunction | None = None,
-        energy: Callable[[float, Vector, Vector], tuple[float, float]] | None = None,
+        energy: Callable[[float, Vector, Vector], tuple[float, ...]] | None = None,
         contacts: Callable[[float, Vector, Vector], Any] | None = None,
         contact_names: Sequence[str] | None = None,
         two_sided: Sequence[bool] | None = None,
@@ -287,8 +288,9 @@ class System(AbstractSystem):
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         if self._energy is None:
             return None
-        kinetic, potential = self._checked("energy", self._call("energy", self._energy, t, q, v), (2,), t, q, v)
-        return Energy(float(kinetic), float(potential))
+        found = self._call("energy", self._energy, t, q, v)
+        size = 3 if np.shape(found) == (3,) else 2
+        return Energy(*self._checked("energy", found, (size,), t, q, v).tolist())
 
     # -- calling a person's functions ----------------------------------------------------------
 

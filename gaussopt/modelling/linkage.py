@@ -44,7 +44,7 @@ class LinkageSystem(System):
         super().__init__(
             linkage.mass_matrix, linkage.weight, lambda t, q, v: (linkage.rows(q), linkage.gamma(q, v)),
             position=lambda t, q: linkage.gaps(q), velocity=lambda t, q, v: linkage.rates(q, v),
-            energy=lambda t, q, v: linkage.energy(q, v),
+            energy=lambda t, q, v: (*linkage.energy(q, v), 0.0),
             coordinates=[f"{what}{i + 1}" for i in range(linkage.bodies) for what in ("x", "y", "phi")],
             name=linkage.name,
         )  # fmt: skip

@@ -6,12 +6,22 @@ from hand_derived import crank_slider
 from scipy.integrate import solve_ivp
 
 import gaussopt as go
+from gaussopt.bodies import AppliedTorque, Revolute, SpringDamper
 from gaussopt.bodies import model as models
 from gaussopt.bodies.tables import TableSystem
 from gaussopt.problems import car_axis
 
 
-@pytest.mark.parametrize("build", [lambda: crank_slider().system, lambda: car_axis.model().system()])
+def braked():
+    model = go.Model(gravity=(0, -9.81))
+    body = model.body("b", model.parameter("c", 2.0), 0.1, at=(1, 0))
+    model.add(Revolute("J", model.ground, body.at(-1, 0)))
+    model.add(SpringDamper("s", model.ground.at(1, 1), body, damping=0.5))
+    model.add(AppliedTorque("T", model.ground, body, 3 * model.t))
+    return model.system()
+
+
+@pytest.mark.parametrize("build", [lambda: crank_slider().system, lambda: car_axis.model().system(), braked])
 def test_forms_give_the_same_steps_as_equations_of_the_whole(build, monkeypatch):
     whole = build()
     monkeypatch.setattr(models, "MANY", 0)
@@ -27,6 +37,7 @@ def test_forms_give_the_same_steps_as_equations_of_the_whole(build, monkeypatch)
             (sparse.gamma, step.gamma), (b.position_residual(0.03, q), a.position_residual(0.03, q)),
             (b.velocity_residual(0.03, q, v), a.velocity_residual(0.03, q, v)),
             (b.energy(0.03, q, v).total, a.energy(0.03, q, v).total),
+            (b.energy(0.03, q, v).power, a.energy(0.03, q, v).power),
         ):  # fmt: skip
             np.testing.assert_allclose(mine, exact, rtol=1e-12, atol=1e-12)
         assert b.row_names == a.row_names

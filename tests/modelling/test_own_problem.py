@@ -66,6 +66,10 @@ def test_a_problem_needs_no_file_in_a_simulation() -> None:
     motion = go.simulate(go.Problem.of(fall, [1.0], t_end=0.4, dt=0.1))
     assert motion.q[-1, 0] == pytest.approx(1 - 9.81 * 0.08)
     assert motion.meta["problem"] == "stone"
+    assert np.isnan(motion.power).all()  # nobody said what it is
+    braked = go.System([[2.0]], lambda t, q, v: -3 * v, energy=lambda t, q, v: (v[0] ** 2, 0.0, -3 * v[0] ** 2))
+    motion = go.simulate(go.Problem.of(braked, [1.0], [2.0], t_end=0.4, dt=0.1))
+    assert motion.power == pytest.approx(-3 * motion.v[:, 0] ** 2)
 
 
 def test_every_command_takes_a_file(pendulum: Path, capsys: pytest.CaptureFixture[str]) -> None:
