@@ -24,7 +24,7 @@ LEAP = 1000
 LOOKS = 8
 """Parts of a step at whose ends the rows are looked at."""
 
-CLOSER = 32
+CLOSER = 128
 """Parts of a step that comes near a singular position."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any, ClassVar
@@ -238,8 +238,8 @@ class CertifiedAccelerations:
         """Largest constraint residuals at position and velocity level; NaN where the system does not give them."""
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
-    def passed(self, t: float, q: Vector, u: Vector) -> None:
-        """Watch how independent the rows are at an accepted state, and before it where the step was long."""
+    def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
+        """Watch how independent the rows are at an accepted state, and before it where the step may have been long."""
         if self.state != "velocity" or self._shape is None or not self._shape[0] or self._shape[1]:
             return
         step = self.whole(t, q, u)
@@ -248,11 +248,21 @@ class CertifiedAccelerations:
         last = self._last
         known = last is not None and last[:2] == (t, q.tobytes() + u.tobytes())
         found = last[2].certificate if known and last is not None else self._about_rows(step)
-        for state in self.singular.between(step, found.independence):
+        watch = self.singular
+        watch.distance(found.independence, found.closeness)
+        if inside := watch.between(step, found.independence, None if short else self.system.evaluate):
+            self._look(watch.closer([self._look([state]) for state in inside]))
+        watch.note(t, found.independence, found.closeness)
+
+    def _look(self, states: Sequence[tuple[float, Vector, Vector]]) -> float:
+        """Watch states within a step; the distance of the last one from a singular position."""
+        found = math.inf
+        for state in states:
             with suppress(BadInput):  # between two states the equations may be undefined
                 seen = self._about_rows(self.system.evaluate(*state))
                 self.singular.note(state[0], seen.independence, seen.closeness)
-        self.singular.note(t, found.independence, found.closeness)
+                found = self.singular.distance(seen.independence, seen.closeness)
+        return found
 
     def _about_rows(self, step: StepData) -> Certificate:
         return about_rows(agreeing_step(self.system, step) if self._redundant else step)

@@ -94,7 +94,7 @@ class BilateralLoop(MotionLoop):
             u = motion.state_of(t, q, v)
             integration.replace(q, u)
         answer = motion.answer(t, q, v)  # the first of the next step: certified whether recorded or not
-        motion.passed(t, q, u)
+        motion.passed(t, q, u, short=not self.method.adaptive)
         crossings = []
         if self._watched is not None:
             crossings = self._watched.take(t, q, v, motion.acceleration(t, q, v), self._dense)

@@ -4,22 +4,25 @@ There mechanisms may have several branches, the equations of motion do not say w
 method may jump from one to the other while every residual is small. Watched is, at every step of an interpreted motion,
 at every recorded state of a compiled one, and within every compiled step of an adaptive method, how far a row is from
 those before it: as the sine of an angle (`Certificate.independence`), and beside its usual distance in this motion,
-because rows may vanish. Between two states it is estimated: these numbers fall and rise about linearly at a singular
-position that is passed, so that the lines through the two states before and the two behind meet below the true value.
-Where an interpreted step is so long that its ends may lie on both sides, the states between them are looked at, too,
-and more of them in a compiled step of an adaptive method that comes near one. Of a compiled motion of constant steps a
+because rows may vanish. Between two states it is estimated: these numbers fall and rise about linearly close to a
+singular position that is passed, so that the lines through the two states before and the two behind meet near zero.
+Where the rows change so much over an interpreted step, by how they differ at its ends or by how fast they change there,
+that its ends may lie on both sides, the states between them are looked at, too, and more of them beside one that is
+near, as in a compiled step of an adaptive method. Of a compiled motion of constant steps a
 position that is approached and left within less than two recorded intervals on either side is missed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.errors import NotAccepted
+from gaussopt.core.errors import BadInput, NotAccepted
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.linalg.dense import coordinate_scale
 
@@ -37,8 +40,17 @@ STOPPED = (
     "on_singular is 'stop'."
 )
 
-LOOKS = 16
-"""Parts of a long step at whose ends is looked."""
+LOOKS, MOST_LOOKS = 16, 400
+"""Parts of a long step at whose ends is looked, and how many they are at most."""
+
+CLOSER = 8
+"""Parts of these parts, beside a state that is near."""
+
+TURN = 0.2
+"""Change of unit rows over a part of a long step; a step over which they change more has more parts."""
+
+MOMENT = 1e-3
+"""Part of a step over which the speed of the rows at its end is taken."""
 
 APART = 20.0
 """Usual intervals between states near a singular position beyond which it is another passage."""
@@ -65,7 +77,19 @@ class SingularWatch:
         self._rows: list[tuple[float, float, Vector]] = []
         self._blocks: list[tuple[Vector, Vector, Matrix]] = []
         self._first: Vector | None = None
-        self._before: tuple[float, Vector, Vector, float, Matrix] | None = None
+        self._before: tuple[float, Vector, Vector, float, Matrix, float] | None = None
+        self._step: tuple[float, float, tuple[Vector, Vector], tuple[Vector, Vector], int]
+        self._longest, self._farthest = np.zeros(0), np.zeros(0)
+
+    @np.errstate(divide="ignore", invalid="ignore")
+    def distance(self, independence: float, closeness: Vector | None) -> float:
+        """How far a state is from a singular position, by the angle, and beside the largest distances so far."""
+        if closeness is None or not len(closeness):
+            return math.inf
+        known = self._farthest if len(self._farthest) == len(closeness) else closeness
+        self._farthest = np.fmin(known, closeness)
+        counted = np.where(self._farthest < REDUNDANT**-2 * self._farthest.min(), self._farthest, np.inf)
+        return min(independence, float(beside_usual(closeness[None, :], counted)[0]))
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
         """One state, its independence as it is; nothing where its rows are not known, or it was noted just before."""
@@ -101,30 +125,59 @@ class SingularWatch:
             self._blocks.append((np.array(times), np.array(angles), np.array(same)))
             self._rows = []
 
-    def between(self, step: StepData, independence: float) -> list[tuple[float, Vector, Vector]]:
+    def between(
+        self, step: StepData, independence: float, earlier: Callable[[float, Vector, Vector], StepData] | None = None
+    ) -> list[tuple[float, Vector, Vector]]:
         """States to look at between the one given last and this one, (t, q, v), if a singular position may lie there.
 
         They follow the cubic through positions and velocities at the ends. A singular value changes by no more than the
-        rows do.
+        rows do. `earlier` gives the step data of a state a moment before, which say how fast the rows change: after a
+        step in which a mechanism goes round they may be where they were.
         """
         assert step.q is not None
         assert step.v is not None
+        rows, least = self._in_proportion(step)
+        least = min(independence, least)
+        t, q, v, before = step.t, step.q, step.v, self._before
+        if before is None or not t > before[0]:
+            self._before = t, q, v, least, rows, 0.0
+            return []
+        t0, q0, v0, s0, rows0, speed0 = before
+        h, speed = t - t0, 0.0
+        if earlier is not None:
+            moment = MOMENT * h
+            with suppress(BadInput):  # a moment before the equations may be undefined
+                past, _ = self._in_proportion(earlier(t - moment, q - moment * v, v))
+                speed = float(np.linalg.norm(rows - past)) / moment
+        self._before = t, q, v, least, rows, speed
+        change = max(float(np.linalg.norm(rows - rows0)), h * speed, h * speed0)
+        if not min(s0, least) < change:
+            return []
+        parts = int(min(max(change / TURN, LOOKS), MOST_LOOKS))
+        self._step = t0, h, (q0, v0), (q, v), parts
+        return self._within(np.arange(1, parts) / parts)
+
+    def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
+        """More states of that step, beside those that `between` gave and that are at distances below NEAR."""
+        parts = self._step[-1] * CLOSER
+        middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < NEAR))
+        beside = np.unique(middles[:, None] + np.arange(1 - CLOSER, CLOSER))
+        return self._within(beside[beside % CLOSER != 0] / parts)
+
+    def _within(self, parts: Vector) -> list[tuple[float, Vector, Vector]]:
+        t0, h, before, after, _ = self._step
+        return [(t0 + x * h, *within_step(h, before, after, x)) for x in parts]
+
+    def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
+        """Rows beside the longest that each of them was, and the least length of one; not of what was never a row."""
         # By plain masses a coordinate whose mass is rounding would turn the rows at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
-        lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-        rows = scaled / np.where(lengths > 0, lengths, 1.0)
-        t, q, v, before = step.t, step.q, step.v, self._before
-        self._before = t, q, v, independence, rows
-        if before is None or not t > before[0]:
-            return []
-        t0, q0, v0, s0, rows0 = before
-        h = t - t0
-        if not min(s0, independence) < float(np.linalg.norm(rows - rows0)):
-            return []
-        found = []
-        for x in np.arange(1, LOOKS) / LOOKS:
-            found.append((t0 + x * h, *within_step(h, (q0, v0), (q, v), x)))
-        return found
+        lengths = np.linalg.norm(scaled, axis=1)
+        known = self._longest if len(self._longest) == len(lengths) else np.zeros(len(lengths))
+        self._longest = longest = np.maximum(known, lengths)
+        counted = longest > REDUNDANT * longest.max(initial=0.0)
+        whole = np.where(counted, longest, np.inf)
+        return scaled / whole[:, None], float((lengths[counted] / longest[counted]).min(initial=1.0))
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def sentence(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.bodies import Distance, Revolute
+from gaussopt.bodies import Distance, Drive, Revolute
 from gaussopt.integration.singular_positions import LOOKS, SINGULAR, SingularWatch, abrupt_sentence, singular_sentence
 from gaussopt.integration.trajectory import Trajectory
 
@@ -186,3 +187,28 @@ def test_rows_that_turn_are_seen_near_a_quaternion_whose_mass_is_rounding(turned
         step = system.evaluate(t, [*place, 1.0, turned, 0.0, 0.0], np.zeros(7))
         between = watch.between(step, independence=0.2)
     assert len(between) == LOOKS - 1
+
+
+@pytest.mark.parametrize("stepper", ["dop853", "rk45"])
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize("driven", [False, True])
+def test_steps_of_a_uniform_rotation_leap_over_no_flat_parallelogram(stepper: str, engine: str, driven: bool) -> None:
+    """Its angles are linear in time, so that a step is a quarter of a turn; it is flat at (pi - 1) / 2 and later."""
+    model = go.Model(coordinates="joint")
+    w, c, s = 2.0, math.cos(1.0), math.sin(1.0)
+    turning: Any = {"angle": 1.0, "spin": w, "velocity": (-0.5 * s * w, 0.5 * c * w)}
+    one = model.body("one", 1, 1 / 12, at=(0.5 * c, 0.5 * s), **turning)
+    rod = model.body("rod", 1, 1 / 3, at=(c + 1, s), velocity=(-s * w, c * w))
+    two = model.body("two", 1, 1 / 12, at=(2 + 0.5 * c, 0.5 * s), **turning)
+    first = model.add(Revolute("A", model.ground, one.at(-0.5, 0)))
+    model.add(Revolute("B", one.at(0.5, 0), rod.at(-1, 0)))
+    model.add(Revolute("C", rod.at(1, 0), two.at(0.5, 0)))
+    model.add(Revolute("D", model.ground.at(2, 0), two.at(-0.5, 0)))
+    if driven:
+        model.add(Drive("M", first, 1 + w * model.t))
+    settings: Any = {"stepper": stepper, "engine": engine, "stabilisation": "projection", "error_estimate": False}
+    motion = go.simulate(model.problem(t_end=3.0), **settings)
+    assert motion.meta["steps"] < 20
+    assert any("passes a singular position" in x for x in motion.warnings)
+    stopped = go.simulate(model.problem(t_end=3.0), on_singular="stop", step_folder=None, **settings)
+    assert stopped.status == "unsupported"
