@@ -45,7 +45,12 @@ class Unwritable(BadInput):
 
     def __init__(self, expression: Any) -> None:
         self.expression = expression
-        super().__init__(f"{expression} has no counterpart in Python's math module; use elementary functions only.")
+        if isinstance(expression, sp.DiracDelta):
+            jump = f"a derivative jumps at {expression.args[0]} = 0"
+            reason = f"{jump}, as that of Abs, Max or sign does; give a smooth function."
+        else:
+            reason = f"{expression} has no counterpart in Python's math module; use elementary functions only."
+        super().__init__(reason)
 
 
 @dataclass(frozen=True)

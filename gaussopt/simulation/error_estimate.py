@@ -38,6 +38,20 @@ SOME_DRIFT = 1e-8
 SAFETY = 1.5
 """Of what the order of a method makes of two motions: an error need not fall by exactly that order."""
 
+ALIKE = 0.9
+"""Part of its steps that an adaptive motion takes at least where looser tolerances do not change them."""
+
+FEWEST = 64
+"""Steps, at least, of a motion that is compared with one whose steps its tolerances do not decide."""
+
+LEAP = (
+    "its tolerances do not decide its steps, which may leap over what lasts shorter than they do: take a stepper of "
+    "constant steps, such as rk4 with a small dt."
+)
+
+SLIVER = 1e-3
+"""Part of an interval between two landings below which they are one."""
+
 SAME = 1e-13
 """Difference of equal instants, relative to 1 s + the instant: a motion that is continued counts from another one."""
 
@@ -53,11 +67,13 @@ class MotionError:
     largest : (n,), of each coordinate over the compared instants; NaN where nothing is known
     instants : how many were compared
     compared : the motions that it was compared with, in words
+    leaps : whether something else than its tolerances decided the steps of an adaptive motion
     """
 
     largest: Vector
     instants: int
     compared: tuple[str, ...]
+    leaps: bool = False
 
 
 def unknown(settings: RunSettings) -> MotionError:
@@ -90,42 +106,53 @@ def estimated(
 
     The same motion goes with steps (tolerances of an adaptive method) that are twice (ten times) as large. From the
     difference the order of the method tells the error; that of adaptive methods is the difference itself, which is
-    mostly larger. If the difference exceeds `BOUND`, the order proves nothing, and finer steps decide.
+    mostly larger. If the difference exceeds `BOUND`, the order proves nothing, and finer steps decide. So they do where
+    an adaptive motion takes the same steps with larger tolerances: what decided their length was something else, such
+    as the first step or the end, and the same motion twice has no difference.
     """
     method, n = settings.method, columns["q"].shape[1]
     order = 2.0 ** max(method.order, 1)
     bound = BOUND * amplitudes(columns, settings.first.M.diagonal())
     tried: list[str] = []
 
-    def other(factor: float, share: tuple[float, float]) -> tuple[Vector, int]:
-        given = _other(settings, loop, columns["t"], factor)
+    def other(factor: float, share: tuple[float, float], steps: int = 0) -> tuple[Vector, int, int]:
+        given = _other(settings, loop, columns["t"], factor, steps)
         tried.append(_steps(given))
-        found = _compared(columns, _motion(given, start, _part(progress, *share)))
-        return found or (np.full(n, math.nan), 0)
+        found, taken = _motion(given, start, _part(progress, *share))
+        return *(_compared(columns, found) or (np.full(n, math.nan), 0)), taken
 
-    coarse, count = other(2.0, (2 / 3, 1.0))
-    if coarse.any() and (coarse <= bound).all():
+    coarse, count, taken = other(2.0, (2 / 3, 1.0))
+    alike = method.adaptive and taken >= ALIKE * loop.steps
+    if coarse.any() and (coarse <= bound).all() and not alike:
         return MotionError(coarse if method.adaptive else SAFETY * coarse / (order - 1.0), count, tuple(tried))
-    fine, finer = other(0.5, (3 / 7, 1.0))
+    fine, finer, _ = other(0.5, (3 / 7, 1.0), max(2 * loop.steps, FEWEST) if alike else 0)
     if np.isnan(fine).any():
-        return MotionError(coarse, count, tuple(tried))
+        return MotionError(coarse, count, tuple(tried), alike)
     # By which factor halving the steps improved the motion, between what any method does and what its order says.
     known = np.divide(coarse, fine, out=np.full(n, 2.0), where=(fine > 0) & np.isfinite(coarse))
     gain = np.clip(known, 2.0, TENFOLD if method.adaptive else order)
-    return MotionError(fine * gain / (gain - 1.0), finer, tuple(tried))
+    return MotionError(fine * gain / (gain - 1.0), finer, tuple(tried), alike)
 
 
-def _other(settings: RunSettings, loop: MotionLoop, t: Vector, factor: float) -> RunSettings:
-    """Settings of the same motion with other steps, which records some of the same instants t."""
+def _other(settings: RunSettings, loop: MotionLoop, t: Vector, factor: float, steps: int = 0) -> RunSettings:
+    """Settings of the same motion with other steps, which records some of the same instants t.
+
+    An adaptive motion lands on so many more, evenly spaced, so that none of its steps is longer.
+    """
     control, every, adaptive = settings.control, 1, settings.method.adaptive
     if adaptive:
         scale = TENFOLD if factor > 1 else 1 / TENFOLD
         rtol = max(control.rtol * scale, LEAST_RTOL)
         control = replace(control, rtol=rtol, atol=control.atol * scale)
-    if control.dt is None:
+    if control.dt is None or steps:
         # An event happens near the same instant again; no step should end beside it.
         quiet = np.setdiff1d(t, [t[0], t[-1], *(event.t for event in loop.events)])
-        control = replace(control, instants=tuple(quiet[:: 1 + 8 * len(quiet) // MOST_INSTANTS].tolist()))
+        landed = quiet[:: 1 + 8 * len(quiet) // MOST_INSTANTS]
+        if steps:
+            even = np.linspace(t[0], t[-1], steps + 1)[1:-1]
+            near = np.abs(even[:, None] - landed).min(axis=1, initial=math.inf)
+            landed = np.sort(np.concatenate((landed, even[near > SLIVER * (t[-1] - t[0]) / steps])))
+        control = replace(control, dt=None, instants=tuple(landed.tolist()))
     else:
         # Where the motion is shorter than one step, half a step is half of the motion.
         control = replace(control, dt=factor * min(control.dt, float(t[-1] - t[0])))
@@ -151,14 +178,16 @@ def of_motion(progress: Progress | None) -> Progress | None:
     return _part(progress, 0.0, 2 / 3)
 
 
-def _motion(settings: RunSettings, start: tuple[float, Vector, Vector], progress: Progress | None) -> Columns | None:
-    """What is recorded of a motion; None where it does not get to its end, for whatever reason."""
+def _motion(
+    settings: RunSettings, start: tuple[float, Vector, Vector], progress: Progress | None
+) -> tuple[Columns | None, int]:  # fmt: skip
+    """What is recorded of a motion, and its steps; None where it does not get to its end, for whatever reason."""
     try:
         loop = choose_engine(settings, progress)
         status, _ = loop.integrate(*start)
     except Exception:  # the motion itself stands; that nothing compares is told
-        return None
-    return loop.recorder.arrays(len(start[1])) if status is Status.SOLVED else None
+        return None, 0
+    return (loop.recorder.arrays(len(start[1])) if status is Status.SOLVED else None), loop.steps
 
 
 def _compared(columns: Columns, other: Columns | None) -> tuple[Vector, int] | None:
@@ -191,7 +220,8 @@ def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) 
     more = f" at a constraint drift of {drift:.2g}" if drift > SOME_DRIFT else ""
     return (
         f"The motion is inexact: the estimated error of {_name(settings, i)} is {error.largest[i]:.2g}, "
-        f"{100 * share:.2g} % of its amplitude (bound: {100 * BOUND:g} %){more}; {_remedy(settings)}."
+        f"{100 * share:.2g} % of its amplitude (bound: {100 * BOUND:g} %){more}; "
+        + (LEAP if error.leaps else f"{_remedy(settings)}.")
     )
 
 

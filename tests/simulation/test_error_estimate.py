@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import gaussopt as go
+from gaussopt.bodies import AppliedTorque, Revolute, Row
 from gaussopt.core import registry
 from gaussopt.modelling.reference import Reference
 from gaussopt.simulation.error_estimate import BOUND, amplitudes
@@ -128,3 +130,35 @@ def test_an_interrupted_estimate_leaves_the_motion() -> None:
     assert "interrupted" in motion.warnings[-1]
     with pytest.raises(KeyboardInterrupt):
         run()
+
+
+@pytest.mark.parametrize("dt", [None, 0.2])
+def test_a_motion_is_not_compared_with_its_own_steps(dt: float | None) -> None:
+    """Two steps of dop853 whatever the tolerance: the exact knife edge goes g/8 sin^2 2t along x, as g_x = g/2."""
+    motion = go.simulate("knife-edge-incline", stepper="dop853", t_end=1.0, dt=dt, rtol=1e-3, atol=1e-3)
+    error = abs(motion.q[-1, 0] - 9.81 / 16 * np.sin(2.0) ** 2)
+    assert motion.meta["steps"] < 10
+    assert error > 1e-4
+    assert error < motion.error_estimate[0] < 10 * error
+
+
+@pytest.mark.parametrize("dt", [None, 1e-3])
+@pytest.mark.parametrize("stepper", ["dop853", "rk45"])
+def test_what_is_leapt_over_is_told(stepper: str, dt: float | None) -> None:
+    """A pulse of a torque, and a row whose rate jumps, which projection alone would hide."""
+    model = go.Model()
+    body = model.body("b", 1, 0.1, at=(1, 0))
+    model.add(Revolute("R", model.ground, body.at(-1, 0)))
+    pulse = sp.Piecewise((0, model.t < 5), (1, model.t < 5.05), (0, True))
+    model.add(AppliedTorque("T", model.ground, body, pulse))
+    motion = go.simulate(model.problem(t_end=10.0), stepper=stepper, dt=dt)
+    assert motion.v[-1, 2] == 0  # where 0.05 s of 1 N m make 1 / 22 rad/s
+    assert any("may leap over" in x for x in motion.warnings)
+    model = go.Model()
+    first, second = model.body("first", 1, 0.1, at=(1, 0)), model.body("second", 1, 0.1, at=(3, 0))
+    model.add(Revolute("R", model.ground, first.at(-1, 0)))
+    model.add(Revolute("K", first.at(1, 0), second.at(-1, 0)))
+    ramp = sp.Piecewise((0, model.t < 0.5), (model.t - 0.5, True))
+    model.add(Row("D", model.ground, first, first.q[2] - ramp))
+    motion = go.simulate(model.problem(t_end=1.0), stepper=stepper, dt=dt, stabilisation="projection")
+    assert any("may leap over" in x for x in motion.warnings)

@@ -10,13 +10,22 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.bodies.body import RigidBody
+from gaussopt.bodies.body import TIME, RigidBody
 from gaussopt.bodies.element import Joint
 from gaussopt.core.errors import BadInput
 
+MOMENT = 1e-9
+"""Time, s, before and after an instant at which a motion is looked at for jumps, relative to 1 s + the instant."""
+
+JUMP = 1e-5
+"""Change over such a moment, relative to 1 + the value, that is a jump."""
+
 
 class Drive(Joint):
-    """The angle (rad) or displacement (m) of a joint is a function of the time symbol t; its multiplier drives it."""
+    """The angle (rad) or displacement (m) of a joint is a function of the time symbol t; its multiplier drives it.
+
+    Its value and its velocity are continuous: a jump of the velocity would take an impulse, which steps do not have.
+    """
 
     def __init__(self, name: str, joint: Joint, motion: Any) -> None:
         if not isinstance(joint, Joint):
@@ -29,6 +38,22 @@ class Drive(Joint):
         found = super().between(built)
         found.joint = self.joint.between(built)
         return found
+
+    def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
+        """Raise BadInput where the cases of the motion, at these parameters, do not fit each other."""
+        super().check(symbols, values)
+        motion = self.motion.xreplace({symbols[name]: values[name] for name in symbols}).rewrite(sp.Piecewise)
+        if motion.free_symbols - {TIME} or not motion.has(sp.Piecewise):
+            return
+        for instant in _borders(motion):
+            moment = MOMENT * (1.0 + abs(instant))
+            for what, function in (("position", motion), ("velocity", sp.diff(motion, TIME))):
+                before, after = (float(function.subs(TIME, instant + way * moment)) for way in (-1, 1))
+                if abs(after - before) > JUMP * (1.0 + abs(before)):  # what is undefined is no jump
+                    raise BadInput(
+                        f"The {what} that {self.name!r} prescribes jumps from {before:.6g} to {after:.6g} at "
+                        f"t = {instant:.6g}, which no finite force does; give a motion whose velocity is continuous."
+                    )
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
         """What the row of an angle in space is divided by, zero half a turn away."""
@@ -44,3 +69,13 @@ class Drive(Joint):
     def holonomic(self) -> Mapping[str, Any]:
         """Motion."""
         return {"motion": self.joint.driven(self.motion)}
+
+
+def _borders(motion: Any) -> list[float]:
+    """Instants where the cases of a function of time meet, as far as their conditions are linear in it."""
+    found = set()
+    for condition in motion.atoms(sp.Rel):
+        border = condition.lhs - condition.rhs
+        if border.is_polynomial(TIME) and sp.degree(border, TIME) == 1:
+            found |= {float(x) for x in sp.solve(border, TIME)}
+    return sorted(found)
