@@ -7,7 +7,7 @@ the direction u in its frame points along R u. All are SymPy expressions of the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +96,7 @@ class RigidBody(ABC):
         guess, rate = self.guesses
         masses = [("mass", self.mass), ("inertia", self.inertia), ("quaternion_mass", self.quaternion_mass)]
         for label, x in [*masses, *(("guess", x) for x in (*guess, *rate))]:
-            number = sp.sympify(sp.sympify(x).xreplace(known))
+            number = sp.sympify(sp.sympify(x, strict=True).xreplace(known), strict=True)
             if unknown := sorted(str(s) for s in number.free_symbols):
                 raise BadInput(
                     f"The {label} of {self.name!r} holds {unknown[0]!r}, which is no parameter of the model; add it by "
@@ -198,25 +198,36 @@ def marker(end: End) -> Marker:
 
 def column(label: str, value: Iterable[Any], dim: int) -> Vec:
     """A column of dim numbers or expressions; raises BadInput."""
+    if isinstance(value, Mapping | Set):
+        raise BadInput(f"{label} is {value!r}, which has no order; give a sequence of {dim} numbers.")
     several = isinstance(value, (Iterable, sp.MatrixBase)) and not isinstance(value, str)
     entries = list(value) if several else [value]
     if len(entries) != dim:
         raise BadInput(f"{label} has {len(entries)} entries; give {dim}.")
-    try:
-        return sp.Matrix([sp.sympify(x) for x in entries])
-    except (sp.SympifyError, TypeError):
-        raise BadInput(f"{label} is {entries!r}; give numbers, parameters or expressions of them.") from None
+    found = [_expression(x) for x in entries]
+    if any(x is None for x in found):
+        raise BadInput(f"{label} is {entries!r}; give finite numbers, parameters or expressions of them.")
+    return sp.Matrix(found)
 
 
 def scalar(label: str, value: Any) -> Any:
     """A number or an expression; raises BadInput."""
-    try:
-        found = sp.sympify(value)
-    except (sp.SympifyError, TypeError, AttributeError, SyntaxError):
-        found = None
-    if not isinstance(found, sp.Expr):
-        raise BadInput(f"{label} is {value!r}; give a number, a parameter or an expression of them.")
+    found = _expression(value)
+    if found is None:
+        raise BadInput(f"{label} is {value!r}; give a finite number, a parameter or an expression of them.")
     return found
+
+
+def _expression(value: Any) -> Any:
+    """An expression that is neither complex, infinite nor NaN, as far as SymPy sees; None of anything else."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        found = sp.sympify(value, strict=True)  # which takes no text
+    except (sp.SympifyError, TypeError, AttributeError):
+        return None
+    lawful = isinstance(found, sp.Expr) and not found.is_Matrix and not found.has(sp.nan, sp.zoo, sp.oo, -sp.oo)
+    return found if lawful and found.is_real is not False else None
 
 
 def frame(owner: str, axis: Vec, normal: Sequence[Any] | None) -> Any:

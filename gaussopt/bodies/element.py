@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import sympy as sp
 
-from gaussopt.bodies.body import End, Marker, RigidBody, Vec, marker, scalar
+from gaussopt.bodies.body import TIME, End, Marker, RigidBody, Vec, marker, scalar
 from gaussopt.core.contacts import Contact
 from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Shape
@@ -45,12 +45,12 @@ class Element:
         return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput if a length is not what it must be, at these values of the parameters."""
-        known = {symbols[name]: values[name] for name in symbols}
+        """Raise BadInput if a length is not what it must be, at these values of the parameters and t = 0."""
+        known = {symbols[name]: values[name] for name in symbols} | {TIME: 0}
         for label in (*self.positive, *self.not_negative):
             for x in sp.flatten([getattr(self, label)]):
                 length = sp.sympify(sp.sympify(x).xreplace(known))
-                if length.free_symbols:  # it depends on time, or on what is named where the equations are derived
+                if length.free_symbols:  # what is named where the equations are derived
                     continue
                 if not (length > 0 if label in self.positive else length >= 0):
                     wanted = "positive" if label in self.positive else "positive or zero"

@@ -75,7 +75,7 @@ class Model:
         self, dim: int = 2, gravity: Sequence[Any] | None = None, name: str = "",
         parameters: Sequence[Parameter] = (), coordinates: str = "maximal",
     ) -> None:  # fmt: skip
-        if dim not in (2, 3):
+        if isinstance(dim, bool) or not isinstance(dim, int) or dim not in (2, 3):
             raise BadInput(f"dim is {dim!r}; give 2 for the plane or 3 for space.")
         if coordinates not in ("maximal", "joint"):
             raise UnknownName("kind of coordinates", coordinates, ("maximal", "joint"))
@@ -87,6 +87,8 @@ class Model:
         self.parameters: dict[str, Parameter] = {}
         self.symbols: dict[str, Any] = {}
         for p in parameters:
+            if not isinstance(p, Parameter):
+                raise BadInput(f"parameters holds {p!r}; give go.Parameter(name, value), or add it by model.parameter.")
             self.parameter(p.name, p.value, p.unit, p.meaning)
 
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:

@@ -15,7 +15,7 @@ class PlaneFrame(RigidBody):
 
     def __init__(self, name: str, at: Sequence[Any] = (0, 0), angle: Any = 0) -> None:
         super().__init__(name)
-        self.r, self.angle = column(f"at of {name!r}", at, 2), sp.sympify(angle)
+        self.r, self.angle = column(f"at of {name!r}", at, 2), scalar(f"angle of {name!r}", angle)
         self.R = turn(self.angle)
 
     @property

@@ -95,14 +95,12 @@ def tensor(name: str, inertia: Any) -> Any:
         found = sp.Matrix(inertia)
     except (TypeError, ValueError):
         found = sp.Matrix()
+    found = sp.Matrix(*found.shape, [scalar(f"An entry of the inertia of {name!r}", x) for x in found])
     found = sp.diag(*found) if found.shape == (3, 1) else found
     if found.shape != (3, 3) or found != found.T:
         raise BadInput(f"inertia of {name!r} is no symmetric tensor; give three principal moments or a 3 x 3 matrix.")
     if not found.free_symbols:
-        entries = np.array(found, dtype=float)
-        if not np.isfinite(entries).all():
-            raise BadInput(f"The inertia of {name!r} holds {entries.sum():g}; give finite numbers.")
-        moments = np.linalg.eigvalsh(entries)
+        moments = np.linalg.eigvalsh(np.array(found, dtype=float))
         if moments[2] > (moments[0] + moments[1]) * (1 + ROUNDING):
             shown = ", ".join(f"{x:.6g}" for x in moments)
             raise BadInput(

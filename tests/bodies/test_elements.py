@@ -1,5 +1,7 @@
 """Joints, forces and contacts one by one: what they leave free, and accelerations known in closed form."""
 
+import math
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -224,6 +226,7 @@ def test_what_bodies_and_joints_do_not_take_is_said_in_a_sentence():
     plane, space = Model(2), Model(3)
     body = plane.body("b", 1.0, 1.0)
     solid = space.body("b", 1.0, (1, 1, 1))
+    particle = plane.particle("p", 1.0)
     wrong = {
         "mass of 'c' is None": lambda: plane.body("c", None, 1.0),
         "no symmetric tensor": lambda: space.body("c", 1.0, 1.0),
@@ -235,10 +238,61 @@ def test_what_bodies_and_joints_do_not_take_is_said_in_a_sentence():
         "give the joint itself": lambda: Drive("d", "j", 1.0),
         "functions of SymPy": lambda: AppliedTorque("t", plane.ground, body, lambda t, angle, rate: np.sin(angle)),
         "give a number": lambda: plane.parameter("L", "long"),
+        "mass of 'c' is": lambda: plane.body("c", 1 + 1j, 1.0),
+        "at of 'c' is": lambda: plane.body("c", 1.0, 1.0, at=(None, 0)),
+        "velocity of 'c' is": lambda: plane.body("c", 1.0, 1.0, velocity=("1", 0)),
+        "no order": lambda: plane.body("c", 1.0, 1.0, at={1, 0}),
+        "An entry of the inertia of 'c'": lambda: space.body("c", 1.0, (1, 1, 1j)),
+        "axis of 'b' is": lambda: body.at(axis=(math.nan, 0)),
+        "length of 'd' is nan": lambda: Distance("d", plane.ground, body, math.nan),
+        "radii of 't' is": lambda: BallTouch("t", plane.ground, body, (math.inf, 1)),
+        "which does not turn": lambda: Gear("g", plane.ground, particle, 2.0),
+        "dim is 3.0": lambda: Model(3.0),
+        "parameters holds": lambda: Model(parameters=[("a", 1)]),
+        "motion of 'd' is": lambda: Drive("d", Revolute("j", plane.ground, body), "sin(t)"),
     }
     for words, make in wrong.items():
         with pytest.raises(go.BadInput, match=words):
             make()
+
+
+@pytest.mark.parametrize(
+    ("element", "words"),
+    [
+        (lambda m, b: Distance("d", m.ground, b, m.t - 1), "length of 'd' is -1 m"),
+        (lambda m, b: BallTouch("c", m.ground, b, (0, 0)), "Both radii of 'c' are zero"),
+    ],
+)
+def test_lengths_that_cannot_be_are_told_where_the_equations_are_derived(element, words):
+    model = Model(2)
+    model.add(element(model, model.body("b", 1.0, 1.0, at=(1, 0))))
+    with pytest.raises(go.BadInput, match=words):
+        model.problem(t_end=1.0)
+
+
+@pytest.mark.parametrize(
+    ("motion", "words"),
+    [
+        (
+            lambda t: sp.Piecewise((0, t < 0.5), (t - 0.5, True)),
+            "velocity that 'D' prescribes jumps from 0 to 1 at t = 0.5",
+        ),
+        (lambda t: sp.Piecewise((0, t < 0.5), (1, True)), "position that 'D' prescribes jumps from 0 to 1 at t = 0.5"),
+        (lambda t: sp.Max(0, t - 0.25), "velocity that 'D' prescribes jumps from 0 to 1 at t = 0.25"),
+        (lambda t: sp.Abs(t - 0.5), "a derivative jumps at t - 0.5 = 0"),
+        (lambda t: sp.Piecewise((0, t < 0.5), ((t - 0.5) ** 2, True)), None),
+    ],
+)
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_a_drive_does_not_jump(motion, words, coordinates):
+    model = Model(2, coordinates=coordinates)
+    body = model.body("b", 1.0, 0.1, at=(1, 0))
+    model.add(Drive("D", model.add(Revolute("R", model.ground, body.at(-1, 0))), motion(model.t)))
+    if words is None:
+        assert go.simulate(model.problem(t_end=1.0), stabilisation="projection").q[-1, -1] == pytest.approx(0.25)
+    else:
+        with pytest.raises(go.BadInput, match=words):
+            model.problem(t_end=1.0)
 
 
 def test_what_would_be_divided_by_zero_at_the_start_is_named():
@@ -284,8 +338,8 @@ def test_rows_that_contradict_or_repeat_each_other_are_named():
 def test_what_a_body_cannot_be_is_refused_with_its_name():
     nan = float("nan")
     wrong = {
-        "mass of 'b' holds nan": lambda m: m.body("b", nan, 1.0),
-        "guess of 'b' holds nan": lambda m: m.body("b", 1.0, 1.0, at=(nan, 0)),
+        "mass of 'b' holds nan": lambda m: m.body("b", m.parameter("m", nan), 1.0),
+        "guess of 'b' holds nan": lambda m: m.body("b", 1.0, 1.0, at=(m.parameter("x", nan), 0)),
         "length of 'j' is -1 m": lambda m: m.add(Distance("j", m.ground, m.body("b", 1.0, 1.0, at=(1, 0)), -1.0)),
         "radius of 'j' is 0 m": lambda m: m.add(Rolling("j", m.ground, m.body("b", 1.0, 1.0), 0)),
         "radius of 'j' is -0.1 m": lambda m: m.add(Touch("j", m.ground, m.body("b", 1.0, 1.0), radius=-0.1)),
@@ -300,7 +354,7 @@ def test_what_a_body_cannot_be_is_refused_with_its_name():
     for words, make in {
         "length zero": lambda: model.body("b", 1.0, (1, 1, 1), angle=(0, 0, 0, 0)),
         "moves without turning": lambda: model.moving("f", (0, 0, 0), angle=model.t),
-        "inertia of 'b' holds nan": lambda: model.body("b", 1.0, (1, 1, nan)),
+        "inertia of 'b' is nan": lambda: model.body("b", 1.0, (1, 1, nan)),
         "called 3": lambda: model.parameter(3, 1.0),
     }.items():
         with pytest.raises(go.BadInput, match=words):

@@ -264,7 +264,7 @@ def test_negative_masses_and_guesses_that_are_no_numbers_are_said_of_their_body(
     with pytest.raises(go.BadInput, match="inertia of 'arm' is -2 kg m"):
         go.simulate(hung(inertia=sp.Symbol("I", real=True)).at(I=-2.0))
     with pytest.raises(go.BadInput, match="guess of 'arm' holds 'fast', which is no parameter"):
-        hung(spin="fast")
+        hung(spin=sp.Symbol("fast"))
 
 
 def test_an_inertia_tensor_in_space_with_a_negative_moment_is_refused_and_a_rod_s_is_not():

@@ -9,7 +9,7 @@ In the plane t is n turned back through a right angle, and v_T = t . (r_b' - r_a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -17,6 +17,7 @@ import sympy as sp
 from gaussopt.bodies.body import End, Vec, column, rate
 from gaussopt.bodies.element import Element, coinciding, offset, spot
 from gaussopt.core.contacts import Contact
+from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import ContactPoint, Disk, Shape
 from gaussopt.modelling.solids import Ball, BallContact, Solid
 
@@ -40,6 +41,12 @@ class BallTouch(Element):
         self.radii = column(f"radii of {name!r}", radii, 2)
         self.across = column(f"across of {name!r}", across, 3)
         self.mu, self.e_N, self.e_T = self.scalars(mu=mu, e_N=e_N, e_T=e_T)
+
+    def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
+        """Raise BadInput for radii that are negative, or both zero: two points have no direction where they touch."""
+        super().check(symbols, values)
+        if not any(x.xreplace({symbols[name]: values[name] for name in symbols}) for x in self.radii):
+            raise BadInput(f"Both radii of {self.name!r} are zero, and two points do not touch; give one that is not.")
 
     def contacts(self) -> Sequence[Contact]:
         """One."""

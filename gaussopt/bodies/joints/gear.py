@@ -7,13 +7,22 @@ from typing import Any
 
 from gaussopt.bodies.body import End, rate
 from gaussopt.bodies.element import Joint
+from gaussopt.bodies.plane import Particle
+from gaussopt.core.errors import BadInput
 
 
 class Gear(Joint):
-    """b turns `ratio` times as fast as a and against it; a negative ratio is that of a belt."""
+    """b turns `ratio` times as fast as a and against it; a negative ratio is that of a belt.
+
+    The rates are those in the frame of the ground, so that the axes of both wheels have to be at rest there. For a
+    planet that is carried round, write the rates beside its carrier as a `Row` of velocities.
+    """
 
     def __init__(self, name: str, a: End, b: End, ratio: Any) -> None:
         super().__init__(name, a, b)
+        for end in (self.a, self.b):
+            if isinstance(end.body, Particle):
+                raise BadInput(f"{name!r} joins the particle {end.body.name!r}, which does not turn; give a body.")
         (self.ratio,) = self.scalars(ratio=ratio)
 
     def nonholonomic(self) -> Mapping[str, Any]:
