@@ -12,6 +12,7 @@ import numpy as np
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.simulation.engine import choose_engine
@@ -28,6 +29,10 @@ TENFOLD = 10.0
 
 MOST_INSTANTS = 256
 """Recorded instants that are compared, about; of an adaptive motion without a recording interval an eighth of them."""
+
+BALANCED, HELD = 1e-12, 1e-8
+"""Part of the accelerations that forces would cause one by one which rounding leaves where they balance, and which the
+tolerances of a method leave."""
 
 REST = 1e-4
 """Way of a coordinate, relative to its largest value, below which a motion is near rest."""
@@ -213,7 +218,8 @@ def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) 
             f"The error of the motion is unknown: the same motion with {' and with '.join(error.compared)} does not "
             f"get to its end; {_remedy(settings)}."
         )
-    i, share = _worst(error.largest, amplitudes(columns, settings.first.M.diagonal()))
+    noise = BALANCED * free_acceleration(settings.first) * float(columns["t"][-1] - columns["t"][0]) ** 2
+    i, share = _worst(error.largest, np.maximum(amplitudes(columns, settings.first.M.diagonal()), noise))
     if share <= BOUND:
         return None
     drift = columns["position_drift"].max(initial=0.0)
@@ -253,6 +259,13 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
                 f"by {100 * share:.2g} % of {size} (bound: {100 * BOUND:g} %); {_remedy(settings)}."
             )
     return None
+
+
+def free_acceleration(first: StepData) -> float:
+    """Largest acceleration that the forces at the start would cause without constraints, about."""
+    mass, force = first.M.diagonal(), first.force
+    heavy = mass > 0
+    return float((np.abs(force[heavy]) / mass[heavy]).max(initial=0.0))
 
 
 def _worst(error: Vector, unit: Vector) -> tuple[int, float]:

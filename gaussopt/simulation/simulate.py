@@ -38,10 +38,12 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.continuation import CONTINUABLE, restart_of
 from gaussopt.simulation.engine import choose_engine
 from gaussopt.simulation.error_estimate import (
+    HELD,
     MotionError,
     drift_sentence,
     error_sentence,
     estimated,
+    free_acceleration,
     of_motion,
     unknown,
 )
@@ -243,7 +245,8 @@ def _trajectory(
     abrupt = None
     if not settings.with_contacts:
         own = loop.steps - (0 if settings.continued is None else settings.continued.mark.steps)
-        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], own)
+        rest = HELD * free_acceleration(settings.first)
+        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], own, rest)
     inexact = None if error is None else error_sentence(settings, columns, error)
     if inexact is None and end.status is Status.SOLVED:
         inexact = drift_sentence(settings, columns)

@@ -162,3 +162,19 @@ def test_what_is_leapt_over_is_told(stepper: str, dt: float | None) -> None:
     model.add(Row("D", model.ground, first, first.q[2] - ramp))
     motion = go.simulate(model.problem(t_end=1.0), stepper=stepper, dt=dt, stabilisation="projection")
     assert any("may leap over" in x for x in motion.warnings)
+
+
+@pytest.mark.parametrize("stepper", ["rk4", "dop853"])
+def test_rest_is_no_reason_to_warn(stepper: str) -> None:
+    """A pendulum that hangs, and a rod that two hinges hold: what moves is rounding."""
+    hanging, held = go.Model(gravity=(0, -9.81)), go.Model(gravity=(0, -9.81))
+    body = hanging.body("b", 1, 0.1, at=(0, -0.5), angle=-np.pi / 2)
+    hanging.add(Revolute("R", hanging.ground, body.at(-0.5, 0)))
+    rod = held.body("b", 1, 0.1)
+    for name, x in (("R", -0.5), ("S", 0.5)):
+        held.add(Revolute(name, held.ground.at(x, 0), rod.at(x, 0)))
+    for model in (hanging, held):
+        for t_end in (0.1, 5.0):
+            motion = go.simulate(model.problem(t_end=t_end), stepper=stepper)
+            assert motion.status == "solved"
+            assert motion.warnings == ()
