@@ -30,6 +30,9 @@ PARTICIPATES = 1e-6
 
 ITERATIONS = 60
 
+ASIDE = (1e-3, 1e-3, 1e-2, 1e-2, 1e-1, 1e-1)
+"""Distances, relative to 1 + the largest coordinate, of guesses beside one from which nothing closes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mobility:
@@ -75,6 +78,7 @@ def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t
 
     Raises BadInput if the state does not fit the system, and NotAccepted if its matrices are sparse.
     """
+    _check_system(system)
     t, place, speed = as_state(t, q, np.zeros(np.shape(q)) if v is None else v)
     step = system.evaluate(t, place, speed)
     names, rows = system.coordinates(step.n), _row_names(system, step.m)
@@ -94,6 +98,7 @@ def assemble(
     """The state on the constraints that is nearest to a guess.
 
     Gauss-Newton steps of least length on phi(t, q) = 0, halved where the residual grows, then one step on J v + phi_t.
+    Where they end open, as they do where the residual is stationary, they begin again beside the guess.
 
     Parameters
     ----------
@@ -105,7 +110,8 @@ def assemble(
     Raises
     ------
     BadInput
-        If the joints cannot be closed, naming those that stay open; UnknownName for a coordinate that there is not.
+        If no position is found in which the joints are closed, naming those that stay open; UnknownName for a
+        coordinate that there is not.
 
     Examples
     --------
@@ -115,6 +121,7 @@ def assemble(
     >>> float(q[2]), float(abs(system.position_residual(0.0, q)).max()) < 1e-13
     (0.5, True)
     """
+    _check_system(system)
     t, q, v = as_state(t, q, np.zeros(np.shape(q)) if v is None else v)
     names, hold = system.coordinates(len(q)), [hold] if isinstance(hold, str) else hold
     for name in hold:
@@ -134,15 +141,39 @@ def assemble(
     return q, v
 
 
+def _check_system(system: Any) -> None:
+    if not callable(getattr(system, "evaluate", None)):
+        raise BadInput(
+            f"The system is {type(system).__name__}; give a system, such as that of a problem: problem.system."
+        )
+
+
 def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_], hold: tuple[str, ...]) -> Vector:
     """Positions on the holonomic constraints."""
-    phi = system.position_residual(t, q)
-    if phi is None or not len(phi):
+    if (left := system.position_residual(t, q)) is None or not len(left):
         return q
+    found, left, closed = _nearest(system, t, q, free)
+    directions = np.random.default_rng(0).standard_normal((len(ASIDE), len(q)))
+    for distance, direction in zip(ASIDE, directions, strict=True):
+        if closed:
+            break
+        aside = q + np.where(free, distance * (1.0 + np.abs(q).max()) * direction, 0.0)
+        found, _, closed = _nearest(system, t, aside, free)
+    if not closed:
+        raise BadInput(_impossible(system, "joints", left, hold, "m or rad"))
+    return found
+
+
+def _nearest(
+    system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
+) -> tuple[Vector, Vector, bool]:  # fmt: skip
+    """Where the steps from q end, what stays open there, and whether that is nothing."""
+    phi = system.position_residual(t, q)
+    assert phi is not None
     for _ in range(ITERATIONS):
         size = float(np.abs(phi).max())
         if size <= CLOSED * (1.0 + float(np.abs(q).max())):
-            return q
+            return q, phi, True
         step = _least(system.position_jacobian(t, q), phi, free)
         for share in 0.5 ** np.arange(12):
             trial = q.copy()
@@ -154,9 +185,7 @@ def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
         else:
             break
         q, phi = trial, there
-    if np.abs(phi).max() > OPEN * (1.0 + np.abs(q).max()):
-        raise BadInput(_impossible(system, "joints", phi, hold, "m or rad"))
-    return q
+    return q, phi, bool(np.abs(phi).max() <= OPEN * (1.0 + np.abs(q).max()))
 
 
 def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str, ...], unit: str) -> str:
@@ -166,8 +195,9 @@ def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str
     joints = joints_of([rows[i] for i in order]) or [rows[order[0]]]
     held = f" while {listed(hold)} {'is' if len(hold) == 1 else 'are'} held" if hold else ""
     stay = "stays" if len(joints) == 1 else "stay"
+    found = "cannot be made consistent" if what == "velocities" else "do not close from this guess or beside it"
     return (
-        f"The {what} of {system.name!r} cannot be made consistent{held}: {listed(joints)} {stay} open, "
+        f"The {what} of {system.name!r} {found}{held}: {listed(joints)} {stay} open, "
         f"{rows[order[0]]} by {size[order[0]]:.3g} {unit}; change the lengths, the guess or what is held."
     )
 

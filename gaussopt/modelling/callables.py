@@ -289,8 +289,10 @@ class System(AbstractSystem):
         if self._energy is None:
             return None
         found = self._call("energy", self._energy, t, q, v)
-        size = 3 if np.shape(found) == (3,) else 2
-        return Energy(*self._checked("energy", found, (size,), t, q, v).tolist())
+        values = self._checked("energy", found, (None,), t, q, v)
+        if len(values) != 3:  # without the power
+            values = self._checked("energy", values, (2,), t, q, v)
+        return Energy(*values.tolist())
 
     # -- calling a person's functions ----------------------------------------------------------
 

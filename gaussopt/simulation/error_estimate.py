@@ -38,7 +38,7 @@ REST = 1e-4
 """Way of a coordinate, relative to its largest value, below which a motion is near rest."""
 
 SOME_DRIFT = 1e-8
-"""Largest constraint residual up to which nobody asks how far the state is from the constraints."""
+"""Largest constraint residual, beside the least amplitude, up to which nobody asks how far the constraints are."""
 
 SAFETY = 1.5
 """Of what the order of a method makes of two motions: an error need not fall by exactly that order."""
@@ -241,7 +241,8 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
     moved = amplitudes(columns, first.M.diagonal())
     for at, what, unit in ((0, "position", moved), (1, "velocity", np.abs(columns["v"]).max(axis=0, initial=0.0))):
         drift = columns[f"{what}_drift"]
-        if not (len(drift) and np.nanmax(drift, initial=0.0) > SOME_DRIFT):
+        unit = np.maximum(unit, HARDLY * unit.max(initial=0.0))
+        if not (len(drift) and np.nanmax(drift, initial=0.0) > SOME_DRIFT * unit.min(initial=1.0)):
             continue
         k = int(np.nanargmax(drift))
         state = columns["q"][k], columns["v"][k]
@@ -250,7 +251,7 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
             near = (projection.positions, projection.velocities)[at](system, t, *state)
         except (GaussoptError, np.linalg.LinAlgError):
             continue
-        i, share = _worst(np.abs(near - state[at]), np.maximum(unit, HARDLY * unit.max(initial=0.0)))
+        i, share = _worst(np.abs(near - state[at]), unit)
         if share > BOUND:
             size = "its amplitude" if at == 0 else "its largest value"
             rate = "" if at == 0 else "the velocity of "

@@ -98,7 +98,7 @@ def test_pandas(traj: go.Trajectory) -> None:
     assert len(table) == 11
     assert list(table.columns[:8]) == ["t", "x", "y", "v_x", "v_y", "a_x", "a_y", "lam1"]
     np.testing.assert_array_equal(table["a_y"], traj.a[:, 1])
-    assert not table.isna().any().any()
+    assert list(table.columns[table.isna().any()]) == ["power"]  # which this system does not state
 
 
 def test_a_stopped_run_saves_what_it_has(tmp_path: Path) -> None:

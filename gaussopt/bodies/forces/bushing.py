@@ -27,7 +27,8 @@ class Bushing(Element):
     Parameters
     ----------
     stiffness, damping : dim numbers, N/m and N s/m
-    torsion, torsion_damping : N m/rad and N m s/rad; in the plane a number, in space three
+    torsion, torsion_damping : N m/rad and N m s/rad; in the plane a number, in space three, where the torque about an
+        axis is torsion times the sine of the angle
     """
 
     def __init__(
