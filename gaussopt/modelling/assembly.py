@@ -17,13 +17,19 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.redundancy import rank_report
 
 CLOSED = 1e-13
-"""Largest residual of an assembly, relative to 1 + the largest coordinate, at which Newton's method ends."""
+"""Largest residual of an assembly, relative to 1 + the largest coordinate, from which only ROUNDING is left to do."""
+
+ROUNDING = 1e-15
+"""Residual, relative to the largest coordinate, at which Newton's method ends, or where it no longer halves it."""
 
 OPEN = 1e-9
 """Residual, relative to the same, that counts as a joint that does not close."""
 
 DEPENDENT = 1e-9
 """Singular value relative to the largest below which rows count as dependent."""
+
+SLIGHT = 1e-6
+"""Length of a column, relative to the longest, below which it is not scaled up: it may be nothing but rounding."""
 
 PARTICIPATES = 1e-6
 """Entry of a unit direction above which a coordinate takes part in it."""
@@ -171,8 +177,9 @@ def _nearest(
     phi = system.position_residual(t, q)
     assert phi is not None
     for _ in range(ITERATIONS):
-        size = float(np.abs(phi).max())
-        if size <= CLOSED * (1.0 + float(np.abs(q).max())):
+        size, largest = float(np.abs(phi).max()), float(np.abs(q).max())
+        closed = size <= CLOSED * (1.0 + largest)
+        if size <= ROUNDING * largest or (closed and size == 0.0):
             return q, phi, True
         step = _least(system.position_jacobian(t, q), phi, free)
         for share in 0.5 ** np.arange(12):
@@ -180,8 +187,10 @@ def _nearest(
             trial[free] -= share * step
             there = system.position_residual(t, trial)
             assert there is not None
-            if np.linalg.norm(there) < np.linalg.norm(phi):
+            if np.linalg.norm(there) < (0.5 if closed else 1.0) * np.linalg.norm(phi):
                 break
+            if closed:
+                return q, phi, True
         else:
             break
         q, phi = trial, there
@@ -218,8 +227,16 @@ def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
 
 def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
     """The shortest x of the free coordinates with J x = r, as near as possible where rows contradict."""
-    x, *_ = np.linalg.lstsq((J.toarray() if is_sparse(J) else J)[:, free], r, rcond=DEPENDENT)
-    return np.asarray(x)
+    J = (J.toarray() if is_sparse(J) else J)[:, free]
+    # Ranks are decided in units in which an angle counts as much as a way, in a mechanism of any size.
+    length = np.linalg.norm(J, axis=0)
+    units = np.maximum(length, SLIGHT * length.max(initial=0.0))
+    units[units == 0.0] = 1.0
+    U, s, Vt = np.linalg.svd(J / units)
+    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
+    x = (U[:, :rank].T @ r / s[:rank]) @ Vt[:rank] / units
+    nothing, _ = np.linalg.qr(Vt[rank:].T / units[:, None])
+    return np.asarray(x - nothing @ (nothing.T @ x))
 
 
 def _null_space(J: Matrix) -> Matrix:
