@@ -20,7 +20,8 @@ CLOSED = 1e-13
 """Largest residual of an assembly, relative to 1 + the largest coordinate, from which only ROUNDING is left to do."""
 
 ROUNDING = 1e-15
-"""Residual, relative to the largest coordinate, at which Newton's method ends, or where it no longer halves it."""
+"""Residual, relative to the largest coordinate, of a guess that is left as it is; from others Newton's method goes on
+while it halves the residual."""
 
 OPEN = 1e-9
 """Residual, relative to the same, that counts as a joint that does not close."""
@@ -176,10 +177,10 @@ def _nearest(
     """Where the steps from q end, what stays open there, and whether that is nothing."""
     phi = system.position_residual(t, q)
     assert phi is not None
-    for _ in range(ITERATIONS):
+    for k in range(ITERATIONS):
         size, largest = float(np.abs(phi).max()), float(np.abs(q).max())
         closed = size <= CLOSED * (1.0 + largest)
-        if size <= ROUNDING * largest or (closed and size == 0.0):
+        if size == 0.0 or (k == 0 and size <= ROUNDING * largest):
             return q, phi, True
         step = _least(system.position_jacobian(t, q), phi, free)
         for share in 0.5 ** np.arange(12):
