@@ -102,6 +102,11 @@ class RigidBody(ABC):
                     f"The {label} of {self.name!r} holds {unknown[0]!r}, which is no parameter of the model; add it by "
                     "model.parameter, or give a number."
                 )
+            if np.nan_to_num(np.array(number, dtype=complex).imag).any():
+                where = ", ".join(f"{s} = {known[s]:g}" for s in known if sp.sympify(x).has(s))
+                raise BadInput(
+                    f"The {label} of {self.name!r} is {x}, which is no real number at {where}; change the parameters."
+                )
             entries = np.atleast_2d(np.array(number, dtype=float))
             if not np.isfinite(entries).all():
                 raise BadInput(f"The {label} of {self.name!r} holds {entries.sum():g}; give finite numbers.")

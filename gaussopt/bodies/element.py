@@ -52,6 +52,8 @@ class Element:
                 length = sp.sympify(sp.sympify(x).xreplace(known))
                 if length.free_symbols:  # what is named where the equations are derived
                     continue
+                if not length.is_real:
+                    raise BadInput(f"{label} of {self.name!r} is {length}, which is no real number; change it.")
                 if not (length > 0 if label in self.positive else length >= 0):
                     wanted = "positive" if label in self.positive else "positive or zero"
                     raise BadInput(f"{label} of {self.name!r} is {float(length):.6g} m; give one that is {wanted}.")

@@ -76,6 +76,8 @@ def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
     A file without a seal, which others wrote, is read with the warning `Unverified`. Raises BadInput if the file is
     missing, damaged, no NetCDF, or declares arrays that its bytes cannot hold.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise BadInput(f"The path is {path!r}; give the name of {what}.")
     sealed = _verified(Path(path))
     if not sealed:
         _try_elsewhere(Path(path), what)

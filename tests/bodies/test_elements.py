@@ -316,6 +316,14 @@ def test_what_would_be_divided_by_zero_at_the_start_is_named():
     model.add(Drive("motor", hinge, np.pi + model.t))
     with pytest.raises(go.BadInput, match="'hinge' starts half a turn away from the motion of 'motor'"):
         model.problem(t_end=1.0)
+    for part, words in (
+        (lambda a, b: Rolling("roll", a.at(axis=(0, 0, 1)), b.at(axis=(0, 0, 1)), 1.0), "disk of 'roll' lies flat"),
+        (lambda a, b: BallTouch("two", a, b, (1, 1), across=(0, 0, 1)), "centres of 'two' lie in the direction across"),
+    ):
+        model = Model(3)
+        model.add(part(model.ground, model.body("b", 1.0, (1, 1, 1), at=(0, 0, 1))))
+        with pytest.raises(go.BadInput, match=words):
+            model.problem(t_end=1.0)
 
 
 def test_rows_that_contradict_or_repeat_each_other_are_named():
@@ -344,6 +352,12 @@ def test_what_a_body_cannot_be_is_refused_with_its_name():
         "radius of 'j' is 0 m": lambda m: m.add(Rolling("j", m.ground, m.body("b", 1.0, 1.0), 0)),
         "radius of 'j' is -0.1 m": lambda m: m.add(Touch("j", m.ground, m.body("b", 1.0, 1.0), radius=-0.1)),
         "radii of 'j' is -2 m": lambda m: m.add(BallTouch("j", m.ground, m.body("b", 1.0, 1.0), (1, -2))),
+        r"guess of 'b' is sqrt\(a\), which is no real number at a = -4;": lambda m: m.body(
+            "b", 1.0, 1.0, at=(sp.sqrt(m.parameter("a", -4.0)), 0)
+        ),
+        "length of 'j' is 2.0.I, which is no real number": lambda m: m.add(
+            Distance("j", m.ground, m.body("b", 1.0, 1.0, at=(1, 0)), sp.sqrt(m.parameter("a", -4.0)))
+        ),
     }
     for words, build in wrong.items():
         model = Model(2)

@@ -158,6 +158,8 @@ def test_what_is_no_trajectory_is_named(
         with pytest.raises(go.BadInput) as caught:
             go.Trajectory.load(tmp_path / name)
         assert_sentence(caught.value, name)
+    with pytest.raises(go.BadInput, match="The path is 3; give the name of a trajectory file"):
+        go.Trajectory.load(3)
 
 
 def test_a_status_is_equal_to_its_name() -> None:

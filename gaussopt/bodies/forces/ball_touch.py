@@ -64,8 +64,13 @@ class BallTouch(Element):
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """The distance of the centres."""
-        return [coinciding(self.name, self._apart[0])]
+        """The distance of the centres, and in space how far they are aside of the line in the direction `across`."""
+        ends = [coinciding(self.name, self._apart[0])]
+        if self.a.body.dim == 2:
+            return ends
+        aside = self.across.cross(offset(self.a, self.b))
+        why = f"The centres of {self.name!r} lie in the direction across = {tuple(self.across)}; give another one."
+        return [*ends, (sp.sqrt(aside.dot(aside)), why)]
 
     @property
     def _apart(self) -> tuple[Any, Vec]:

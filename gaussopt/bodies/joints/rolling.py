@@ -51,6 +51,16 @@ class Rolling(Joint):
         up = n - u * n.dot(u)
         return -self.radius * up / sp.sqrt(1 - n.dot(u) ** 2)
 
+    def undefined(self) -> Sequence[tuple[Any, str]]:
+        """In space: the square of the sine of the angle between the axis of the disk and the normal of the plane."""
+        if self.a.body.dim == 2:
+            return ()
+        why = (
+            f"The disk of {self.name!r} lies flat on its plane, so that it has no lowest point; the axis given with b "
+            "is that of the disk, and the one given with a is the normal of the plane."
+        )
+        return [(1 - self.a.axes[0].dot(self.b.axes[0]) ** 2, why)]
+
     def holonomic(self) -> Mapping[str, Any]:
         """Height."""
         if self.a.body.dim == 2:
