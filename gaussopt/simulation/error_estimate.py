@@ -38,7 +38,10 @@ REST = 1e-4
 """Way of a coordinate, relative to its largest value, below which a motion is near rest."""
 
 SOME_DRIFT = 1e-8
-"""Largest constraint residual, beside the least amplitude, up to which nobody asks how far the constraints are."""
+"""Largest constraint residual up to which nobody asks how far the constraints are."""
+
+SMALL_DRIFT = 1e-4
+"""Residual of positions, relative to the least amplitude of a coordinate, below which the same holds."""
 
 SAFETY = 1.5
 """Of what the order of a method makes of two motions: an error need not fall by exactly that order."""
@@ -239,10 +242,11 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
     """
     first, system = settings.first, settings.system
     moved = amplitudes(columns, first.M.diagonal())
-    for at, what, unit in ((0, "position", moved), (1, "velocity", np.abs(columns["v"]).max(axis=0, initial=0.0))):
+    fastest = np.abs(columns["v"]).max(axis=0, initial=0.0)
+    small = min(SOME_DRIFT, SMALL_DRIFT * float(moved.min(initial=1.0)))
+    for at, what, unit, most in ((0, "position", moved, small), (1, "velocity", fastest, SOME_DRIFT)):
         drift = columns[f"{what}_drift"]
-        unit = np.maximum(unit, HARDLY * unit.max(initial=0.0))
-        if not (len(drift) and np.nanmax(drift, initial=0.0) > SOME_DRIFT * unit.min(initial=1.0)):
+        if not (len(drift) and np.nanmax(drift, initial=0.0) > most):
             continue
         k = int(np.nanargmax(drift))
         state = columns["q"][k], columns["v"][k]
@@ -251,7 +255,7 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
             near = (projection.positions, projection.velocities)[at](system, t, *state)
         except (GaussoptError, np.linalg.LinAlgError):
             continue
-        i, share = _worst(np.abs(near - state[at]), unit)
+        i, share = _worst(np.abs(near - state[at]), np.maximum(unit, HARDLY * unit.max(initial=0.0)))
         if share > BOUND:
             size = "its amplitude" if at == 0 else "its largest value"
             rate = "" if at == 0 else "the velocity of "
