@@ -98,7 +98,7 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
     def _watch(self, states: Matrix) -> None:
         """Look how independent rows are at the ends of steps and on the cubics between, closer where it matters."""
         begin, steps = perf_counter(), len(states) - 1
-        if steps < 1 or not self.equations.m:
+        if steps < 1 or not self.equations.m or self.motion.singular.idle:
             return
         seen = self._rows_of(np.vstack((self._inside(states[:-1], states[1:], np.arange(LOOKS) / LOOKS), states[-1:])))
         if seen is None:  # there is no generated certificate, or one of these states is too much for it

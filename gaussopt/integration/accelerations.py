@@ -240,7 +240,9 @@ class CertifiedAccelerations:
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
         """Watch how independent the rows are at an accepted state, and before it where the step may have been long."""
-        if self.state != "velocity" or self._shape is None or not self._shape[0] or self._shape[1]:
+        if self.singular.idle or self.state != "velocity":
+            return
+        if self._shape is None or not self._shape[0] or self._shape[1]:
             return
         step = self.whole(t, q, u)
         if step.sparse:

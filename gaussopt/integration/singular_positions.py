@@ -46,6 +46,10 @@ LOOKS, MOST_LOOKS = 16, 400
 CLOSER = 8
 """Parts of these parts, beside a state that is near."""
 
+UNEVEN = 4.0
+"""How much faster than on average the rows may change in a part of a step: a position between its ends is no more than
+half of that from the nearer one."""
+
 TURN = 0.2
 """Change of unit rows over a part of a long step; a step over which they change more has more parts."""
 
@@ -69,16 +73,17 @@ class SingularWatch:
     """How close rows were to those before them at recorded states, collected while a motion is computed.
 
     Everything is kept as reciprocal squares, as certificates have it: of the sine, (N,), and of distances, (N, m).
-    `stop` says whether a motion ends at a state that is nearly singular.
+    `stop` says whether a motion ends at a state that is nearly singular; `idle` that nobody will ask, so that no states
+    between steps are looked at.
     """
 
     def __init__(self, stop: bool = False) -> None:
-        self.stop = stop
+        self.stop, self.idle = stop, False
         self._rows: list[tuple[float, float, Vector]] = []
         self._blocks: list[tuple[Vector, Vector, Matrix]] = []
         self._first: Vector | None = None
         self._before: tuple[float, Vector, Vector, float, Matrix, float] | None = None
-        self._step: tuple[float, float, tuple[Vector, Vector], tuple[Vector, Vector], int]
+        self._step: tuple[float, float, tuple[Vector, Vector], tuple[Vector, Vector], int, float]
         self._longest, self._farthest = np.zeros(0), np.zeros(0)
 
     @np.errstate(divide="ignore", invalid="ignore")
@@ -140,7 +145,8 @@ class SingularWatch:
         least = min(independence, least)
         t, q, v, before = step.t, step.q, step.v, self._before
         if before is None or not t > before[0]:
-            self._before = t, q, v, least, rows, 0.0
+            again = before is not None and t == before[0]  # the state was corrected, and its rows turn as fast
+            self._before = t, q, v, least, rows, before[-1] if before is not None and again else 0.0
             return []
         t0, q0, v0, s0, rows0, speed0 = before
         h, speed = t - t0, 0.0
@@ -154,18 +160,19 @@ class SingularWatch:
         if not min(s0, least) < change:
             return []
         parts = int(min(max(change / TURN, LOOKS), MOST_LOOKS))
-        self._step = t0, h, (q0, v0), (q, v), parts
+        self._step = t0, h, (q0, v0), (q, v), parts, min(NEAR, SINGULAR + UNEVEN * change / parts / 2)
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """More states of that step, beside those that `between` gave and that are at distances below NEAR."""
-        parts = self._step[-1] * CLOSER
-        middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < NEAR))
+        """More states of that step, beside those that `between` gave and whose distances are small beside its rows."""
+        *_, parts, small = self._step
+        parts *= CLOSER
+        middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))
         beside = np.unique(middles[:, None] + np.arange(1 - CLOSER, CLOSER))
         return self._within(beside[beside % CLOSER != 0] / parts)
 
     def _within(self, parts: Vector) -> list[tuple[float, Vector, Vector]]:
-        t0, h, before, after, _ = self._step
+        t0, h, before, after, *_ = self._step
         return [(t0 + x * h, *within_step(h, before, after, x)) for x in parts]
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:

@@ -65,7 +65,7 @@ def _bilateral_loop(settings: RunSettings, progress: Progress | None, long: bool
     s.check_stepper(state)
     kinds = {"velocity": CertifiedAccelerations, "quasi-velocity": QuasiVelocityAccelerations}
     motion = kinds[state](s.system, solver, s.stabiliser)
-    motion.singular.stop = s.on_singular == "stop"
+    motion.singular.stop, motion.singular.idle = s.on_singular == "stop", not s.watched
     motion.know(s.first, s.first.t, s.start.q, s.start.v)
     given = motion, s.method, s.control, Recorder(), progress, s.record_every, s.rules
     outlook: _Outlook | None = None

@@ -166,7 +166,7 @@ def _other(settings: RunSettings, loop: MotionLoop, t: Vector, factor: float, st
         control = replace(control, dt=factor * min(control.dt, float(t[-1] - t[0])))
         stride = settings.record_every * max(1, len(t) // MOST_INSTANTS)
         every = max(1, round((stride + stride % 2) / factor))
-    return replace(settings, control=control, record_every=every, engine=loop.engine, continued=None)
+    return replace(settings, control=control, record_every=every, engine=loop.engine, continued=None, watched=False)
 
 
 def _steps(settings: RunSettings) -> str:

@@ -127,6 +127,7 @@ class RunSettings:
     engine: str
     record_every: int
     on_singular: str = "warn"
+    watched: bool = True
     continued: Continuation | None = None
 
     @classmethod
