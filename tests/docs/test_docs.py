@@ -33,6 +33,8 @@ from gaussopt.cli import main
 from gaussopt.core import registry
 from gaussopt.relaxations import is_contact_formulation
 
+pytestmark = pytest.mark.documents
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))

@@ -70,7 +70,9 @@ def test_commands_are_one_line_each_and_ci_runs_the_test_one() -> None:
     assert all("\n" not in c for c in commands)
     assert commands[0].endswith("gaussopt papers")
     assert commands[1].endswith("python -m pytest")
-    assert "python -m pytest$" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "python -m pytest$" in script
+    assert "\npython -m pytest -m documents\n" in script  # which the line above leaves out
 
 
 def test_every_flag_shown_is_a_flag() -> None:

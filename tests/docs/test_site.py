@@ -18,6 +18,8 @@ from browsers import NARROW, WIDE, Opener, barriers, opener
 
 import gaussopt as go
 
+pytestmark = pytest.mark.documents
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -18,6 +18,8 @@ from gaussopt.execution.workers import run_jobs
 from gaussopt.reporting.html import measured_times
 from gaussopt.reporting.html.page import write
 
+pytestmark = pytest.mark.documents
+
 COMMITTED = Path(__file__).parents[2] / "reports" / "papers"
 SHORTENING = Path(__file__).parents[2] / "benchmarks" / "committed_reports.py"
 
