@@ -40,15 +40,14 @@ class Event:
     direction: int = 0
     terminal: bool = False
     kind: ClassVar[str] = "Event"
+    wanted: ClassVar[str] = "a function of (t, q, v)"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be watched."""
         if not (isinstance(self.name, str) and self.name.strip()):
             raise BadInput(f"The name of an {self.kind.lower()} is {self.name!r}; give a text.")
         if not callable(self.function):
-            raise BadInput(
-                f"The function of {self.kind.lower()} {self.name!r} is not callable; give a function of (t, q, v)."
-            )
+            raise BadInput(f"The function of {self.kind.lower()} {self.name!r} is not callable; give {self.wanted}.")
         if self.direction not in (-1, 0, 1):
             raise BadInput(f"The direction of event {self.name!r} is {self.direction!r}; give -1, 0 or 1.")
 
@@ -87,3 +86,4 @@ class Integrand(Event):
     """A function of (t, q, v) that is summed along a motion."""
 
     kind: ClassVar[str] = "Integral"
+    wanted: ClassVar[str] = "a function of (t, q, v), or an expression of SymPy"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.arrays import Vector
+from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
@@ -85,7 +86,7 @@ class Continuation:
     def __init__(self, start: Any) -> None:
         motion = Trajectory.load(start) if isinstance(start, str | os.PathLike) else start
         if not isinstance(motion, Trajectory):
-            raise BadInput(f"start is a {type(start).__name__}; give a Trajectory, or the file of one.")
+            raise BadInput(f"start is {start!r:.60}; give a Trajectory, or the file of one.")
         self.motion, self.kept = motion, motion.restart
         if motion.status not in CONTINUABLE:
             raise BadInput(
@@ -172,6 +173,9 @@ class Continuation:
         self._compare("variant", variant, meta["variant"])
         for key in sorted({*parameters, *meta["parameters"]}):
             self._compare(key, parameters.get(key), meta["parameters"].get(key))
+        there = self.motion.coordinates
+        here = entry.coordinates if isinstance(entry, Problem) else entry.coordinates(len(there))
+        self._compare("the coordinates", listed(here), listed(there))
 
     def check_first(self, name: str, events: list[str], integrals: list[str], first: StepData) -> None:
         """Refuse other names of events or integrals, and other equations at the start."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.bodies import Revolute
 from gaussopt.cli.main import run
 from gaussopt.simulation.concatenation import ARRAYS
 
@@ -107,6 +108,17 @@ def test_interrupted_motions_go_on() -> None:
 def test_the_motion_of_something_else_is_refused(part: go.Trajectory, given: dict[str, Any], word: str) -> None:
     with pytest.raises(go.BadInput, match=word):
         go.simulate(**{"t_end": 0.02, "start": part, **given})
+
+
+def test_other_coordinates_under_the_same_name_are_refused() -> None:
+    problems = []
+    for coordinates in ("maximal", "joint"):
+        model = go.Model(coordinates=coordinates)
+        model.add(Revolute("R", model.ground, model.body("b", 1.0, 0.1, at=(1, 0)).at(-1, 0)))
+        problems.append(model.problem(t_end=0.1))
+    motion = go.simulate(problems[0], dt=0.05)
+    with pytest.raises(go.BadInput, match="coordinates = x_b, y_b, theta_b, and angle_R is asked for"):
+        go.simulate(problems[1], start=motion)
 
 
 def test_other_equations_under_the_same_name_are_refused() -> None:
