@@ -77,6 +77,8 @@ def load(kind: str, name: str) -> Any:
     """The object registered under a name; raises UnknownName, suggesting the nearest name."""
     if kind not in PACKAGES:
         raise UnknownName("kind", kind, KINDS)
+    if not isinstance(name, str):
+        raise UnknownName(kind, name, names(kind))
     _load_plugins()
     if name in _registered[kind]:
         return _registered[kind][name]

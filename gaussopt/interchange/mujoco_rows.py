@@ -34,6 +34,9 @@ FASTER = 20.0
 ROUNDING = 1e-9
 """Distance, m, below which two places are one."""
 
+REACHED = 1e-12
+"""Distance from a limit, relative to 1 + the value, m or rad, at which it is reached."""
+
 STENCIL = ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0))
 """Numbers of steps to the neighbours, and twelve times their weights in a difference of order four."""
 
@@ -101,7 +104,7 @@ def rows_at(mj: Any, model: Any, data: Any) -> Rows:
     equal = kinds == names.mjCNSTR_EQUALITY
     limits = [_limit(mj, model, data, int(i), J[i]) for i in np.flatnonzero(
         (kinds == names.mjCNSTR_LIMIT_JOINT) | (kinds == names.mjCNSTR_LIMIT_TENDON))]  # fmt: skip
-    return Rows(J[equal], [*limits, *contacts_at(mj, model, data)])
+    return Rows(J[equal], [*limits, *reached_limits(mj, model, data, limits), *contacts_at(mj, model, data)])
 
 
 def _equalities(mj: Any, model: Any, data: Any) -> Matrix:
@@ -122,6 +125,33 @@ def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
     of_joint = kind == mj.mjtConstraint.mjCNSTR_LIMIT_JOINT
     constant = bool(of_joint and model.jnt_type[number] != mj.mjtJoint.mjJNT_BALL)
     return Unilateral((-kind, number), rows, float(data.efc_pos[i] - data.efc_margin[i]), 0.0, constant=constant)
+
+
+def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) -> Iterator[Unilateral]:
+    """Limits of hinges and slides that are just reached, as in many a default pose; MuJoCo has rows beyond them only.
+
+    Raises BadInput for such a limit of a tendon, whose row MuJoCo does not give.
+    """
+    if model.opt.disableflags & (mj.mjtDisableBit.mjDSBL_LIMIT | mj.mjtDisableBit.mjDSBL_CONSTRAINT):
+        return
+    known = {(*c.key, float(c.rows[0].sum()) > 0) for c in found}
+    kind = int(mj.mjtConstraint.mjCNSTR_LIMIT_JOINT)
+    of_one = np.isin(model.jnt_type, (int(mj.mjtJoint.mjJNT_HINGE), int(mj.mjtJoint.mjJNT_SLIDE)))
+    for i in np.flatnonzero((model.jnt_limited != 0) & of_one):
+        value, margin = data.qpos[model.jnt_qposadr[i]], float(model.jnt_margin[i])
+        for lower, gap in ((True, value - model.jnt_range[i, 0]), (False, model.jnt_range[i, 1] - value)):
+            if (-kind, int(i), lower) not in known and abs(gap - margin) <= REACHED * (1.0 + abs(value)):
+                rows = np.zeros((ROWS, model.nv))
+                rows[0, model.jnt_dofadr[i]] = 1.0 if lower else -1.0
+                yield Unilateral((-kind, int(i)), rows, 0.0, 0.0, constant=True)
+    kind = int(mj.mjtConstraint.mjCNSTR_LIMIT_TENDON)
+    tendons = {c.key[1] for c in found if c.key[0] == -kind}
+    for i in np.flatnonzero(model.tendon_limited):
+        length, margin = float(data.ten_length[i]), float(model.tendon_margin[i])
+        ends = model.tendon_range[i] + np.array([margin, -margin])
+        if i not in tendons and np.abs(length - ends).min() <= REACHED * (1.0 + abs(length)):
+            raise BadInput(f"{_limit_name(mj, model, kind, int(i))} is just reached, where MuJoCo has no row for it; "
+                           "give the tendon a margin, such as 0.001.")  # fmt: skip
 
 
 def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:

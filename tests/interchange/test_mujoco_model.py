@@ -94,6 +94,28 @@ def test_a_limit_of_a_joint_holds_it() -> None:
     assert (step.J_N @ answer.a)[0] >= -1e-9
 
 
+@pytest.mark.parametrize("joint", ['type="slide" axis="0 0 1" range="0 1"', 'axis="0 1 0" range="-90 0"'])
+@pytest.mark.parametrize("q", [0.0, 1e-13, -1e-13])
+def test_a_limit_that_is_just_reached_holds(joint: str, q: float) -> None:
+    """As in a default pose, where MuJoCo has no row yet; the weight presses on the stop."""
+    text = f"""<mujoco><worldbody><body><joint {joint} limited="true"/><geom size=".1" pos="1 0 0" mass="1"/></body>
+    </worldbody></mujoco>"""
+    step = go.from_mujoco(*loaded(text, [q]))
+    answer = go.solve_step(step, "lcp", "lemke")
+    assert answer.a == pytest.approx([0.0], abs=1e-12)
+    assert answer.lam_N == pytest.approx([9.81], abs=1e-9)
+
+
+def test_a_limit_of_a_tendon_that_is_just_reached_needs_a_margin() -> None:
+    text = """<mujoco><worldbody><body><joint name="j" type="slide" axis="0 0 1"/><geom size=".1" mass="1"/></body>
+    </worldbody><tendon><fixed name="rope" limited="true" range="0 1"{margin}><joint joint="j" coef="1"/></fixed>
+    </tendon></mujoco>"""
+    with pytest.raises(go.BadInput, match="limit of tendon 'rope' is just reached, where MuJoCo has no row"):
+        go.from_mujoco(*loaded(text.format(margin="")))
+    held = go.from_mujoco(*loaded(text.format(margin=' margin="0.001"')))
+    assert go.solve_step(held, "lcp", "lemke").a == pytest.approx([0.0], abs=1e-12)
+
+
 def test_a_closed_loop_with_contacts_is_solved_by_all_solvers_that_apply(landed: tuple[Any, Any]) -> None:
     model, data = landed
     assert model.njnt >= 20
