@@ -43,6 +43,9 @@ from gaussopt.linalg.saddle_point import careful_posedness, factorise, posedness
 TINY, LARGE = 1e-250, 1e250
 """Squares below which the generated certificate may have lost what they stand for, and above which it may overflow."""
 
+FOLLOWS = 1e-9
+"""Distance of a row from those before it, beside its length, up to which it follows from them."""
+
 LEADING = 3.0
 """Share of a coordinate in a row, beside all others, from which on it leads the row."""
 
@@ -211,9 +214,18 @@ def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, f
 
 
 def _closeness(J: Matrix) -> Vector:
-    """Reciprocal squares of the distances of rows from those before them, (m,); infinite beyond the n-th row."""
-    m, n = J.shape
-    found = np.full(m, np.inf)
-    if m:
-        found[:n] = 1.0 / lapack().dgeqrf(J.T)[0].diagonal() ** 2
+    """Reciprocal squares of the distances of rows from those before them, (m,); infinite of rows that follow from them.
+
+    What is left of such a row is rounding, and no direction from which those behind it have a distance.
+    """
+    lengths, rows = np.linalg.norm(J, axis=1), np.arange(len(J))
+    found = np.full(len(J), np.inf)
+    while len(rows):
+        distances = np.abs(lapack().dgeqrf(J[rows].T)[0].diagonal())
+        apart = rows[: len(distances)]
+        follows = np.flatnonzero(~(distances > FOLLOWS * lengths[apart]))
+        if not len(follows):
+            found[apart] = distances**-2
+            break
+        rows = np.delete(rows, follows[0])
     return found
