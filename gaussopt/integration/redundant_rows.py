@@ -20,6 +20,9 @@ from gaussopt.linalg.dense import equilibrate
 DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
+AGREES = 0.1
+"""Part of a contradiction that is left on the constraints, up to which it is one beside them only."""
+
 MARGIN = 4.0
 """Changes of J that a singular value must exceed to count."""
 
@@ -55,8 +58,47 @@ def agreeing(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> tu
 
 def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
     """The step with such rows; itself where they are as they should be."""
-    found = None if step.sparse else agreeing(system, step, step.J, step.gamma)
-    return step if found is None else replace(step, J=found[0], gamma=found[1], arithmetic=None)
+    if step.sparse:
+        return step
+    found = agreeing(system, step, step.J, step.gamma)
+    if found is None:
+        gamma = _agreeing_gamma(system, step)
+        return step if gamma is None else replace(step, gamma=gamma, arithmetic=None)
+    return replace(step, J=found[0], gamma=found[1], arithmetic=None)
+
+
+def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
+    """Gamma of dependent rows without what contradicts them only beside the constraints; None where nothing does.
+
+    So it is where a mechanism has more rows than coordinates: its rows depend on each other whatever their entries are.
+    """
+    assert step.q is not None
+    assert step.v is not None
+    U, s, Vt, d, row = _factors(step)
+    r = row * step.gamma
+    here = float(np.linalg.norm(r - U @ (U.T @ r)))
+    phi = system.position_residual(step.t, step.q)
+    if len(s) == step.m or here <= rounding(step.n, step.m) * float(np.linalg.norm(r)) or phi is None:
+        return None
+    h = len(phi)
+    x, *_ = np.linalg.lstsq((U[:h] * s) @ Vt, row[:h] * phi, rcond=DOUBTFUL)
+    q = step.q - d * x
+    rate = system.velocity_residual(step.t, q, step.v)
+    v = step.v if rate is None else step.v - d * (Vt.T @ ((U.T @ (row * rate)) / s))
+    there = system.evaluate(step.t, q, v)
+    on, _, _, _, row_there = _factors(there)
+    r_there = row_there * there.gamma
+    if np.linalg.norm(r_there - on @ (on.T @ r_there)) > AGREES * here:
+        return None
+    return np.asarray(U @ (U.T @ r) / row)
+
+
+def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
+    """Singular vectors and values of the rows that count, and the units of coordinates and rows."""
+    d, row = equilibrate(step.M, step.J)
+    U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
+    counts = s > rounding(step.n, step.m) * s[0]
+    return U[:, counts], s[counts], Vt[counts], d, row
 
 
 def redundant(step: StepData) -> bool:

@@ -19,6 +19,7 @@ from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.redundant_rows import DOUBTFUL, agreeing
+from gaussopt.linalg.balance import rounding
 from gaussopt.linalg.dense import cholesky, nearest, solve_lower
 from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 
@@ -179,7 +180,7 @@ def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
         return nearest(M, J, r)
     B = solve_lower(L, J.T)
     # x = L^-T B (B^T B)^+ r
-    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=None)
+    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=rounding(len(M), len(J)))  # as `agreeing` counts them
     return np.asarray(np.linalg.solve(L.T, y)), float(s[rank - 1] / s[0]) if rank else 1.0
 
 

@@ -275,3 +275,48 @@ def test_an_inertia_tensor_in_space_with_a_negative_moment_is_refused_and_a_rod_
         model.body("odd", 1.0, (-0.1, 0.3, 0.3))
     with pytest.raises(go.BadInput, match="gravity has 1 entries; give 2"):
         Model(gravity=9.81)
+
+
+def hooke(bend=0.7):
+    """Two shafts and a Hooke joint: six rows for three angles."""
+    end, axis = (np.cos(bend) / 2, np.sin(bend) / 2, 0), (np.cos(bend), np.sin(bend), 0)
+    model = Model(3, coordinates="joint")
+    a = model.body("a", 1, (0.1, 0.1, 0.1), at=(-0.5, 0, 0))
+    b = model.body("b", 1, (0.1, 0.1, 0.1), at=end, angle=(np.cos(bend / 2), 0, 0, np.sin(bend / 2)))
+    shaft = model.add(Revolute("R1", model.ground.at(-0.5, 0, 0, axis=(1, 0, 0)), a.at(0, 0, 0, axis=(1, 0, 0))))
+    model.add(Universal("U", a.at(0.5, 0, 0, axis=(0, 0, 1)), b.at(-0.5, 0, 0, axis=(0, 1, 0))))
+    model.add(Revolute("R2", model.ground.at(*end, axis=axis), b.at(0, 0, 0, axis=(1, 0, 0))))
+    model.add(Drive("turning", shaft, 5 * model.t))
+    return model.problem(t_end=1.5), {"angle_R1": 7.5}
+
+
+def spherical_four_bar():
+    """Four hinges whose axes meet; the angle is that of maximal coordinates by dop853 at rtol 1e-11."""
+    axes = [
+        np.array([np.sin(x) * np.cos(y), np.sin(x) * np.sin(y), np.cos(x)])
+        for x, y in ((0, 0), (0.6, 0.2), (1.1, 1.0), (0.9, 1.6))
+    ]
+    model, centres = Model(3, gravity=(0, 0, -9.81), coordinates="joint"), [np.zeros(3)]
+    links = [model.ground]
+    for i in range(3):
+        centres.append((axes[i] + axes[i + 1]) / 2)
+        links.append(model.body(f"link{i}", 1.0, (0.1, 0.1, 0.1), at=tuple(centres[-1])))
+    for i, (one, two) in enumerate(((0, 1), (1, 2), (2, 3), (0, 3))):
+        ends = [links[k].at(*(axes[i] - centres[k]), axis=tuple(axes[i])) for k in (one, two)]
+        model.add(Revolute(f"R{i}", *ends))
+    return model.problem(t_end=1.0), {"angle_R0": 1.59978}
+
+
+@pytest.mark.parametrize("settings", [
+    {"dt": 0.01, "stabilisation": "projection"}, {"dt": 1e-3, "stabilisation": "projection"},
+    {"stepper": "dop853", "stabilisation": "projection"}, {"stepper": "radau-projected"},
+])  # fmt: skip
+@pytest.mark.parametrize("build", [hooke, spherical_four_bar])
+def test_redundant_rows_neither_stop_nor_brake_a_mechanism(build, settings):
+    problem, turned = build()
+    motion = go.simulate(problem, **settings)
+    assert motion.status == "solved"
+    assert motion.warnings == ()
+    for name, angle in turned.items():
+        i = motion.coordinates.index(name)
+        assert motion.q[-1, i] - motion.q[0, i] == pytest.approx(angle, abs=1e-5)
