@@ -38,7 +38,7 @@ REST = 1e-4
 """Way of a coordinate, relative to its largest value, below which a motion is near rest."""
 
 SOME_DRIFT = 1e-8
-"""Largest constraint residual up to which nobody asks how far the constraints are."""
+"""Largest constraint residual up to which nobody asks how far the state is from the constraints."""
 
 SMALL_DRIFT = 1e-4
 """Residual of positions, relative to the least amplitude of a coordinate, below which the same holds."""

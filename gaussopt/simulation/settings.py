@@ -106,6 +106,7 @@ class RunSettings:
     system : that of the start, for one motion
     first : the step at the start, which is evaluated here and nowhere else
     formulation, solver, named : names, chosen where none were given; whether one of them was given
+    watched : whether singular positions are looked for, which a motion that is only compared leaves out
     continued : the motion that goes on, None where one begins
     """
 
