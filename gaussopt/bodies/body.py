@@ -78,6 +78,11 @@ class RigidBody(ABC):
         self.shape: Any = None
 
     @property
+    def quaternion(self) -> tuple[Any, ...]:
+        """Those of its own coordinates that are a unit quaternion, (4,) or none."""
+        return ()
+
+    @property
     def guesses(self) -> tuple[list[Any], list[Any]]:
         """Where assembling starts: its new coordinates, and their rates."""
         return self.guess, self.guess_rate

@@ -24,7 +24,7 @@ from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
-from gaussopt.bodies.tree import holds_by_itself, in_joint_coordinates
+from gaussopt.bodies.tree import in_joint_coordinates, rows_of_loops
 from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Vector
@@ -205,7 +205,6 @@ class Model:
         self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
         elements = [e for e in elements if e.name not in tree]
-        holders: list[RigidBody | Element] = [*bodies, *elements]
         g, v = column("gravity", self.gravity, self.dim), [v for body in bodies for v in body.new_v]
         q = [q for body in bodies for q in body.new_q]
         if tree and not q:
@@ -215,13 +214,12 @@ class Model:
             )
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
         forces = total(e.forces() for e in elements)
-        holonomic = {f"{x.name}.{k}": row for x in holders for k, row in x.holonomic().items()}
-        if self.kind == "joint":
-            given = self.symbols.values()
-            holonomic = {label: row for label, row in holonomic.items() if not holds_by_itself(label, row, q, given)}
+        own, joined = ({f"{x.name}.{k}": row for x in part for k, row in x.holonomic().items()}
+                       for part in (bodies, elements))  # fmt: skip
+        values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
+        holonomic = own | (rows_of_loops(joined, bodies, values) if self.kind == "joint" else joined)
         nonholonomic = {f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()}
         contacts = [contact for e in elements for contact in e.contacts()]
-        values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
         name = self.name or "model"
         if len(bodies) > MANY and self.dim == 2 and self.kind == "maximal" and not (nonholonomic or contacts):
             masses = [sp.diff(body.kinetic, rate, 2) for body in bodies for rate in body.v]

@@ -64,6 +64,10 @@ class SpaceBody(RigidBody):
         self.spin, self.own_spin = 2 * E * rates, 2 * G * rates
 
     @property
+    def quaternion(self) -> tuple[Any, ...]:
+        return self.q[3:]
+
+    @property
     def kinetic(self) -> Any:
         turning = (self.own_spin.T * self.inertia * self.own_spin)[0]
         return (self.mass * sum(v**2 for v in self.v[:3]) + turning) / 2 + self.stretch

@@ -17,20 +17,31 @@ R. Featherstone, Rigid Body Dynamics Algorithms, 2008, ch. 3 and 8 (joint models
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import sympy as sp
+from numpy.typing import NDArray
 
 from gaussopt.bodies.body import TIME, Marker, RigidBody, rate
 from gaussopt.bodies.element import BALL, SLIDE, TURN, Element, Joint, angle, offset, tilt
 from gaussopt.bodies.plane import PlaneBody
 from gaussopt.bodies.space import SpaceBody
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
+from gaussopt.core.row_rounding import EPS
+from gaussopt.symbolic.cancellation import sizes
 
 CLOSED = 1e-9
 """Largest rest, m or rad, of a row without coordinates that counts as rounding."""
+
+DRAWS = 4
+"""Places at which a row is compared with itself."""
+
+ROUNDED = 256
+"""Roundings of the terms of a row up to which it is constant; axes and places that are given have some of their own."""
 
 UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
 """Names and units of what a joint leaves free."""
@@ -99,6 +110,11 @@ class TreeBody(RigidBody):
             self.spin = self.R * self.own_spin
 
     @property
+    def quaternion(self) -> tuple[Any, ...]:
+        """Those of a ball joint."""
+        return () if self._ball is None else self._ball.quaternion
+
+    @property
     def guesses(self) -> tuple[list[Any], list[Any]]:
         """Those of the joint's coordinates and of their rates, from those of its bodies."""
         if self._ball is not None:
@@ -149,27 +165,70 @@ def in_joint_coordinates(
     return [built[body] for body in bodies], [e.between(built) for e in elements], frozenset(used)
 
 
-def holds_by_itself(label: str, row: Any, q: Sequence[Any], parameters: Collection[Any]) -> bool:
-    """Whether a row of a joint that closes a loop holds by the joints of the tree, at all coordinates q.
+def rows_of_loops(rows: Mapping[str, Any], bodies: Sequence[RigidBody], values: Mapping[Any, float]) -> dict[str, Any]:
+    """The rows of elements that the joints of the tree leave to be satisfied, by name.
 
-    Such a row says a second time what they say, as that across the plane of a planar mechanism in space does.
-    Raises BadInput for one that they keep open, whatever the coordinates are.
+    The others hold by these joints at all coordinates: they say a second time what the joints say, as the row across
+    the plane of a planar mechanism in space does. Simplifying does not show that where axes are given in floats, nor
+    do coordinates that are missing in an expression. So rows are evaluated at places drawn at random, with the sizes of
+    their terms: a row is constant if it changes by the rounding of its terms only.
+
+    Raises BadInput for a row that the joints keep open, whatever the coordinates are. `values` are those of parameters.
     """
-    if row.has(*q) or not row.free_symbols <= {TIME, *parameters}:
-        return False  # unknown symbols are named where the equations are derived
-    rest = sp.simplify(row)
-    if unknown := sorted(str(s) for s in rest.free_symbols):
-        what = "the time" if rest.has(TIME) else f"the parameter {unknown[0]!r}"
+    q = [x for body in bodies for x in body.new_q]
+    names = [*q, TIME, *values]
+    known = {label: row for label, row in rows.items() if row.free_symbols <= {*names}}
+    if not known:
+        return dict(rows)  # unknown symbols are named where the equations are derived
+    numbers = sp.lambdify([names], [*known.values(), *sizes(list(known.values()))], modules="numpy", cse=True)
+
+    def at(place: Vector) -> tuple[Vector, Vector]:
+        with np.errstate(all="ignore"):
+            row, size = np.array([float(x) for x in numbers(place)]).reshape(2, -1)
+        return row, ROUNDED * EPS * size
+
+    random = np.random.default_rng(0)
+    first, *others = (np.r_[_drawn(random, bodies), 0.0, [*values.values()]] for _ in range(DRAWS))
+    (value, limit), there = at(first), [at(place) for place in others]
+    constant = np.all([np.abs(other - value) <= limit + beside for other, beside in there], axis=0)
+    if not constant.any():
+        return dict(rows)
+    moved: dict[Any, NDArray[np.bool_]] = {}
+    for i, x in enumerate(names[len(q) :], len(q)):
+        place = first.copy()
+        place[i] = place[i] * 1.25 + 0.125
+        other, beside = at(place)
+        moved[x] = ~(np.abs(other - value) <= limit + beside)
+    for i, label in enumerate(known):
+        if constant[i]:
+            _refuse_open(label, float(value[i]), [x for x in moved if moved[x][i]])
+    implied = {label for label, found in zip(known, constant, strict=True) if found}
+    return {label: row for label, row in rows.items() if label not in implied}
+
+
+def _drawn(random: np.random.Generator, bodies: Sequence[RigidBody]) -> Vector:
+    """Coordinates at random; quaternions have length one."""
+    q = [x for body in bodies for x in body.new_q]
+    found = random.uniform(-2.0, 2.0, len(q))
+    for body in bodies:
+        if e := [q.index(x) for x in body.quaternion]:
+            found[e] /= np.linalg.norm(found[e])
+    return np.asarray(found)
+
+
+def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
+    """Raise BadInput for a row without coordinates that is not closed, or is so at some times or parameters only."""
+    if holds:
+        what = "the time" if TIME in holds else f"the parameter {str(holds[0])!r}"
         raise BadInput(
             f"The row {label} holds {what} and no joint coordinate: no motion of the joints before it can close it. "
             "Take coordinates='maximal', or a joint that leaves this row free."
         )
     if abs(rest) > CLOSED:
         raise BadInput(
-            f"The joints cannot be closed: {label} stays open by {abs(float(rest)):.3g} m or rad, whatever the joints "
+            f"The joints cannot be closed: {label} stays open by {abs(rest):.3g} m or rad, whatever the joints "
             "before it do; change its places or axes."
         )
-    return True
 
 
 def _reached(

@@ -11,6 +11,7 @@ import sympy as sp
 from gaussopt.codegen import source
 from gaussopt.codegen.certificate import certificate_source
 from gaussopt.core import generated_modules
+from gaussopt.symbolic.cancellation import may_cancel, sizes
 from gaussopt.symbolic.model import SymbolicModel
 
 
@@ -45,6 +46,7 @@ def equations_source(model: SymbolicModel) -> str:
         source.Function("position", place, model.holonomic, "Holonomic constraint functions phi (m_h)."),
         source.Function("position_jacobian", place, gradients, "phi_q (m_h*n), row by row."),
         source.Function("velocity", state, e.rates, "Constraint residuals at velocity level (m)."),
+        *_terms(e.J, state),
         source.Function("energy", state, e.energy, "Kinetic and potential energy, power of the forces."),
     ]
     if model.quasi_velocities:
@@ -69,3 +71,16 @@ def equations_source(model: SymbolicModel) -> str:
     constants = {"CONSTANT": tuple(x.free_symbols <= known for row in (*e.M, *e.J) for x in row)}
     more = [certificate] if certificate else []
     return source.source(functions, f"Equations of {model.name}.", more, constants)
+
+
+def _terms(J: Sequence[Sequence[Any]], state: dict[str, Sequence[Any] | None]) -> list[source.Function]:
+    """The sizes of the terms of J, of rows in which all entries may cancel; none where there is no such row.
+
+    An entry that is one term does not cancel, and its row is a constraint.
+    """
+    suspicious = [all(may_cancel(x) for x in row if x != 0) for row in J]
+    if not any(suspicious):
+        return []
+    zero = sp.Integer(0)
+    flat = [x for row, may in zip(J, suspicious, strict=True) for x in (sizes(row) if may else [zero] * len(row))]
+    return [source.Function("row_terms", state, flat, "Sizes of the terms of J (m*n), row by row.")]

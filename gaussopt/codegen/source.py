@@ -17,7 +17,7 @@ from sympy.printing.pycode import PythonCodePrinter
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 
-VERSION = 11
+VERSION = 12
 """Raised whenever the generated source changes, so that stale files are not reused."""
 
 

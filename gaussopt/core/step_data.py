@@ -20,6 +20,7 @@ from gaussopt.core.arrays import check_mass_matrix, given_sparse, is_absent, is_
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.row_rounding import without_rounding
 from gaussopt.core.sparse_arrays import Sparse, check_sparse_mass, read_sparse, to_triplets
 
 
@@ -68,6 +69,10 @@ class StepData:
         Generated straight-line certificate and the flat step it reads, if the system has one.
     t, q, v
         Instant and state the data belong to, if known.
+    J_terms, gamma_terms : (m, n), (m,), optional
+        Sums of the sizes of the terms that the entries of J and gamma were formed from, where these may cancel; entries
+        of J that are rounding of their terms are zero, see `gaussopt.core.row_rounding`. None: entries are exact to
+        rounding of their own size, so that a row, however small, is a constraint.
 
     Examples
     --------
@@ -100,15 +105,18 @@ class StepData:
     e_T: Vector | None = None
     least_N: Vector | None = None
     dt: float | None = None
+    J_terms: Matrix | None = None
+    gamma_terms: Vector | None = None
 
     @classmethod
     def smooth(
         cls, M: Matrix, h: Vector, Q: Vector, J: Matrix, gamma: Vector, t: float, q: Vector, v: Vector,
         D_omega: Matrix | None = None, w_omega: Vector | None = None, arithmetic: Arithmetic | None = None,
+        J_terms: Matrix | None = None,
     ) -> StepData:  # fmt: skip
         """Step data without contacts, unchecked: the evaluator's fast path."""
         n = len(Q)
-        return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega, arithmetic)
+        return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega, arithmetic, J_terms=J_terms)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
@@ -281,9 +289,12 @@ def _dense(data: Mapping[str, Any]) -> StepData:
     D_omega = _optional(data, "D_omega", (n, None))
     w_omega = None if D_omega is None else _or_zeros(data, "w_omega", n)
     Q = as_array("Q", data["Q"], (n,))
+    J_terms, gamma_terms = _optional(data, "J_terms", J.shape), _optional(data, "gamma_terms", gamma.shape)
+    if (J_terms is not None and (J_terms < 0).any()) or (gamma_terms is not None and (gamma_terms < 0).any()):
+        raise BadInput("J_terms and gamma_terms are sizes; they hold a negative number.")
     return StepData(
-        M, h, Q, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega,
-        **_gaps_and_restitution(data, k), dt=_duration(data),
+        M, h, Q, without_rounding(J, J_terms), gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega,
+        **_gaps_and_restitution(data, k), dt=_duration(data), J_terms=J_terms, gamma_terms=gamma_terms,
     )  # fmt: skip
 
 

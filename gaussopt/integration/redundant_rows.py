@@ -12,10 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from gaussopt.core.row_rounding import rounding
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem
-from gaussopt.linalg.balance import rounding
-from gaussopt.linalg.dense import equilibrate
+from gaussopt.linalg.balance import row_noise
+from gaussopt.linalg.dense import equilibrate, rounded
 
 DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
@@ -39,8 +40,8 @@ def agreeing(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> tu
         return None
     d, row = equilibrate(step.M, J)
     U, s, Vt = np.linalg.svd(J * d * row[:, None], full_matrices=False)
-    rounded = s <= rounding(step.n, len(J)) * s[0]
-    if not ((s <= DOUBTFUL * s[0]) & ~rounded).any():
+    tiny = rounded(U, s, rounding(step.n, len(J)), row_noise(step, d, row))
+    if not ((s <= DOUBTFUL * s[0]) & ~tiny).any():
         return None
     phi = system.position_residual(step.t, step.q)
     if phi is None:
@@ -49,8 +50,8 @@ def agreeing(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> tu
     x, *_ = np.linalg.lstsq((U[:h, sure] * s[sure]) @ Vt[sure], row[:h] * phi, rcond=DOUBTFUL)
     there = system.evaluate(step.t, step.q - d * x, step.v).J[: len(J)]
     change = float(np.linalg.norm((J - there) * d * row[:, None], 2))
-    kept = (s > MARGIN * change) & ~rounded | sure
-    if (kept | rounded).all():
+    kept = (s > MARGIN * change) & ~tiny | sure
+    if (kept | tiny).all():
         return None
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
     return (U * s) @ Vt / d / row[:, None], U @ (U.T @ (row * r)) / row
@@ -64,7 +65,7 @@ def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
     if found is None:
         gamma = _agreeing_gamma(system, step)
         return step if gamma is None else replace(step, gamma=gamma, arithmetic=None)
-    return replace(step, J=found[0], gamma=found[1], arithmetic=None)
+    return replace(step, J=found[0], gamma=found[1], arithmetic=None, J_terms=None)
 
 
 def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
@@ -97,7 +98,7 @@ def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
     """Singular vectors and values of the rows that count, and the units of coordinates and rows."""
     d, row = equilibrate(step.M, step.J)
     U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
-    counts = s > rounding(step.n, step.m) * s[0]
+    counts = ~rounded(U, s, rounding(step.n, step.m), row_noise(step, d, row))
     return U[:, counts], s[counts], Vt[counts], d, row
 
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.row_rounding import rounding
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.redundant_rows import DOUBTFUL, agreeing
-from gaussopt.linalg.balance import rounding
 from gaussopt.linalg.dense import cholesky, nearest, solve_lower
 from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 
@@ -216,7 +216,7 @@ class ContactSurface(AbstractSystem):
         """Step data whose J has the rows of `velocity_residual`."""
         step = self._whole(t, q, v)
         J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))
-        return replace(step.select([]), J=J, gamma=np.zeros(len(J)), arithmetic=None)
+        return replace(step.select([]), J=J, gamma=np.zeros(len(J)), arithmetic=None, J_terms=None)
 
     def position_residual(self, t: float, q: Vector) -> Vector:
         """Holonomic constraints and closed gaps."""

@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.row_rounding import rounding
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.linalg.dense import EPS, RowSpace, equilibrate, norm, row_space
 
@@ -30,17 +31,13 @@ REFINEMENTS = 3
 """Times that an answer is corrected by what its equations leave, so that every row holds by its own terms."""
 
 
-def rounding(n: int, m: int) -> float:
-    """8 max(m, n) eps: relative size of what counts as rounding of a step of m rows in n coordinates."""
-    return 8 * max(m, n) * EPS
-
-
 @dataclass(frozen=True)
 class Balanced:
     """A step in coordinates of unit mass and rows of unit length.
 
     With a = d a' and lam = row lam' these are M = d M d (n, n), f = d (Q - h), J = row J d (m, n) and g = row gamma;
-    `evaluated` says whether the step carries the velocity it was evaluated at.
+    `evaluated` says whether the step carries the velocity it was evaluated at. Where the terms of the rows are known,
+    `noise_J` (m,) is the rounding of a whole row and `noise_g` (m,) that of g; else None.
     """
 
     d: Vector
@@ -50,6 +47,8 @@ class Balanced:
     J: Matrix
     g: Vector
     evaluated: bool
+    noise_J: Vector | None = None
+    noise_g: Vector | None = None
 
     @classmethod
     def of(cls, step: StepData, M: Matrix | None = None) -> Balanced:
@@ -57,12 +56,16 @@ class Balanced:
         M = step.M if M is None else M
         d, row = equilibrate(M, step.J)
         J = step.J * d * row[:, None]
-        return cls(d, row, M * d * d[:, None], (step.Q - step.h) * d, J, step.gamma * row, step.v is not None)
+        scaled = M * d * d[:, None], (step.Q - step.h) * d, J, step.gamma * row
+        relative = rounding(step.n, step.m)
+        noise_J = row_noise(step, d, row)
+        noise_g = None if step.gamma_terms is None else relative * row * step.gamma_terms
+        return cls(d, row, *scaled, step.v is not None, noise_J, noise_g)
 
     @cached_property
     def space(self) -> RowSpace:
         """Rows and their null space."""
-        return row_space(self.J)
+        return row_space(self.J, noise=self.noise_J)
 
     @cached_property
     def inertia(self) -> tuple[Vector, Matrix]:
@@ -101,7 +104,8 @@ class Balanced:
         a = self._answer[0]
         # Rows that depend on each other to rounding only, as they are given, do so for this acceleration, too.
         terms = np.abs(self.J) @ np.abs(a) + np.abs(self.g)
-        return self._limits(terms, self.space.left_null, norm(a)) + self.space.dropped * norm(a)
+        limits = self._limits(terms, self.space.left_null, norm(a)) + self.space.dropped * norm(a)
+        return limits if self.noise_g is None else limits + self.noise_g
 
     def limits_f(self) -> Vector:
         """Force on each massless coordinate up to which it counts as rounding, (n,)."""
@@ -125,13 +129,22 @@ class Balanced:
         """Whether no acceleration satisfies the rows."""
         if self.space.rank == len(self.g):
             return False
-        if not self.evaluated and self.g[~self.J.any(axis=1)].any():
-            return True  # nothing is rounded in 0 a = gamma
+        known = 0.0 if self.noise_g is None else self.noise_g
+        if not self.evaluated and (np.abs(self.g) > known)[~self.J.any(axis=1)].any():
+            return True  # nothing but the terms of gamma is rounded in 0 a = gamma
         return bool((np.abs(self._answer[3]) > self.limits_g()).any())
 
     def pulled(self) -> bool:
         """Whether a force acts on a direction that neither mass nor row holds."""
         return bool(self.free.any()) and bool((np.abs(self._answer[2]) > self.limits_f()).any())
+
+
+def row_noise(step: StepData, d: Vector, row: Vector) -> Vector | None:
+    """Rounding of the first rows of J in units d (n,) of coordinates and `row` of rows; None where it is unknown."""
+    if step.J_terms is None:
+        return None
+    sizes: Vector = np.linalg.norm(step.J_terms[: len(row)] * d, axis=1)
+    return rounding(step.n, step.m) * row * sizes
 
 
 def resistance(values: Vector) -> float:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix, Vector
 
@@ -250,17 +251,32 @@ class RowSpace:
     least: float = 1.0
 
 
-def row_space(J: Matrix, least: float | None = None) -> RowSpace:
+def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray[np.bool_]:
+    """Which singular values s of rows, with left vectors U, are rounding: relative to the largest, or of their rows."""
+    found: NDArray[np.bool_] = ~(s > least * s[0])
+    return (
+        found if noise is None else np.logical_or(found, s <= np.linalg.norm(noise[:, None] * U[:, : len(s)], axis=0))
+    )
+
+
+def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None) -> RowSpace:
     """Rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
-    `least` is the singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given.
+    `least` is the singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given. Where
+    the rounding of each row is known as `noise`, (m,), that of a combination of rows counts as zero, too.
     """
     m, n = J.shape
     if m == 0:
         return RowSpace(0, np.eye(n), np.zeros((n, 0)), np.zeros((0, 0)))
     U, s, Vt = np.linalg.svd(J)
     least = 8 * max(m, n) * EPS if least is None else least
-    rank = int((s > least * s[0]).sum()) if s[0] > 0 else 0
+    counts = ~rounded(U, s, least, noise)
+    if noise is not None:
+        # Those that count come first: a row of much rounding may stand before a small one of hardly any.
+        order = np.argsort(~counts, kind="stable")
+        s, counts = s[order], counts[order]
+        U[:, : len(s)], Vt[: len(s)] = U[:, order], Vt[order]
+    rank = int(counts.sum())
     pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     condition = float(s[0] / s[rank - 1]) if rank else 1.0
     dropped, least = float(s[rank]) if rank < len(s) else 0.0, float(s[rank - 1]) if rank else 1.0

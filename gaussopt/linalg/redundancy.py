@@ -132,7 +132,8 @@ def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
     kept: list[int] = []
     found = []
     for i in range(len(J)):
-        if len(kept) < rank and row_space(J[[*kept, i]]).rank > len(kept):
+        noise = None if data.noise_J is None else data.noise_J[[*kept, i]]
+        if len(kept) < rank and row_space(J[[*kept, i]], noise=noise).rank > len(kept):
             kept.append(i)
             continue
         c = np.linalg.lstsq(J[kept].T, J[i], rcond=None)[0] if kept else np.zeros(0)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.core.arrays import check_mass_matrix
+from gaussopt.core.row_rounding import may_be_rounding
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.linalg.balance import Balanced
@@ -38,6 +39,8 @@ class SaddleFactors(NamedTuple):
 
 def factorise(step: StepData) -> SaddleFactors | None:
     """Factors of a dense step; None where M is not definite or rows may depend on each other."""
+    if step.J_terms is not None and may_be_rounding(step.J, step.J_terms):
+        return None
     L = cholesky(step.M)
     if L is None:
         return None

@@ -23,6 +23,7 @@ from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, one_line
 from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
+from gaussopt.core.row_rounding import without_rounding
 from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass
 from gaussopt.core.step_data import StepData, Vector, as_array, sparse_step
 from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
 
     MatrixLike = ArrayLike | sparray | spmatrix
+    Rows = tuple[MatrixLike, ArrayLike] | tuple[MatrixLike, ArrayLike, ArrayLike]
 
 StateFunction = Callable[[float, Vector, Vector], ArrayLike]
 PositionFunction = Callable[[float, Vector], ArrayLike]
@@ -50,9 +52,11 @@ class System(AbstractSystem):
         Mass matrix M, symmetric positive semidefinite; a SciPy sparse matrix for systems of many bodies, block
         diagonal. Where one of M and J is sparse the other becomes so.
     force : (n,) array or callable (t, q, v) -> (n,), generalised applied force Q
-    equality : callable (t, q, v) -> (J, gamma), optional
+    equality : callable (t, q, v) -> (J, gamma) or (J, gamma, J_terms), optional
         Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
-        constraints come first, in the order of `position`.
+        constraints come first, in the order of `position`. Where entries of J are differences of larger numbers, that
+        may leave nothing but rounding, J_terms (m, n) are the sums of the sizes of these numbers; without them
+        entries count as exact to rounding of their own size.
     inertia : callable (t, q, v) -> (n,), optional
         Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
     position : callable (t, q) -> (m_h,), optional
@@ -81,14 +85,14 @@ class System(AbstractSystem):
     The Gauss function of the step is 1/2 (a - a0)^T M (a - a0) with M a0 = Q - h.
     """
 
-    _equality: Callable[[float, Vector, Vector], tuple[MatrixLike, ArrayLike]] | None = None
+    _equality: Callable[[float, Vector, Vector], Rows] | None = None
     _rows_of_motion: int | None = None
 
     def __init__(
         self,
         mass: MatrixLike | Callable[[float, Vector, Vector], MatrixLike],
         force: ArrayLike | StateFunction,
-        equality: Callable[[float, Vector, Vector], tuple[MatrixLike, ArrayLike]] | None = None,
+        equality: Callable[[float, Vector, Vector], Rows] | None = None,
         *,
         inertia: ArrayLike | StateFunction | None = None,
         position: PositionFunction | None = None,
@@ -171,6 +175,7 @@ class System(AbstractSystem):
             raise BadInput(f"{str(error)[:-1]}, at {state_in_words(t, q, v)}.") from None
         Q = self._array("force", self._force, (n,), t, q, v)
         h = np.zeros(n) if self._inertia is None else self._array("inertia", self._inertia, (n,), t, q, v)
+        terms = None
         if self._equality is None:
             J, gamma = np.zeros((0, n)), np.zeros(0)
         else:
@@ -179,17 +184,20 @@ class System(AbstractSystem):
                 return self._evaluate_sparse(mass, t, q, v, pair)
             J = self._checked("equality (J)", pair[0], (None, n), t, q, v)
             gamma = self._checked("equality (gamma)", pair[1], (len(J),), t, q, v)
+            if len(pair) == 3:
+                terms = self._checked("equality (J_terms)", pair[2], J.shape, t, q, v)
+                J = without_rounding(J, terms)
             if self._rows_of_motion not in (None, len(J)):
                 raise BadInput(
                     f"equality of {self.name!r} returned {len(J)} rows, and {self._rows_of_motion} before; their "
                     f"number never changes in a motion, at {state_in_words(t, q, v)}."
                 )
         if self._contacts is None:
-            return StepData.smooth(M, h, Q, J, gamma, t, q, v)
+            return StepData.smooth(M, h, Q, J, gamma, t, q, v, J_terms=terms)
         c, coefficients = self._contact_arrays(t, q, v)
         return StepData(
             M, h, Q, J, gamma, c.J_N, c.zeta_N, c.J_T, c.zeta_T, c.v_T, coefficients.mu, t, q, v, g_N=c.g_N,
-            gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T,
+            gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T, J_terms=terms,
         )  # fmt: skip
 
     @property
@@ -224,8 +232,8 @@ class System(AbstractSystem):
         """J and gamma as they are given."""
         assert self._equality is not None
         pair = self._call("equality", self._equality, t, q, v)
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")
+        if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
+            raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma), or J_terms with it.")
         return pair
 
     def _evaluate_sparse(self, mass: Any, t: float, q: Vector, v: Vector, pair: Any = None) -> StepData:

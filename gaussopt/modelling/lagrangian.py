@@ -34,6 +34,7 @@ from gaussopt.core.arrays import as_state
 from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, check_normals
 from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.row_rounding import may_be_rounding, without_rounding
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined
@@ -53,13 +54,9 @@ class LagrangianSystem(AbstractSystem):
     """A system whose step data come from generated straight-line source; `model` holds energies and constraints."""
 
     def __init__(
-        self,
-        model: SymbolicModel,
-        coordinates: tuple[str, ...],
-        parameters: Mapping[str, float],
-        module: ModuleType,
+        self, model: SymbolicModel, coordinates: tuple[str, ...], parameters: Mapping[str, float], module: ModuleType,
         contacts: Layout,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self.model = model.name, model
         self.n, self.m_h = len(coordinates), len(model.holonomic)
         self.m, self.p_omega = self.m_h + len(model.nonholonomic), len(model.quasi_velocities)
@@ -69,7 +66,7 @@ class LagrangianSystem(AbstractSystem):
         self._p = ParameterValues(list(self._parameters.values()))
         self._module = module
         self._functions = GeneratedFunctions.of(module, False)
-        self._certified = hasattr(module, "certificate")
+        self._certified, self._cancels = hasattr(module, "certificate"), hasattr(module, "row_terms")
         n, m = self.n, self.m
         self._layout = contacts
         self._coefficients: Coefficients | None = None
@@ -189,17 +186,21 @@ class LagrangianSystem(AbstractSystem):
             inverse = self._omega_inverse(t, q, v)
             D_omega = inverse[:, : self.p_omega]
             w_omega = -inverse @ self._run("omega_bias", n, t, q, v)
-        arithmetic = (self._functions, flat) if self._certified else None
+        J, terms = flat[c:d].reshape(m, n), self._row_terms(t, q, v)
+        if terms is not None:
+            J[:] = without_rounding(J, terms)  # in `flat`, which the generated certificate reads
+        sure = self._certified and (terms is None or not may_be_rounding(J, terms))
+        arithmetic = (self._functions, flat) if sure else None
         if not self._layout.names:
             return StepData.smooth(
-                flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d:], t, q, v, D_omega,
-                w_omega, arithmetic,
-            )  # fmt: skip
+                flat[:a].reshape(n, n), flat[a:b], flat[b:c], J, flat[d:], t, q, v, D_omega, w_omega, arithmetic, terms
+            )
         contacts, coefficients = self._kinematics(flat[self._smooth :], t, q, v), self._friction()
         return StepData(
-            flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d : self._smooth],
+            flat[:a].reshape(n, n), flat[a:b], flat[b:c], J, flat[d : self._smooth],
             contacts.J_N, contacts.zeta_N, contacts.J_T, contacts.zeta_T, contacts.v_T, coefficients.mu, t, q, v,
             D_omega, w_omega, arithmetic, contacts.g_N, contacts.gdot_N, coefficients.e_N, coefficients.e_T,
+            J_terms=terms,
         )  # fmt: skip
 
     def _kinematics(self, flat: Vector, t: float, q: Vector, v: Vector) -> Kinematics:
@@ -249,7 +250,13 @@ class LagrangianSystem(AbstractSystem):
         return self._run("position", self.m_h, t, q)
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
-        return self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
+        rows = self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
+        terms = self._row_terms(t, q, np.zeros(self.n))  # of holonomic rows, which know no velocity
+        return rows if terms is None else without_rounding(rows, terms[: self.m_h])
+
+    def _row_terms(self, t: float, q: Vector, v: Vector) -> Matrix | None:
+        """Sizes of the terms of J, (m, n), where rows may cancel."""
+        return self._run("row_terms", self.m * self.n, t, q, v).reshape(self.m, self.n) if self._cancels else None
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
         return self._run("velocity", self.m, t, q, v)

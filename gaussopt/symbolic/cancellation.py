@@ -1,0 +1,51 @@
+"""The sizes of the terms of an expression: what its value may be off by, in units of rounding.
+
+Beside an expression e stands S(e) >= |e|, the same where nothing cancels:
+
+    S(a + b) = S(a) + S(b),   S(a b) = S(a) S(b),   S(a^k) = S(a)^k,   S(a^-k) = |a|^-k S(a) / |a|,
+    S(f(a)) = |f(a)| + |f'(a)| S(a) for a compound argument a, |f(a)| for a symbol, whose value is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy as sp
+
+
+def sizes(expressions: Sequence[Any]) -> list[Any]:
+    """S of each expression; what they share is worked out once."""
+    known: dict[Any, Any] = {}
+    return [_size(sp.sympify(e), known) for e in expressions]
+
+
+def may_cancel(expression: Any) -> bool:
+    """Whether an expression has a sum in it, of which the terms may cancel."""
+    return bool(sp.sympify(expression).has(sp.Add))
+
+
+def _size(e: Any, known: dict[Any, Any]) -> Any:
+    found = known.get(e)
+    if found is None:
+        found = known[e] = _of(e, known)
+    return found
+
+
+def _of(e: Any, known: dict[Any, Any]) -> Any:
+    if not e.has(sp.Add):
+        return sp.Abs(e, evaluate=e.is_number)
+    parts = [_size(x, known) for x in e.args if isinstance(x, sp.Expr)]
+    if e.is_Add:
+        return sp.Add(*parts)
+    if e.is_Mul:
+        return sp.Mul(*parts)
+    value = sp.Abs(e, evaluate=False)
+    if e.is_Pow and not e.exp.has(sp.Add):
+        base, exponent = e.as_base_exp()
+        if exponent.is_Integer and exponent > 0:
+            return parts[0] ** exponent
+        return value * (sp.Abs(exponent) * parts[0] / sp.Abs(base, evaluate=False) + 1)
+    if isinstance(e, sp.Function) and len(e.args) == 1 and isinstance(e, sp.sin | sp.cos | sp.tan | sp.exp | sp.log):
+        return value + sp.Abs(e.fdiff(1), evaluate=False) * parts[0]
+    return sp.Add(value, *parts)
