@@ -21,8 +21,8 @@ AHEAD = 0.01
 class NearContacts(NamedTuple):
     """Contacts and limits that are near: names, friction coefficients, (k,), and where their rows are.
 
-    Rows `rows` of MuJoCo's become `places` of rows of equalities and contacts; `counted` are the contacts among those
-    that MuJoCo found. Rows of contacts that stand `together` all have three.
+    Rows `rows` of MuJoCo's become `places` of rows of contacts; `counted` are the contacts among those that MuJoCo
+    found. Rows of contacts that stand `together` all have three.
     """
 
     names: tuple[str, ...]
@@ -44,8 +44,8 @@ class ContactFinder:
         self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
         self._names: dict[tuple[int, ...], str] = {}
 
-    def __call__(self) -> tuple[NearContacts, Matrix, Vector]:
-        """Contacts and limits near the state of the data, rows of equalities and of these, (p, nv), gaps, (k,)."""
+    def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
+        """Contacts and limits near the state of the data, rows E and those of these, (p, nv), gaps, (k,)."""
         data, contact = self.data, self.data.contact
         J, gaps = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
         first, limits = data.ne + data.nf, data.nl
@@ -53,18 +53,18 @@ class ContactFinder:
         if limits:
             at = slice(first, first + limits)
             limited = J[at].tobytes() if self._single else self._limits(at)
-        key = limited, len(J), contact.geom.tobytes(), contact.efc_address.tobytes()
+        key = limited, first, contact.geom.tobytes(), contact.efc_address.tobytes()
         pattern = self._known.get(key)
         if pattern is None:
             pattern = self._known[key] = self._found(self._limits(at) if limits else ())
-        R = np.zeros((data.ne + ROWS * len(pattern.names), self.model.nv))
+        R = np.zeros((len(E) + ROWS * len(pattern.names), self.model.nv))
+        R[: len(E)], of_contacts = E, R[len(E) :]
         if pattern.together:
-            m = data.ne
-            R[:m], R[m + ROWS * limits :] = J[:m], J[first + limits :]
+            of_contacts[ROWS * limits :] = J[first + limits :]
             if limits:
-                R[m : m + ROWS * limits : ROWS] = J[at]
+                of_contacts[: ROWS * limits : ROWS] = J[at]
         else:
-            R[pattern.places] = J[pattern.rows]
+            of_contacts[pattern.places] = J[pattern.rows]
             gaps = gaps[pattern.counted]
         if limits:
             gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
@@ -85,18 +85,15 @@ class ContactFinder:
         if dim.size and (dim.max() > ROWS or geom.min() < 0 or (friction[:, 0] != friction[:, 1]).any()):
             for _ in contacts_at(self.mj, self.model, data):
                 pass  # those that are no contacts of Coulomb's law are named
-        m, first = data.ne, data.ne + data.nf
-        rows, places = [*range(m)], [*range(m)]
-        for i in range(len(limits)):
-            rows.append(first + i)
-            places.append(m + ROWS * i)
+        first = data.ne + data.nf
+        rows, places = [*range(first, first + len(limits))], [*range(0, ROWS * len(limits), ROWS)]
         keys, counted = list(limits), np.flatnonzero(contact.exclude <= IN_GAP)
         seen: dict[tuple[int, int], int] = {}
         mu = [0.0] * len(limits)
         for i in counted.tolist():
             width, address, (one, two) = int(dim[i]), int(contact.efc_address[i]), geom[i].tolist()
             rows += range(address, address + width)
-            places += range(m + ROWS * len(keys), m + ROWS * len(keys) + width)
+            places += range(ROWS * len(keys), ROWS * len(keys) + width)
             mu.append(float(friction[i, 0]) if width > 1 else 0.0)
             number = seen[one, two] = seen.get((one, two), -1) + 1
             keys.append((one, two, number))

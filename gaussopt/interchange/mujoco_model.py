@@ -15,7 +15,8 @@ from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
-from gaussopt.interchange.mujoco_rows import constraint_rows, derivatives, dry_rows, rows_at
+from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows
+from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, dry_rows
 from gaussopt.interchange.touching import touching
 
 GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
@@ -50,12 +51,14 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     if at_rest < 0:
         raise BadInput(f"at_rest is {at_rest:g}; give a speed of at least zero, in m/s.")
     mj = forward(model, data)
-    v, rows = data.qvel.copy(), rows_at(mj, model, data)
-    wanted = [i for i, c in enumerate(rows.contacts) if c.gap <= 0.0 and c.rows[0] @ v <= at_rest]
-    J_dot_v, bias = derivatives(mj, model, data, rows, wanted)
-    given: dict[str, Any] = {"gamma": -J_dot_v, "J": rows.J} if len(rows.J) else {}
+    v, contacts = data.qvel.copy(), contacts_and_limits(mj, model, data)
+    wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ v <= at_rest]
+    equalities = Equalities(mj, model, data)
+    (J, *_), (J_dot_v, bias) = equalities(data), derivatives(mj, model, data, equalities, contacts, wanted)
+    acting = J.any(axis=1) | (J_dot_v != 0.0)
+    given: dict[str, Any] = {"gamma": -J_dot_v[acting], "J": J[acting]} if acting.any() else {}
     if wanted:
-        closed = [rows.contacts[i] for i in wanted]
+        closed = [contacts[i] for i in wanted]
         given |= touching(np.array([c.rows for c in closed]), bias, np.array([c.mu for c in closed]), v, at_rest)
     M, h = mass_matrix(mj, model, data), data.qfrc_bias.copy()
     return StepData.from_mapping({"M": M, "h": h, "Q": data.qfrc_smooth + h, "v": v, "t": float(data.time), **given})
@@ -78,14 +81,14 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     dt = finite_number("dt", model.opt.timestep if dt is None else dt)
     if dt <= 0:
         raise BadInput(f"dt is {dt:g}; the length of a time step is positive.")
-    rows, M, n = rows_at(mj, model, data), mass_matrix(mj, model, data), int(model.nv)
-    k = len(rows.contacts)
-    w = np.zeros((k, ROWS))
-    w[:, 0] = [max(c.gap, 0.0) / dt for c in rows.contacts]
-    H = np.vstack([c.rows for c in rows.contacts]).T if k else np.zeros((n, 0))
-    given: dict[str, Any] = {"G": rows.J.T, "b": np.zeros(len(rows.J))} if len(rows.J) else {}
+    contacts, M, n = contacts_and_limits(mj, model, data), mass_matrix(mj, model, data), int(model.nv)
+    k, (J, *_) = len(contacts), Equalities(mj, model, data)(data)
+    w, J = np.zeros((k, ROWS)), J[J.any(axis=1)]
+    w[:, 0] = [max(c.gap, 0.0) / dt for c in contacts]
+    H = np.vstack([c.rows for c in contacts]).T if k else np.zeros((n, 0))
+    given: dict[str, Any] = {"G": J.T, "b": np.zeros(len(J))} if len(J) else {}
     mapping = {"M": M, "H": H, "f": M @ data.qvel + dt * data.qfrc_smooth, "w": w.ravel(), **given}
-    return GlobalContacts.from_mapping({**mapping, "mu": np.array([c.mu for c in rows.contacts])})
+    return GlobalContacts.from_mapping({**mapping, "mu": np.array([c.mu for c in contacts])})
 
 
 def soft_from_mujoco(model: Any, data: Any) -> QP:

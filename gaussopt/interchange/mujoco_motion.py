@@ -28,8 +28,9 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder
+from gaussopt.interchange.mujoco_equalities import Equalities
 from gaussopt.interchange.mujoco_model import forward, mass_matrix
-from gaussopt.interchange.mujoco_rows import IN_GAP, Rows, derivatives, rows_at, touchable
+from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_and_limits, derivatives, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
@@ -117,7 +118,8 @@ class MujocoSystem(SteppedSystem):
         self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         self.near = ContactFinder(mj, own, self.data)
         self._neighbour = mj.MjData(own)
-        self._rows = self._row_names(data)
+        self.equalities = Equalities(mj, own, data)
+        self._rows = self._row_names()
 
     @property
     def size(self) -> int:
@@ -133,9 +135,8 @@ class MujocoSystem(SteppedSystem):
         """Rows of equalities by the names of these, and of the lengths of quaternions by the joints."""
         return self._rows
 
-    def _row_names(self, data: Any) -> tuple[str, ...]:
-        mj, model = self.mj, self.model
-        numbers = data.efc_id[: data.ne].tolist()
+    def _row_names(self) -> tuple[str, ...]:
+        mj, model, numbers = self.mj, self.model, self.equalities.numbers.tolist()
         names = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_EQUALITY, i) or f"equality{i}" for i in numbers]
         each = [f"{name}.{names[:at].count(name) + 1}" for at, name in enumerate(names)]
         joints = [x.removeprefix("e0_") for x in self._coordinates if x.startswith("e0_")]
@@ -191,7 +192,7 @@ class MujocoSystem(SteppedSystem):
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
         if data.nf:
-            rows_at(mj, model, data)  # which says where the dry friction is
+            contacts_and_limits(mj, model, data)  # which says where the dry friction is
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Step data in qpos without contacts: M = T^T M_w T, singular along quaternions, whose lengths are rows."""
@@ -199,8 +200,8 @@ class MujocoSystem(SteppedSystem):
         w = self.velocities(q, v)
         self.place(t, q, w)
         data, S = self.data, (self._weights[:, None] * self.rates(q).T)
-        E = self._equalities()
-        J_dot_w, _ = derivatives(self.mj, self.model, data, Rows(E, ()), near=self._neighbour)
+        E, *_ = self.equalities(data)
+        J_dot_w, _ = derivatives(self.mj, self.model, data, self.equalities, near=self._neighbour)
         U = self._lengths(q)
         h = data.qfrc_bias.copy()
         M = S.T @ mass_matrix(self.mj, self.model, data) @ S
@@ -208,9 +209,6 @@ class MujocoSystem(SteppedSystem):
             0.5 * (M + M.T), S.T @ h, S.T @ (data.qfrc_smooth + h), np.vstack((E @ S, U)),
             np.concatenate((-J_dot_w, -self._lengths(v) @ v)), t, q, v,
         )  # fmt: skip
-
-    def _equalities(self) -> Matrix:
-        return np.array(self.data.efc_J).reshape(-1, self.model.nv)[: self.data.ne]
 
     def _lengths(self, q: Vector) -> Matrix:
         """Rows e of the quaternions, (number, nq)."""
@@ -223,20 +221,20 @@ class MujocoSystem(SteppedSystem):
         """Equalities, m or rad, and (|e|^2 - 1) / 2 of quaternions."""
         self.place(t, q, self.data.qvel.copy())
         lengths = 0.5 * (self._lengths(q) @ q - 1.0)
-        return np.concatenate((self.data.efc_pos[: self.data.ne], lengths))
+        return np.concatenate((self.equalities(self.data)[1], lengths))
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
         """Rates of the same."""
         w = self.velocities(q, v)
         self.place(t, q, w)
-        return np.concatenate((self._equalities() @ w, self._lengths(q) @ v))
+        return np.concatenate((self.equalities(self.data)[0] @ w, self._lengths(q) @ v))
 
     def position_jacobian(self, t: float, q: ArrayLike) -> Matrix:
         """J of the same, (m, nq)."""
         q = as_coordinates("q", q, self._coordinates)
         self.place(t, q, self.data.qvel.copy())
         S = self._weights[:, None] * self.rates(q).T
-        return np.vstack((self._equalities() @ S, self._lengths(q)))
+        return np.vstack((self.equalities(self.data)[0] @ S, self._lengths(q)))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy:
         """Kinetic energy, and that of gravity and springs."""
@@ -307,13 +305,11 @@ class MujocoStep(TimeStep):
         self._w = system.velocities(q, v)
         system.place(t, q, self._w)
         data = system.data
-        self._phi = data.efc_pos[: data.ne].copy()
-        self._contacts, self._R, self._gaps = system.near()
+        self._E, self._missed, _ = system.equalities(data)
+        self._acting = np.flatnonzero(self._E.any(axis=1))  # rows of zeros, as on the axis of a hinge, hold nothing
+        self._phi = self._missed[self._acting]
+        self._contacts, self._R, self._gaps = system.near(self._E[self._acting])
         self._force, self._M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
-
-    @property
-    def _E(self) -> Matrix:
-        return self._R[: len(self._phi)]
 
     @property
     def names(self) -> Sequence[str]:
@@ -329,7 +325,7 @@ class MujocoStep(TimeStep):
     @cached_property
     def drift(self) -> tuple[float, float]:
         """Of MuJoCo's equality rows."""
-        return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
+        return float(np.abs(self._missed).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
 
     def energy(self) -> Energy:
         """As MuJoCo computes it."""
@@ -344,7 +340,7 @@ class MujocoStep(TimeStep):
             E = self._S[len(self._w) :, :m][: len(self._w)]
             values, vectors = np.linalg.eigh(E.T @ E)
             self._basis = basis = vectors[:, values > DEPENDENT * values[-1]]
-            found = self._condensed(np.vstack((basis.T @ self._E, self._R[m:])), basis.shape[1])
+            found = self._condensed(np.vstack((basis.T @ self._R[:m], self._R[m:])), basis.shape[1])
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
         n = ROWS * len(self._gaps)
@@ -361,7 +357,7 @@ class MujocoStep(TimeStep):
     def finish(self, r: Vector, *, project: bool) -> Reached:
         """Velocities, and the way of a step, which `project` leads to the constraints."""
         system, m, S, R, n = self._system, self._m, self._S, self._rows, len(self._w)
-        lam, w, way = np.zeros(m + system.unit_rows), np.empty(n), np.empty(n)
+        lam, w, way = np.zeros(m), np.empty(n), np.empty(n)
         phi = self._phi if self._basis is None else self._basis.T @ self._phi
         given = S, R, self._w, m, self._dt, self._local, r, self._gaps, phi
         missed = float(finish(*given, int(project), lam, w, way))
@@ -369,12 +365,14 @@ class MujocoStep(TimeStep):
             missed = float(finish(*given, 0, lam, w, way))
             way_back(S, len(R), m, phi, self._pushes(r), way)
         if self._basis is not None:
-            lam = np.concatenate((self._basis @ lam[:m], np.zeros(system.unit_rows)))
+            lam = self._basis @ lam
             missed = float(np.abs(self._E @ w).max())
         q = system.moved(self._q, way)
         v = system.rates_of(q, w)
         system.latest = q, v, w
-        return Reached(q, v, lam, missed)
+        impulses = np.zeros(len(self._E) + system.unit_rows)
+        impulses[self._acting] = lam
+        return Reached(q, v, impulses, missed)
 
     def _pushes(self, r: Vector) -> Vector:
         """Pushes, (3 k,), that open the gaps at the end of a step as far as they can, by least squares."""

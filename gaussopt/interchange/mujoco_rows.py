@@ -1,4 +1,4 @@
-"""Rows of equalities, limits and contacts of a configuration of a MuJoCo model, and their derivatives along the motion.
+"""Rows of limits and contacts of a configuration of a MuJoCo model, and derivatives of all rows along the motion.
 
 MuJoCo has no such derivatives: they are differences of order four of the rows of neighbouring configurations, where
 each contact is found again by its place.
@@ -18,6 +18,15 @@ from scipy.optimize import linear_sum_assignment
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
+from gaussopt.interchange.mujoco_equalities import (
+    Equalities,
+    constraint_rows,
+    distances,
+    rope_sizes,
+    sizes_of_places,
+    turning,
+    without_rounding,
+)
 
 SHIFT = 1e-3
 """Change of a coordinate, m or rad, from which derivatives of rows along the motion are taken."""
@@ -44,9 +53,6 @@ KINK = 0.2, 0.1
 """How far differences from near and far neighbours may lie apart: relative to the derivative, and in units of the
 squared speed of the coordinates. A row that jumps on the way parts them by 0.4 to 3 times the derivative."""
 
-TANGENT = 1e-12
-"""Size of tangents, relative to the normal row, below which a contact cannot slip."""
-
 
 @dataclass(frozen=True)
 class Unilateral:
@@ -65,14 +71,6 @@ class Unilateral:
     constant: bool = False
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Equality rows, (m, nv), and the contacts and limits, of one configuration."""
-
-    J: Matrix
-    contacts: Sequence[Unilateral]
-
-
 class Way(NamedTuple):
     """How a place of contact moves: velocities as a point of either body, (2, 3), and the speed of the bodies, m/s."""
 
@@ -80,36 +78,16 @@ class Way(NamedTuple):
     speed: float
 
 
-def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
-    """MuJoCo's efc_J, (nefc, nv), whichever way it is kept.
-
-    The array may be longer: rows of an equality that nothing can move are left out of nefc, and their room remains.
-    """
-    m, n = int(data.nefc), int(model.nv)
-    if not mj.mj_isSparse(model):
-        return np.array(data.efc_J).reshape(-1, n)[:m]
-    J = np.zeros((m, n))
-    if m:
-        mj.mju_sparse2dense(J, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind.ravel())
-    return J
-
-
-def rows_at(mj: Any, model: Any, data: Any) -> Rows:
-    """Rows of the configuration of `data`, whose positions are up to date."""
+def contacts_and_limits(mj: Any, model: Any, data: Any) -> list[Unilateral]:
+    """Those of the configuration of `data`, whose positions are up to date."""
     names, J = mj.mjtConstraint, constraint_rows(mj, model, data)
     kinds = np.array(data.efc_type)
     if (at := dry_rows(mj, kinds)).size:
         raise BadInput(f"{_named(mj, model, data, int(at[0]))} has dry friction (frictionloss), which is no contact; "
                        "set it to zero, or take soft_from_mujoco.")  # fmt: skip
-    equal = kinds == names.mjCNSTR_EQUALITY
     limits = [_limit(mj, model, data, int(i), J[i]) for i in np.flatnonzero(
         (kinds == names.mjCNSTR_LIMIT_JOINT) | (kinds == names.mjCNSTR_LIMIT_TENDON))]  # fmt: skip
-    return Rows(J[equal], [*limits, *reached_limits(mj, model, data, limits), *contacts_at(mj, model, data)])
-
-
-def _equalities(mj: Any, model: Any, data: Any) -> Matrix:
-    """Rows of equalities, (m, nv), which MuJoCo puts first."""
-    return constraint_rows(mj, model, data)[: data.ne]
+    return [*limits, *reached_limits(mj, model, data, limits), *contacts_at(mj, model, data)]
 
 
 def dry_rows(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
@@ -119,10 +97,10 @@ def dry_rows(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
 
 
 def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
-    rows = np.zeros((ROWS, len(row)))
-    rows[0] = row
     kind, number = int(data.efc_type[i]), int(data.efc_id[i])
     of_joint = kind == mj.mjtConstraint.mjCNSTR_LIMIT_JOINT
+    rows = np.zeros((ROWS, len(row)))
+    rows[0] = row if of_joint else without_rounding(row, rope_sizes(data, turning(mj, model), number))
     constant = bool(of_joint and model.jnt_type[number] != mj.mjtJoint.mjJNT_BALL)
     return Unilateral((-kind, number), rows, float(data.efc_pos[i] - data.efc_margin[i]), 0.0, constant=constant)
 
@@ -156,6 +134,7 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
 
 def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
     """Contacts that MuJoCo finds."""
+    turns, reach = turning(mj, model), distances(data).max()
     for contact in data.contact:
         if contact.exclude > IN_GAP:
             continue
@@ -178,8 +157,11 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
         bodies = model.geom_bodyid[one], model.geom_bodyid[two]
         relative = np.subtract(*(point_jacobian(mj, model, data, contact.pos, body) for body in bodies[::-1]))
         rows = contact.frame.reshape(3, 3) @ relative
-        if np.abs(rows[1:]).max() <= TANGENT * np.abs(rows[0]).max():
-            rows[1:], mu = 0.0, 0.0  # as of a body on one slide, whose friction does nothing
+        rows = without_rounding(rows, sizes_of_places(turns, max(reach, np.linalg.norm(contact.pos))))
+        if not rows[0].any():
+            continue  # bodies that cannot approach each other, as an arm beside a wall along its plane, do not press
+        if not rows[1:].any():
+            mu = 0.0  # as of a body on one slide, whose friction does nothing
         yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
 
 
@@ -191,43 +173,45 @@ def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], b
 
 
 def derivatives(
-    mj: Any, model: Any, data: Any, rows: Rows, wanted: Sequence[int] = (), near: Any = None
-) -> tuple[Vector, NDArray[np.float64]]:
+    mj: Any, model: Any, data: Any, equalities: Equalities, contacts: Sequence[Unilateral] = (),
+    wanted: Sequence[int] = (), near: Any = None,
+) -> tuple[Vector, NDArray[np.float64]]:  # fmt: skip
     """J_dot v, (m,), and that of the contacts `wanted`, (k, 3): derivatives of J(q) v along v with v held.
 
     `near` are data of the model to write neighbouring configurations into, which take time to make.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
-    total, of_contacts = np.zeros(len(rows.J)), np.zeros((len(wanted), ROWS))
-    changing = [(at, i) for at, i in enumerate(wanted) if not rows.contacts[i].constant]
+    total, of_contacts = np.zeros(equalities.m), np.zeros((len(wanted), ROWS))
+    changing = [(at, i) for at, i in enumerate(wanted) if not contacts[i].constant]
     if speed == 0.0 or not (len(total) or changing):
         return total, of_contacts
     step, near = SHIFT / speed, near or mj.MjData(model)
     near.eq_active[:], near.time = data.eq_active, data.time
     near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
-    ways = [_way(mj, model, data, c) for c in rows.contacts] if changing else []
-    nearby = np.zeros((len(STENCIL), len(wanted), ROWS))
+    ways = [_way(mj, model, data, c) for c in contacts] if changing else []
+    nearby, terms = np.zeros((len(STENCIL), len(wanted), ROWS)), np.zeros(len(total))
     for at_neighbour, (by, weight) in enumerate(STENCIL):
         near.qpos[:] = data.qpos
         mj.mj_integratePos(model, near.qpos, v, by * step)
         mj.mj_fwdPosition(model, near)
+        J, _, sizes = equalities(near)
         weight /= 12.0 * step
+        total += weight * (J @ v)
+        terms += abs(weight) * (sizes @ np.abs(v))
         if not changing:
-            total += weight * (_equalities(mj, model, near) @ v)
             continue
-        there = rows_at(mj, model, near)
-        total += weight * (there.J @ v)
-        found = _found_again(rows.contacts, there.contacts, ways, by * step)
+        there = contacts_and_limits(mj, model, near)
+        found = _found_again(contacts, there, ways, by * step)
         for at, i in changing:
             if i not in found:
-                raise BadInput(_not_found(mj, model, rows.contacts[i], by * step))
+                raise BadInput(_not_found(mj, model, contacts[i], by * step))
             nearby[at_neighbour, at] = found[i].rows @ v
     for at, i in changing:
         of_contacts[at] = _smooth_derivative(nearby[:, at], step, speed)
         if np.isnan(of_contacts[at]).any():
-            raise BadInput(_jumps(mj, model, rows.contacts[i], 2 * step))
-    return total, of_contacts
+            raise BadInput(_jumps(mj, model, contacts[i], 2 * step))
+    return without_rounding(total, terms), of_contacts
 
 
 def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -> Vector:

@@ -1,0 +1,132 @@
+"""Rows of the equalities of a MuJoCo model in a fixed order, without what is only rounding.
+
+MuJoCo leaves an equality out as long as all entries of its rows are zero, and takes it in again where they are 1e-17,
+as on the axis of a hinge. So rows are told by the number of their equality and their place within it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import BadInput
+
+ROUNDING = 32 * float(np.finfo(float).eps)
+"""Size of an entry, relative to that of the terms whose difference it is, below which it is rounding."""
+
+
+def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
+    """MuJoCo's efc_J, (nefc, nv), whichever way it is kept.
+
+    The array may be longer: rows of an equality that nothing can move are left out of nefc, and their room remains.
+    """
+    m, n = int(data.nefc), int(model.nv)
+    if not mj.mj_isSparse(model):
+        return np.array(data.efc_J).reshape(-1, n)[:m]
+    J = np.zeros((m, n))
+    if m:
+        mj.mju_sparse2dense(J, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind.ravel())
+    return J
+
+
+def without_rounding(rows: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows whose entries are zero where they are rounding of terms of these sizes."""
+    return np.where(np.abs(rows) <= ROUNDING * sizes, 0.0, rows)
+
+
+def turning(mj: Any, model: Any) -> Vector:
+    """One for a velocity about an axis, rad/s, zero for one along an axis, m/s, (nv,)."""
+    kinds, joints = mj.mjtJoint, model.dof_jntid
+    of_joint = model.jnt_type[joints]
+    first_three = np.arange(model.nv) < model.jnt_dofadr[joints] + 3
+    along = (of_joint == kinds.mjJNT_SLIDE) | ((of_joint == kinds.mjJNT_FREE) & first_three)
+    return np.where(along, 0.0, 1.0)
+
+
+def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
+    """Sizes of the terms of a difference of velocities of places, for a unit of each velocity, (..., nv).
+
+    MuJoCo computes velocities from twists at the centres of mass of trees, which take places, axes and centres that lie
+    up to `reach`, (...), m, from the origin: so the difference errs as these do, however small it is.
+    """
+    sizes: NDArray[np.float64] = 2.0 * (1.0 - turns + 4.0 * np.multiply.outer(reach, turns))
+    return sizes
+
+
+def distances(data: Any) -> Vector:
+    """How far bodies, and their centres of mass, lie from the origin, m, (bodies,)."""
+    found: Vector = np.sqrt(np.maximum(*(np.einsum("ij,ij->i", x, x) for x in (data.xpos, data.xipos))))
+    return found
+
+
+def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
+    """Sizes of the terms, (nv,), of the row of a tendon: those of the places on its path, none of a fixed tendon."""
+    first, count = int(data.ten_wrapadr[number]), int(data.ten_wrapnum[number])
+    path = np.linalg.norm(data.wrap_xpos.reshape(-1, 3)[first : first + count], axis=1)
+    sizes: Vector = sizes_of_places(turns, np.maximum(path, distances(data).max())).sum(axis=0)
+    return sizes
+
+
+class Equalities:
+    """The equalities that are active in `data`: `m` rows, and for each of them the number of its equality, (m,)."""
+
+    def __init__(self, mj: Any, model: Any, data: Any) -> None:
+        self._mj, self._model, self._turns = mj, model, turning(mj, model)
+        kinds, there = mj.mjtEq, np.bincount(data.efc_id[: data.ne], minlength=model.neq)
+        known = {kinds.mjEQ_CONNECT: 3, kinds.mjEQ_WELD: 6, kinds.mjEQ_JOINT: 1, kinds.mjEQ_TENDON: 1}
+        off = mj.mjtDisableBit.mjDSBL_EQUALITY | mj.mjtDisableBit.mjDSBL_CONSTRAINT
+        active = data.eq_active.astype(bool) & (model.opt.disableflags & int(off) == 0)
+        counts = [known.get(kinds(x), n) for x, n in zip(model.eq_type, there, strict=True)]
+        self._counts = np.where(active, np.array(counts, dtype=np.intp), 0)
+        self._starts = np.cumsum(self._counts) - self._counts
+        self.numbers = np.repeat(np.arange(model.neq), self._counts)
+        self.m = len(self.numbers)
+        self._ropes = np.flatnonzero((model.eq_type == kinds.mjEQ_TENDON) & active).tolist()
+        self._near, self._far = np.zeros((2, self.m, model.nv))
+        trees: list[NDArray[np.intp]] = []
+        for i in range(model.neq):
+            trees.append(np.zeros(1, dtype=np.intp))
+            if active[i] and kinds(model.eq_type[i]) in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
+                trees[i] = self._of_bodies(i)
+        self._bodies = np.concatenate([*trees, []]).astype(np.intp)
+        self._trees = np.cumsum([0, *map(len, trees)])[:-1]
+
+    def _of_bodies(self, i: int) -> NDArray[np.intp]:
+        """Set the sizes of a connection or a weld near the origin and a metre away; the bodies of its two trees."""
+        mj, model, at = self._mj, self._model, slice(self._starts[i], self._starts[i] + 3)
+        ends = np.array([model.eq_obj1id[i], model.eq_obj2id[i]])
+        anchor = np.linalg.norm(model.eq_data[i, :6].reshape(2, 3), axis=1).max()
+        if model.eq_objtype[i] == mj.mjtObj.mjOBJ_SITE:
+            anchor, ends = np.linalg.norm(model.site_pos[ends], axis=1).max(), model.site_bodyid[ends]
+        self._near[at], self._far[at] = sizes_of_places(self._turns, anchor), 8.0 * self._turns
+        self._near[at.stop : self._starts[i] + self._counts[i]] = 2.0 * abs(model.eq_data[i, 10]) * self._turns
+        return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
+
+    def __call__(self, data: Any) -> tuple[Matrix, Vector, Matrix]:
+        """Rows, (m, nv), how far they are missed, (m,), m or rad, and the sizes of their terms, (m, nv)."""
+        ne, model = int(data.ne), self._model
+        J, phi = np.zeros((self.m, model.nv)), np.zeros(self.m)
+        if not self.m:
+            return J, phi, J
+        places: Any = slice(0, ne)
+        if ne != self.m:
+            ids = data.efc_id[:ne]
+            found = np.bincount(ids, minlength=model.neq)
+            if ((found != self._counts) & (found != 0)).any():
+                raise BadInput("Rows of the equality of a flexible body come and go along the motion, so that they "
+                               "cannot be told from each other; leave that equality out.")  # fmt: skip
+            places = self._starts[ids] + np.arange(ne) - np.searchsorted(ids, ids)
+        J[places], phi[places] = constraint_rows(self._mj, model, data)[:ne], data.efc_pos[:ne]
+        reach = np.maximum.reduceat(distances(data)[self._bodies], self._trees)
+        sizes = self._near + self._far * reach[self.numbers][:, None]
+        for i in self._ropes:
+            one, two = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
+            sizes[self._starts[i]] = rope_sizes(data, self._turns, one)
+            if two >= 0:
+                slope = np.polynomial.Polynomial(model.eq_data[i, :5]).deriv()
+                slope = abs(slope(data.ten_length[two] - model.tendon_length0[two]))
+                sizes[self._starts[i]] += slope * rope_sizes(data, self._turns, two)
+        return without_rounding(J, sizes), phi, sizes
