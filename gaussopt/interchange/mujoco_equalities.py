@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-
-ROUNDING = 32 * float(np.finfo(float).eps)
-"""Size of an entry, relative to that of the terms whose difference it is, below which it is rounding."""
+from gaussopt.core.row_rounding import without_rounding
 
 
 def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
@@ -30,11 +28,6 @@ def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
     if m:
         mj.mju_sparse2dense(J, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind.ravel())
     return J
-
-
-def without_rounding(rows: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows whose entries are zero where they are rounding of terms of these sizes."""
-    return np.where(np.abs(rows) <= ROUNDING * sizes, 0.0, rows)
 
 
 def turning(mj: Any, model: Any) -> Vector:

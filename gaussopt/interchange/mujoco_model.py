@@ -54,9 +54,11 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     v, contacts = data.qvel.copy(), contacts_and_limits(mj, model, data)
     wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ v <= at_rest]
     equalities = Equalities(mj, model, data)
-    (J, *_), (J_dot_v, bias) = equalities(data), derivatives(mj, model, data, equalities, contacts, wanted)
+    J, _, sizes = equalities(data)
+    J_dot_v, terms, bias = derivatives(mj, model, data, equalities, contacts, wanted)
     acting = J.any(axis=1) | (J_dot_v != 0.0)
-    given: dict[str, Any] = {"gamma": -J_dot_v[acting], "J": J[acting]} if acting.any() else {}
+    of_rows = {"J": J, "gamma": -J_dot_v, "J_terms": sizes, "gamma_terms": terms}
+    given: dict[str, Any] = {name: x[acting] for name, x in of_rows.items()} if acting.any() else {}
     if wanted:
         closed = [contacts[i] for i in wanted]
         given |= touching(np.array([c.rows for c in closed]), bias, np.array([c.mu for c in closed]), v, at_rest)

@@ -200,14 +200,15 @@ class MujocoSystem(SteppedSystem):
         w = self.velocities(q, v)
         self.place(t, q, w)
         data, S = self.data, (self._weights[:, None] * self.rates(q).T)
-        E, *_ = self.equalities(data)
-        J_dot_w, _ = derivatives(self.mj, self.model, data, self.equalities, near=self._neighbour)
+        E, _, sizes = self.equalities(data)
+        J_dot_w, *_ = derivatives(self.mj, self.model, data, self.equalities, near=self._neighbour)
         U = self._lengths(q)
         h = data.qfrc_bias.copy()
         M = S.T @ mass_matrix(self.mj, self.model, data) @ S
         return StepData.smooth(
             0.5 * (M + M.T), S.T @ h, S.T @ (data.qfrc_smooth + h), np.vstack((E @ S, U)),
             np.concatenate((-J_dot_w, -self._lengths(v) @ v)), t, q, v,
+            J_terms=np.vstack((sizes @ np.abs(S), np.zeros(U.shape))),
         )  # fmt: skip
 
     def _lengths(self, q: Vector) -> Matrix:

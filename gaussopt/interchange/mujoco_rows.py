@@ -18,6 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
+from gaussopt.core.row_rounding import rounding, without_rounding
 from gaussopt.interchange.mujoco_equalities import (
     Equalities,
     constraint_rows,
@@ -25,7 +26,6 @@ from gaussopt.interchange.mujoco_equalities import (
     rope_sizes,
     sizes_of_places,
     turning,
-    without_rounding,
 )
 
 SHIFT = 1e-3
@@ -100,7 +100,9 @@ def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
     kind, number = int(data.efc_type[i]), int(data.efc_id[i])
     of_joint = kind == mj.mjtConstraint.mjCNSTR_LIMIT_JOINT
     rows = np.zeros((ROWS, len(row)))
-    rows[0] = row if of_joint else without_rounding(row, rope_sizes(data, turning(mj, model), number))
+    rows[0] = row
+    if not of_joint:
+        rows[:1] = without_rounding(rows[:1], rope_sizes(data, turning(mj, model), number))
     constant = bool(of_joint and model.jnt_type[number] != mj.mjtJoint.mjJNT_BALL)
     return Unilateral((-kind, number), rows, float(data.efc_pos[i] - data.efc_margin[i]), 0.0, constant=constant)
 
@@ -175,22 +177,24 @@ def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], b
 def derivatives(
     mj: Any, model: Any, data: Any, equalities: Equalities, contacts: Sequence[Unilateral] = (),
     wanted: Sequence[int] = (), near: Any = None,
-) -> tuple[Vector, NDArray[np.float64]]:  # fmt: skip
-    """J_dot v, (m,), and that of the contacts `wanted`, (k, 3): derivatives of J(q) v along v with v held.
+) -> tuple[Vector, Vector, NDArray[np.float64]]:  # fmt: skip
+    """J_dot v and the sizes of its terms, (m,), and that of the contacts `wanted`, (k, 3).
+
+    They are derivatives of J(q) v along v with v held; what is rounding of its terms is zero.
 
     `near` are data of the model to write neighbouring configurations into, which take time to make.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
-    total, of_contacts = np.zeros(equalities.m), np.zeros((len(wanted), ROWS))
+    (total, terms), of_contacts = np.zeros((2, equalities.m)), np.zeros((len(wanted), ROWS))
     changing = [(at, i) for at, i in enumerate(wanted) if not contacts[i].constant]
     if speed == 0.0 or not (len(total) or changing):
-        return total, of_contacts
+        return total, terms, of_contacts
     step, near = SHIFT / speed, near or mj.MjData(model)
     near.eq_active[:], near.time = data.eq_active, data.time
     near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
     ways = [_way(mj, model, data, c) for c in contacts] if changing else []
-    nearby, terms = np.zeros((len(STENCIL), len(wanted), ROWS)), np.zeros(len(total))
+    nearby = np.zeros((len(STENCIL), len(wanted), ROWS))
     for at_neighbour, (by, weight) in enumerate(STENCIL):
         near.qpos[:] = data.qpos
         mj.mj_integratePos(model, near.qpos, v, by * step)
@@ -211,7 +215,8 @@ def derivatives(
         of_contacts[at] = _smooth_derivative(nearby[:, at], step, speed)
         if np.isnan(of_contacts[at]).any():
             raise BadInput(_jumps(mj, model, contacts[i], 2 * step))
-    return without_rounding(total, terms), of_contacts
+    total[np.abs(total) <= rounding(model.nv, equalities.m) * terms] = 0.0
+    return total, terms, of_contacts
 
 
 def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -> Vector:

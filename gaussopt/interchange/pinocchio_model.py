@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from gaussopt.core.arrays import Vector, as_array, finite_number
 from gaussopt.core.errors import BadInput, MissingBackend
+from gaussopt.core.row_rounding import rounding, without_rounding
 from gaussopt.core.step_data import StepData
 from gaussopt.interchange.touching import touching
 
@@ -60,13 +61,14 @@ def from_pinocchio(
         raise BadInput("q holds a quaternion or an angle's cosine and sine whose length is not one; "
                        "let pinocchio.normalize make it one.")  # fmt: skip
     data = model.createData()
-    upper = np.triu(pin.crba(model, data, q))
+    n = int(model.nv)  # Pinocchio's matrices of one column come as vectors
+    upper = np.triu(np.reshape(pin.crba(model, data, q), (n, n)))
     h = pin.nonLinearEffects(model, data, q, v).copy()
     pin.computeJointJacobians(model, data, q)
     pin.forwardKinematics(model, data, q, v, np.zeros(model.nv))
     found = {"M": upper + np.triu(upper, 1).T, "h": h, "Q": tau, "v": v}
     if len(loops):
-        found |= _loop_rows(pin, model, data, loops)
+        found |= _loop_rows(pin, model, data, v, loops)
     if contacts:
         found |= _contact_rows(pin, model, data, q, v, contacts, finite_number("at_rest", at_rest))
     return StepData.from_mapping(found)
@@ -85,8 +87,8 @@ def _checked(model: Any) -> Any:
     return pinocchio
 
 
-def _loop_rows(pin: Any, model: Any, data: Any, loops: Sequence[Any]) -> dict[str, Any]:
-    """J and gamma of constraints, in the order given."""
+def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any]) -> dict[str, Any]:
+    """J and gamma of constraints, in the order given, and the sizes of their terms."""
     models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for i, loop in enumerate(loops):
         if not isinstance(loop, pin.RigidConstraintModel):
@@ -95,8 +97,27 @@ def _loop_rows(pin: Any, model: Any, data: Any, loops: Sequence[Any]) -> dict[st
         models.append(loop)
         datas.append(loop.createData())
         loop.calc(model, data, datas[i])
-    J = pin.getConstraintsJacobian(model, data, models, datas)
-    return {"J": J, "gamma": -np.concatenate([_loop_bias(pin, data, loop) for loop in loops])}
+    J, terms = np.reshape(pin.getConstraintsJacobian(model, data, models, datas), (-1, len(v))), []
+    for loop in loops:
+        ends = (loop.joint1_id, loop.joint1_placement), (loop.joint2_id, loop.joint2_placement)
+        places, turned = _terms(data, *((data.oMi[joint] * place).translation for joint, place in ends))
+        terms += 3 * [places] + (3 * [turned] if loop.type == pin.ContactType.CONTACT_6D else [])
+    J_terms, speed = np.array(terms), np.abs(v)
+    # Accelerations at a = 0 are products of velocities of places and of turning.
+    gamma_terms = (J_terms @ speed) * (turned @ speed)
+    gamma = -np.concatenate([_loop_bias(pin, data, loop) for loop in loops])
+    gamma[np.abs(gamma) <= rounding(len(v), len(J)) * gamma_terms] = 0.0
+    return {"J": J, "gamma": gamma, "J_terms": J_terms, "gamma_terms": gamma_terms}
+
+
+def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
+    """Sizes of the terms of a difference of velocities of places, and of angular ones, for unit velocities, (nv,) each.
+
+    Pinocchio computes them from twists at the origin of the world.
+    """
+    reach = max(float(np.linalg.norm(place)) for place in (*(joint.translation for joint in data.oMi), *places))
+    moved, turned = np.linalg.norm(np.reshape(data.J, (2, 3, -1)), axis=1)
+    return 2.0 * (moved + reach * turned), 2.0 * turned
 
 
 def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
@@ -124,7 +145,9 @@ def _contact_rows(
         if not (isinstance(name, str) and model.existFrame(name)):
             raise BadInput(f"contacts names {name!r}, which is no frame of the model.")
         frame = model.getFrameId(name)
-        rows.append(pin.computeFrameJacobian(model, data, q, frame, aligned)[NORMAL_FIRST])
+        row = np.reshape(pin.computeFrameJacobian(model, data, q, frame, aligned), (6, -1))[NORMAL_FIRST]
+        terms, _ = _terms(data, pin.updateFramePlacement(model, data, frame).translation)
+        rows.append(without_rounding(row, terms))
         bias.append(pin.getFrameClassicalAcceleration(model, data, frame, aligned).linear[NORMAL_FIRST])
     mu = np.array([finite_number(f"The friction coefficient of {name!r}", x) for name, x in contacts.items()])
     return touching(np.array(rows), np.array(bias), mu, v, at_rest)

@@ -15,10 +15,12 @@ def touching(
 ) -> dict[str, Any]:
     """Entries of the contacts that do not open faster than `at_rest`, m/s; slower slip counts as none.
 
+    Those that nothing can press, as their normal rows are zero, are left out.
+
     rows : (k, 3, n), the normal first; bias : (k, 3), derivative of the rows along v, times v; mu : (k,)
     """
     u = rows @ v
-    closed = u[:, 0] <= at_rest
+    closed = (u[:, 0] <= at_rest) & rows[:, 0].any(axis=1)
     if not closed.any():
         return {}
     rows, bias, u = rows[closed], bias[closed], u[closed]

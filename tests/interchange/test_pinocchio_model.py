@@ -165,3 +165,45 @@ def test_what_is_no_such_step_is_told(walker: Any) -> None:
             go.from_pinocchio(model, q, 0.0 * v, **more)
     again = pin.convertToRigidConstraintModel(model, anchor)
     assert go.from_pinocchio(model, q, v, loops=[again]).m == 3
+
+
+@pytest.mark.parametrize("kind", ["CONTACT_3D", "CONTACT_6D"])
+def test_a_planar_loop_in_a_tilted_plane_keeps_its_freedom(kind: str) -> None:
+    """Its rows across the plane are rounding of terms that cancel: 1e-17, and no constraint."""
+    count, rng = {"CONTACT_3D": 3, "CONTACT_6D": 4}[kind], np.random.default_rng(0)
+    text, parent = '<robot name="bars"><link name="base"/>', "base"
+    for i in range(count):
+        place = '0.6 0 0"' if i else '0.1 0.2 0.3" rpy="0.3 0.7 -0.4"'
+        text += LINK.format(name=f"bar{i}", kind="continuous", parent=parent, axis="0 1 0", mass=1.0, place="@")
+        text, parent = text.replace('"@"', f'"{place}'), f"bar{i}"
+    model = pin.buildModelFromXML(text + "</robot>")
+    tip = pin.SE3(np.eye(3), np.array([0.6, 0.0, 0.0]))
+    for _ in range(8):
+        angles = np.array([-1.2, 1.3, 1.4, 0.5])[:count] + 0.2 * rng.normal(size=count)
+        q, data = pin.integrate(model, pin.neutral(model), angles), model.createData()
+        pin.forwardKinematics(model, data, q)
+        there = data.oMi[count] * tip
+        loop = pin.RigidConstraintModel(getattr(pin.ContactType, kind), model, count, tip, 0, there)
+        J = go.from_pinocchio(model, q, np.zeros(count), loops=[loop]).J
+        assert np.linalg.matrix_rank(J) == count - 1
+        v, tau = 2.0 * np.linalg.svd(J)[2][-1], rng.normal(size=count)
+        answer = go.solve_step(go.from_pinocchio(model, q, v, tau, loops=[loop]))
+        assert answer.status == go.Status.SOLVED
+        assert close(answer.a, theirs(model, q, v, tau, [loop]))
+
+
+def test_a_contact_that_nothing_can_press_is_none() -> None:
+    """An arm that turns about the vertical does not press on the floor, though its row there is not quite zero."""
+    arm = LINK.format(name="arm", kind="continuous", parent="base", axis="1 0 0", mass=1.0, place="@")
+    arm = arm.replace('"@"', '"0 0 0" rpy="0 1.5707963267948966 0"')
+    model = pin.buildModelFromXML(f'<robot name="r"><link name="base"/>{arm}</robot>')
+    model.addFrame(pin.Frame("foot", 1, 0, pin.SE3(np.eye(3), np.array([0.1, 0.3, 0.4])), pin.FrameType.OP_FRAME))
+    q, data = pin.integrate(model, pin.neutral(model), np.array([0.7])), model.createData()
+    aligned = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    row = np.ravel(pin.computeFrameJacobian(model, data, q, model.getFrameId("foot"), aligned))
+    assert 0.0 < abs(row[2]) < 1e-15
+    step = go.from_pinocchio(model, q, [0.0], [1.0], contacts={"foot": 0.5})
+    assert step.k == 0
+    answer = go.solve_step(step)
+    assert answer.status == go.Status.SOLVED
+    assert close(answer.a, pin.aba(model, data, q, np.zeros(1), np.ones(1)))
