@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.optimize import nnls
 
 from gaussopt.cone.newton_kernel import eliminate
 from gaussopt.core.arrays import Matrix, Vector
@@ -186,8 +187,8 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
     """Write the pushes, (3 k,), that take contacts out of each other at the end of a step; whether they were found.
 
     The gaps there are dt u_N, and what was closed at the beginning; the pushes act along normals, never pull, and act
-    only where the gap that they leave is closed. Newton's method on min(push, gap) takes the contacts whose pushes are
-    larger than their gaps for closed, until these are the same.
+    only where the gap that they leave is closed, and where something can open it. Newton's method on min(push, gap)
+    takes the contacts whose pushes are larger than their gaps for closed, until these are the same.
     """
     n, k = len(r), len(gaps)
     ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
@@ -205,7 +206,8 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
             for j in range(k):
                 gap += local[3 * i * n + 3 * j] * push[3 * j]
             was = closed[i]
-            closed[i] = 1.0 if (push[3 * i] > 0.0 if was > 0.0 else gap < -NEARLY * abs(ahead[i])) else 0.0
+            presses = push[3 * i] > 0.0 if was > 0.0 else gap < -NEARLY * abs(ahead[i])
+            closed[i] = 1.0 if presses and local[3 * i * n + 3 * i] > 0.0 else 0.0
             changed = changed or closed[i] != was
             some = some or closed[i] > 0.0
         if not changed:
@@ -266,3 +268,15 @@ def finish(
             return -1.0
         way_back(S, p, m, phi, push, way)
     return missed
+
+
+def least_pushes(local: Vector, gaps: Vector, r: Vector, dt: float) -> Vector:
+    """Pushes, (3 k,), that open the gaps at the end of a step as far as they can, by least squares."""
+    n, push = len(r), np.zeros(len(r))
+    W, q = local[: n * n].reshape(n, n), local[n * n :]
+    ahead = np.minimum(gaps, 0.0) + dt * (W @ r + q)[::3]
+    values, vectors = np.linalg.eigh(W[::3, ::3])
+    kept = values > SHIFT * values[-1]
+    values, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    push[::3] = nnls(values[:, None] * vectors.T, -(vectors.T @ ahead) / values)[0]
+    return push

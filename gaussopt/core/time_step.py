@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
@@ -68,6 +68,13 @@ class SteppedSystem(AbstractSystem):
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """The state as the beginning of a step; raises BadInput where something is no contact of Coulomb's law."""
+
+    def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
+        """Raise BadInput where steps of length dt, s, from this state throw the system, whatever it does."""
+
+    def about(self) -> dict[str, Any]:
+        """What the meta data of a motion say of its steps."""
+        return {}
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
         """A warning that steps of dt, s, between these states, (N, n) each, may miss contacts; None if they do not."""

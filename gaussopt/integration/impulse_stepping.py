@@ -99,6 +99,7 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
     def begin(self) -> None:
         """The start is recorded with the forces of the first step."""
         self.recall({"idle": [], "sides": [event.value(self.t, self.q, self.v) for event in self.rules.events]})
+        self.system.refuse_unstable(self.t, self.q, self.v, self._grid.instant(1) - self.t)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Begin where a loop stood."""
@@ -230,7 +231,7 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
 
     def about(self) -> dict[str, Any]:
         """The contacts that there were, beside what every loop says."""
-        return {**super().about(), "contacts": list(self.recorder.names)}
+        return {**super().about(), "contacts": list(self.recorder.names), **self.system.about()}
 
     def reached(self) -> str:
         """With how far Coulomb's law was missed; what steps may have missed becomes a warning."""

@@ -5,6 +5,7 @@ Each question to MuJoCo is one for an array of all contacts, which is no work fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,26 @@ from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.core.errors import BadInput
+from gaussopt.core.row_rounding import without_rounding
+from gaussopt.interchange.mujoco_equalities import distances, sizes_of_places, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_at, geometry_name
 
 AHEAD = 0.01
 """Distance, m or rad, from which contacts and limits are looked at before they close."""
+
+
+TURNED = 1.0
+"""Angle, rad, beyond which rows of the beginning of a step say nothing of a configuration."""
+
+AT_LEAST = 1e-6
+"""Depth of a contact, m, from which it is told that nothing can take it apart."""
+
+SAID = 3
+"""Contacts and rows that a message names."""
+
+FARTHER = 100.0
+"""How many times farther than contacts are deep and loops open a joint may slide to mend them."""
 
 
 class NearContacts(NamedTuple):
@@ -42,6 +59,7 @@ class ContactFinder:
         # Rows of limits of hinges and slides have one entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
         self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
+        self.turns = turning(mj, model)
         self._names: dict[tuple[int, ...], str] = {}
 
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
@@ -66,6 +84,8 @@ class ContactFinder:
         else:
             of_contacts[pattern.places] = J[pattern.rows]
             gaps = gaps[pattern.counted]
+        if gaps.size:
+            of_contacts[:] = without_rounding(of_contacts, sizes_of_places(self.turns, distances(data).max()))
         if limits:
             gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
         return pattern, R, gaps
@@ -116,3 +136,25 @@ class ContactFinder:
                 name += ", lower limit" if key[2] else ", upper limit"
             self._names[key] = name
         return self._names[key]
+
+    def refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector]) -> None:
+        """Raise BadInput for a way back, (nv,), far beyond what it mends, as rows that hardly move anything ask for.
+
+        `open_by` are how deep contacts are and how far rows of equalities are missed, by their names, m or rad.
+        """
+        most = max(float(depths.max(initial=0.0)) for _, depths in open_by)
+        share = np.abs(way) / np.where(self.turns > 0.0, TURNED, AHEAD + FARTHER * most)
+        if (share <= 1.0).all():
+            return
+        i, model = int(np.argmax(np.nan_to_num(share, nan=np.inf))), self.model
+        joint = int(model.dof_jntid[i])
+        name = self.mj.mj_id2name(model, self.mj.mjtObj.mjOBJ_JOINT, joint) or joint
+        where = [f"{names[j]} by {depths[j]:.2g} {'m' if not at else 'm or rad'}"
+                 for at, (names, depths) in enumerate(open_by)
+                 for j in np.argsort(-depths)[:SAID] if depths[j] > 0.0]  # fmt: skip
+        raise BadInput(
+            f"The projection does not converge: it would move joint {name!r} by {abs(way[i]):.2g} "
+            f"{'rad' if self.turns[i] else 'm'} within a step to mend what contacts overlap and loops are open: "
+            f"{', '.join(where)}. Begin where contacts are apart and loops closed, let geometries that overlap not "
+            "touch (contype, conaffinity or exclude), or leave the stabilisation out."
+        )

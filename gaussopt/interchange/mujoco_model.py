@@ -172,3 +172,25 @@ def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
     M = np.zeros((model.nv, model.nv))
     mj.mj_fullM(model, data, M)
     return M
+
+
+def check_carried(mj: Any, model: Any, ahead: float) -> None:
+    """Raise BadInput for what a motion would leave as it was, or would change as it looks for contacts `ahead`, m."""
+    has = "The model has"
+    refused = (
+        (model.na, f"{has} actuators with states of their own (activations); use actuators without."),
+        ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),
+        (model.nplastic, f"{has} springs that yield, whose set is a state of its own; set springyield to zero."),
+        (model.npluginstate, f"{has} plugins with states of their own; use plugins without."),
+        (model.flg_surfacevel, f"{has} surfaces that move by themselves, which the rows of a contact do not hold; "
+                               "set surfacevel to zero."),
+        (model.flg_adhesion or (model.actuator_trntype == mj.mjtTrn.mjTRN_BODY).any(),
+         f"{has} adhesion, which would pull wherever contacts are looked for, {ahead:g} m ahead; set it to zero, and "
+         "remove adhesion actuators."),
+        (mj.get_mjcb_control() is not None,
+         "A control callback is installed, which a motion does not call; remove it by mujoco.set_mjcb_control(None), "
+         "and set ctrl of data."),
+    )  # fmt: skip
+    for found, words in refused:
+        if found:
+            raise BadInput(words)

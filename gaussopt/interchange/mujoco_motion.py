@@ -1,6 +1,7 @@
 """Motions of MuJoCo's models with exact contact: the time steps of Moreau and Jean from what MuJoCo computes.
 
-With w MuJoCo's velocities, C the rows of contacts and limits, E those of equalities, D the damping of the joints,
+With w MuJoCo's velocities, C the rows of contacts and limits, E those of equalities, D the damping of joints (also
+of servos, tendons and fluids where the integrator of the model is implicit or implicitfast),
 
     (M + dt D) (w' - w) = dt (Q - h) + C^T r + E^T l,    E w' = 0,    u = C w' + g/dt n where a gap g is open,
 
@@ -18,18 +19,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
 
-from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, way_back
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, least_pushes, way_back
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
-from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder
+from gaussopt.interchange.mujoco_contacts import AHEAD, AT_LEAST, ContactFinder
+from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities
-from gaussopt.interchange.mujoco_model import forward, mass_matrix
+from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
 from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_and_limits, derivatives, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
@@ -49,8 +50,10 @@ def problem_from_mujoco(
     Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step asks MuJoCo for
     masses, forces, contacts and limits; the impulses satisfy Coulomb's law with no restitution, where MuJoCo's own
     contacts are soft. Forces are those of the beginning of the step, but for the linear damping of joints, which is
-    that of its end, as in MuJoCo's Euler, where the flag eulerdamp is not off. With the stabilisation projection loops
-    stay closed and contacts apart. A motion begins at t = 0, whatever the time of `data`.
+    that of its end, as in MuJoCo's Euler, where the flag eulerdamp is not off. For models with the integrator implicit
+    or implicitfast so is the damping of servos, tendons and fluids (`meta["damping_at_end"]`). Steps too long for the
+    forces of the model are refused before the motion. With the stabilisation projection loops stay closed and contacts
+    apart; where that would throw a joint, the motion ends. A motion begins at t = 0, whatever the time of `data`.
 
     Parameters
     ----------
@@ -83,7 +86,7 @@ class MujocoSystem(SteppedSystem):
 
     def __init__(self, model: Any, data: Any, name: str = "mujoco") -> None:
         self.mj = mj = forward(model, data)
-        _check_carried(mj, model)
+        check_carried(mj, model, AHEAD)
         self._touchable = touchable(mj, model)
         self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
         self._qpos, self._qvel = self.data.qpos, self.data.qvel
@@ -92,9 +95,11 @@ class MujocoSystem(SteppedSystem):
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # as rows are made anew in `place`
-        undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | mj.mjtDisableBit.mjDSBL_EULERDAMP)
+        off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
+        undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
+        self.all_at_end = at_end and depends_on_velocity(mj, own)
         # The forces of MuJoCo hold the damping of the beginning of a step, this one makes it that of the end.
-        self.damping = np.zeros(model.nv) if undamped else own.dof_damping
+        self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
         own.geom_gap[:] = np.maximum(own.geom_gap, AHEAD)
         own.pair_gap[:] = np.maximum(own.pair_gap, AHEAD)
         own.jnt_margin[:] += AHEAD
@@ -118,6 +123,7 @@ class MujocoSystem(SteppedSystem):
         self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         self.near = ContactFinder(mj, own, self.data)
         self._neighbour = mj.MjData(own)
+        self.stuck: dict[str, float] = {}
         self.equalities = Equalities(mj, own, data)
         self._rows = self._row_names()
 
@@ -249,21 +255,31 @@ class MujocoSystem(SteppedSystem):
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
-        """A warning where a geometry moves farther in a step than contacts are looked for ahead."""
+        """Where a geometry moves farther in a step than contacts are looked for, and contacts that stay deep."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
-        if len(self._touchable) < 2:
-            return None
-        for i in sorted({*np.abs(v).argmax(axis=0).tolist()}):
+        stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
+                for name, depth in self.stuck.items()]  # fmt: skip
+        for i in sorted({*np.abs(v).argmax(axis=0).tolist()}) if len(self._touchable) > 1 else ():
             self.place(0.0, q[i], self.velocities(q[i], v[i]))
             for number in self._touchable:
                 mj.mj_objectVelocity(self.model, self.data, mj.mjtObj.mjOBJ_GEOM, number, twist, 0)
                 fastest = max(fastest, float(np.linalg.norm(twist[3:])))
-        if fastest * dt <= AHEAD:
-            return None
-        return (
-            f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {AHEAD:g} m ahead, so that "
-            "it may have passed through another one; take a smaller dt."
-        )
+        if fastest * dt > AHEAD:
+            stay.append(
+                f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {AHEAD:g} m ahead, so "
+                "that it may have passed through another one; take a smaller dt."
+            )
+        return " ".join(stay) or None
+
+    def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
+        """By the derivatives of MuJoCo's forces there."""
+        step = MujocoStep(self, t, q, v)
+        given = step.M, np.diag(self.damping) if step.D is None else step.D, self.equalities(self.data)[0]
+        refuse_unstable(self.mj, self.model, self.data, given, dt)
+
+    def about(self) -> dict[str, Any]:
+        """Which damping is that of the end of a step."""
+        return {"damping_at_end": "all" if self.all_at_end else "joints" if self.damping.any() else "none"}
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
         """The state as the beginning of a step."""
@@ -274,28 +290,6 @@ class MujocoSystem(SteppedSystem):
         there = q.copy()
         self.mj.mj_integratePos(self.model, there, way, 1.0)
         return there
-
-
-def _check_carried(mj: Any, model: Any) -> None:
-    """Raise BadInput for what a motion would leave as it was, or would change as it looks for contacts early."""
-    has = "The model has"
-    refused = (
-        (model.na, f"{has} actuators with states of their own (activations); use actuators without."),
-        ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),
-        (model.nplastic, f"{has} springs that yield, whose set is a state of its own; set springyield to zero."),
-        (model.npluginstate, f"{has} plugins with states of their own; use plugins without."),
-        (model.flg_surfacevel, f"{has} surfaces that move by themselves, which the rows of a contact do not hold; "
-                               "set surfacevel to zero."),
-        (model.flg_adhesion or (model.actuator_trntype == mj.mjtTrn.mjTRN_BODY).any(),
-         f"{has} adhesion, which would pull wherever contacts are looked for, {AHEAD:g} m ahead; set it to zero, and "
-         "remove adhesion actuators."),
-        (mj.get_mjcb_control() is not None,
-         "A control callback is installed, which a motion does not call; remove it by mujoco.set_mjcb_control(None), "
-         "and set ctrl of data."),
-    )  # fmt: skip
-    for found, words in refused:
-        if found:
-            raise BadInput(words)
 
 
 class MujocoStep(TimeStep):
@@ -310,7 +304,8 @@ class MujocoStep(TimeStep):
         self._acting = np.flatnonzero(self._E.any(axis=1))  # rows of zeros, as on the axis of a hinge, hold nothing
         self._phi = self._missed[self._acting]
         self._contacts, self._R, self._gaps = system.near(self._E[self._acting])
-        self._force, self._M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
+        self._force, self.M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
+        self.D = damping_matrix(system.mj, system.model, data) if system.all_at_end else None
 
     @property
     def names(self) -> Sequence[str]:
@@ -352,7 +347,8 @@ class MujocoStep(TimeStep):
         (p, nv), n = R.shape, len(R) - m
         self._rows, self._m = R, m
         self._S, self._local = np.empty((2 * nv + p, max(nv, p + 1))), np.empty(n * n + n)
-        given = self._M, self._system.damping, R, self._force, self._w, self._gaps, m, self._dt
+        M = self.M if self.D is None else self.M + self._dt * self.D
+        given = M, self._system.damping, R, self._force, self._w, self._gaps, m, self._dt
         return int(condense(*given, self._S, self._local))
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
@@ -364,10 +360,12 @@ class MujocoStep(TimeStep):
         missed = float(finish(*given, int(project), lam, w, way))
         if missed < 0.0:
             missed = float(finish(*given, 0, lam, w, way))
-            way_back(S, len(R), m, phi, self._pushes(r), way)
+            way_back(S, len(R), m, phi, least_pushes(self._local, self._gaps, r, self._dt), way)
         if self._basis is not None:
             lam = self._basis @ lam
             missed = float(np.abs(self._E @ w).max())
+        if project:
+            self._check_way_back(way - self._dt * w)
         q = system.moved(self._q, way)
         v = system.rates_of(q, w)
         system.latest = q, v, w
@@ -375,11 +373,10 @@ class MujocoStep(TimeStep):
         impulses[self._acting] = lam
         return Reached(q, v, impulses, missed)
 
-    def _pushes(self, r: Vector) -> Vector:
-        """Pushes, (3 k,), that open the gaps at the end of a step as far as they can, by least squares."""
-        n, push = len(r), np.zeros(len(r))
-        W, q = self._local[: n * n].reshape(n, n), self._local[n * n :]
-        N, ahead = W[::ROWS, ::ROWS], np.minimum(self._gaps, 0.0) + self._dt * (W @ r + q)[::ROWS]
-        root = np.linalg.cholesky(N + DEPENDENT * np.trace(N) * np.eye(len(N))).T
-        push[::ROWS] = nnls(root, -np.linalg.solve(root.T, ahead))[0]
-        return push
+    def _check_way_back(self, way: Vector) -> None:
+        """Note contacts that nothing can take apart, and refuse a way back, (nv,), far beyond what it mends."""
+        system, n = self._system, ROWS * len(self._gaps)
+        for j in np.flatnonzero(self._gaps < -AT_LEAST).tolist():
+            if self._local[ROWS * j * (n + 1)] == 0.0:
+                system.stuck[self.names[j]] = -float(self._gaps[j])
+        system.near.refuse_far(way, (self.names, -self._gaps), (system.row_names, np.abs(self._missed)))

@@ -1,0 +1,110 @@
+"""Motions of MuJoCo's models that once ran away: projections without bound, and servos that threw light links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+
+mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
+
+FINGER = """<mujoco><option timestep="0.002"/><worldbody><body euler="{tilt}" pos=".1 .2 .3">
+<geom name="palm" type="sphere" size=".05"/>
+<body pos=".06 0 0"><joint name="root" axis="0 1 0"/><geom name="knuckle" type="sphere" size=".05" pos="{beside} 0 0"
+mass=".1" {touching}/>
+<body pos=".1 0 0"><joint name="tip" axis="0 1 0"/><geom type="sphere" size=".01" pos=".05 0 0" mass=".1"/></body>
+</body></body></worldbody></mujoco>"""
+"""A finger whose knuckle lies 4 cm deep in the palm, on the axis of its hinge or `beside` it."""
+
+
+def problem(xml: str, t_end: float, ctrl: Any = ()) -> go.Problem:
+    model = mujoco.MjModel.from_xml_string(xml)
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
+    data = mujoco.MjData(model)
+    data.ctrl[:] = ctrl
+    return go.problem_from_mujoco(model, data, t_end=t_end)
+
+
+def moved(given: go.Problem, **settings: Any) -> go.Trajectory:
+    return go.simulate(given, stepper="moreau-jean", **{"error_estimate": False, **settings})
+
+
+@pytest.mark.parametrize("tilt", ["0 0 0", "30 20 10"])
+def test_a_contact_that_nothing_can_take_apart_stays_and_throws_nothing(tilt: str) -> None:
+    stuck = moved(problem(FINGER.format(tilt=tilt, beside=0, touching=""), 0.04), stabilisation="projection")
+    alone = 'contype="0" conaffinity="0"'
+    free = moved(problem(FINGER.format(tilt=tilt, beside=0, touching=alone), 0.04), stabilisation="projection")
+    assert stuck.status == go.Status.SOLVED
+    assert np.ptp(free.q, axis=0).max() > 1e-3
+    assert stuck.q == pytest.approx(free.q, abs=1e-12)
+    assert "Contact 'palm, knuckle' stays 0.04 m deep" in " ".join(stuck.warnings)
+    assert free.warnings == ()
+
+
+@pytest.mark.parametrize("tilt", ["0 0 0", "30 20 10"])
+def test_a_projection_far_beyond_what_it_mends_is_refused_by_name(tilt: str) -> None:
+    """The knuckle lies on the line from the palm through the hinge: turning moves it apart to second order only."""
+    motion = moved(problem(FINGER.format(tilt=tilt, beside=0.001, touching=""), 0.04), stabilisation="projection")
+    assert motion.status == go.Status.BAD_INPUT
+    assert "The projection does not converge: it would move joint" in motion.message
+    assert "palm, knuckle by 0.039 m" in motion.message
+    assert len(motion.t) > 1  # what was computed before is kept
+    assert np.abs(motion.q).max() < 1.0
+
+
+SERVOS = """<mujoco><option timestep="0.002" integrator="{integrator}"/><worldbody><body>
+<joint name="upper" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" mass="2" contype="0" conaffinity="0"/>
+<body pos=".3 0 0"><joint name="wrist" axis="0 1 0" {wrist}/>
+<geom type="capsule" fromto="0 0 0 .05 0 0" size=".02" mass=".05" contype="0" conaffinity="0"/></body></body>
+</worldbody><actuator><position joint="upper" kp="{kp}" kv="{kv}"/><position joint="wrist" kp="{kp}" kv="{kv}"/>
+</actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(("kp", "kv"), [(100, 10), (4500, 450)])
+def test_servos_are_damped_at_the_end_of_a_step_where_mujoco_s_integrator_does_so(kp: int, kv: int) -> None:
+    xml = SERVOS.format(integrator="implicitfast", wrist='damping="0.1"', kp=kp, kv=kv)
+    motion = moved(problem(xml, 0.2, [0.5, 0.2]))
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    data.ctrl[:] = [0.5, 0.2]
+    for _ in range(100):
+        mujoco.mj_step(model, data)
+    assert motion.status == go.Status.SOLVED
+    assert motion.meta["damping_at_end"] == "all"
+    assert motion.q[-1] == pytest.approx(data.qpos, abs=1e-6)
+
+
+def test_steps_that_are_too_long_for_servos_are_refused_before_the_motion_with_one_that_would_do() -> None:
+    given = problem(SERVOS.format(integrator="Euler", wrist="", kp=100, kv=1), 0.2, [0.5, 0.2])
+    with pytest.raises(go.BadInput, match=r"Steps of 0\.002 s are too long .* joint 'wrist' .* Take dt=") as refused:
+        moved(given)
+    dt = float(str(refused.value).split("Take dt=")[1].split(",")[0])
+    fine = moved(given, dt=dt, record_every=100)
+    assert fine.status == go.Status.SOLVED
+    assert np.abs(fine.v).max() < 50.0
+    assert fine.q[-1] == pytest.approx([0.5, 0.2], abs=0.1)
+
+
+def test_stiff_springs_are_refused_too_and_those_that_loops_hold_are_not() -> None:
+    spring = """<mujoco><option timestep="0.01"/><worldbody><body><joint name="j" type="slide" axis="1 0 0"
+stiffness="{}" ref=".1"/><geom size=".1" mass="1"/></body></worldbody>{}</mujoco>"""
+    with pytest.raises(go.BadInput, match="a velocity of joint 'j' would be multiplied"):
+        moved(problem(spring.format(50000, ""), 0.1))
+    held = '<equality><joint joint1="j" polycoef="0 0 0 0 0"/></equality>'
+    assert moved(problem(spring.format(50000, held), 0.1)).status == go.Status.SOLVED
+    swings = moved(problem(spring.format(30000, ""), 0.1))  # dt^2 k / m = 3: coarse, and bounded
+    assert swings.status == go.Status.SOLVED
+    assert np.abs(swings.q).max() < 1.0
+
+
+def test_an_unstable_equilibrium_is_no_reason_to_refuse() -> None:
+    """Springs that push away make the motion grow, as it does."""
+    away = """<mujoco><option timestep="0.01"/><worldbody><body><joint type="slide" axis="1 0 0"/>
+<geom size=".1" mass="1"/></body></worldbody><actuator><position joint="j" kp="-20"/></actuator></mujoco>"""
+    motion = moved(problem(away.replace('type="slide"', 'name="j" type="slide"'), 0.5, [-0.1]))
+    assert motion.status == go.Status.SOLVED
+    assert motion.q[-1, 0] == pytest.approx(0.1 * (np.cosh(np.sqrt(20) * 0.5) - 1), rel=0.05)
