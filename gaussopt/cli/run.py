@@ -138,9 +138,12 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
                 for (name, q, v, a), error in zip(rows, errors, strict=True)
             ),
         ]
-        if any(errors):
+        if data["compared_with"]:
             again = " and again with ".join(data["compared_with"])
-            lines.append(f"* the largest error on the way; to estimate it, the motion was computed again with {again}")
+            lines.append(
+                "* the largest error at the steps of the motion, recorded or not; to estimate it, the motion was "
+                f"computed again with {again}"
+            )
     lines += _events(traj)
     lines += [f"warning: {warning}" for warning in traj.warnings]
     if traj.status in (Status.SOLVED, Status.ACCUMULATION):
@@ -190,7 +193,7 @@ def _events(traj: Trajectory) -> list[str]:
 
 def _event_words(event: dict[str, Any]) -> str:
     who = event.get("contact") or ", ".join(event.get("contacts", []))
-    more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate") if k in event}
+    more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate", "error") if k in event}
     extra = ", ".join(f"{k} = {_number(v)}" for k, v in more.items())
     return " ".join(part for part in (event["kind"].replace("_", " "), who, f"({extra})" if extra else "") if part)
 

@@ -73,6 +73,7 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         stuck = done < 0
         self.steps += len(rows)
         self._watch(np.vstack((before[None, :], rows)))
+        self._look(before, rows)
         self._record(before, rows, self.steps - len(rows))
         self.t = t
         if stuck:
@@ -125,6 +126,19 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         table = self._table(states[:, 0], states[:, 1:])
         return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
+    def _look(self, before: Vector, rows: Matrix) -> None:
+        """Look at steps that end at these rows, each (t, q, v), or at the instants within that are asked for."""
+        looks, n = self.looks, len(self.q)
+        if looks is None:
+            return
+        if not looks.between:
+            looks.rows(rows[:, 0], rows[:, 1 : n + 1])
+            return
+        for row in rows:
+            for t in looks.due(row[0]).tolist():
+                looks.at(t, (row if t == row[0] else self._between(before, t))[1 : n + 1])
+            before = row
+
     def _record(self, before: Vector, rows: Matrix, steps: int) -> None:
         """Write down what is due of states behind so many steps, each (t, q, v); `before` is the one before them."""
         end = self.control.t_end
@@ -173,6 +187,8 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         self.steps += 1
         self.handed_over += 1
         clock[4] += float(t >= self._bounds[int(clock[4])])
-        self._record(before, np.array([[t, *q, *v]]), self.steps - 1)
+        rows = np.array([[t, *q, *v]])
+        self._look(before, rows)
+        self._record(before, rows, self.steps - 1)
         clock[0], clock[1], clock[2] = t, integration.next_step, 0.0
         self.t, self.q, self.v = t, q, v

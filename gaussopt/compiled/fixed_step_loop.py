@@ -15,6 +15,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.bilateral_loop import BilateralLoop
+from gaussopt.integration.looks import BLOCK
 from gaussopt.integration.loops import End
 from gaussopt.integration.restart import Mark
 from gaussopt.integration.time_grid import TimeGrid
@@ -132,9 +133,14 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         """Space for recorded states."""
         return self._zeros(rows * width)
 
+    @property
+    def _each(self) -> int:
+        """Steps between two states that generated code hands over."""
+        return self.every if self.looks is None else 1
+
     def _room(self, width: int) -> int:
-        """Steps whose recorded states are certified together, at most."""
-        return self._total
+        """Steps whose states are handed over together, at most."""
+        return self._total if self.looks is None else max(1, BLOCK // width)
 
     def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """The state behind a step of generated code; None where it cannot do it, or the state is not finite."""
@@ -148,16 +154,21 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         """Some steps of generated code, as many as it can do; records what is due and goes to the state reached."""
         n, y, worst = len(self.q), self._packed(self.q, self.v), self._array([0.0, 0.0])
         reached, room, total, motion = 0, self._room(len(y)), self._total, self.motion
+        each = self._each
         while reached < count:
             some = min(count - reached, room)
-            trace = self._trace(some // self.every + 1, len(y))
+            trace = self._trace(some // each + 1, len(y))
             begin = perf_counter()
             done = self._march_steps(self.steps, some, y, trace, worst)
             motion.timing["solve"] += perf_counter() - begin
             motion.evaluations += done * self.method.stages
             self._note_residuals(worst)
-            due = np.arange(self.steps // self.every + 1, (self.steps + done) // self.every + 1) * self.every
+            due = np.arange(self.steps // each + 1, (self.steps + done) // each + 1) * each
             states = np.asarray(trace).reshape(-1, len(y))[: len(due)]
+            if self.looks is not None:
+                self.looks.rows(self._grid.at(due), self._unpacked(states)[:, :n])
+                recorded = due % self.every == 0
+                due, states = due[recorded], states[recorded]
             self.steps += done
             reached += done
             if self.steps == total and total % self.every and done:
@@ -176,7 +187,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         before = y.copy()
         try:
             return self._march.march(
-                self.origin, self.control.dt, self.control.t_end, first, count, self.every, y, self._p, self.limit,
+                self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,
                 self.sharp, self._work, worst, trace,
             )  # fmt: skip
         except INTERPRETER_ERRORS:
@@ -187,7 +198,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
             if not self._march_steps(first + done, 1, y, row, worst):
                 break
             done += 1
-            if (first + done) % self.every == 0:
+            if (first + done) % self._each == 0:
                 trace[place : place + len(y)] = row
                 place += len(y)
         return done

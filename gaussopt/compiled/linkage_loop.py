@@ -209,7 +209,7 @@ class LinkageLoop(GeneratedFixedStepLoop):
         control = self.control
         assert control.dt is not None
         clock = self.origin, control.dt, control.t_end
-        return self._kernels.steps(clock, (first, count, self.every), y, trace, worst, self.limit, self.sharp)
+        return self._kernels.steps(clock, (first, count, self._each), y, trace, worst, self.limit, self.sharp)
 
     def _packed(self, q: Vector, v: Vector) -> Any:
         return self._row.placed(q, v)
@@ -222,7 +222,7 @@ class LinkageLoop(GeneratedFixedStepLoop):
         return np.empty((rows, width))
 
     def _room(self, width: int) -> int:
-        return max(1, MEMORY // width) * self.every
+        return max(1, MEMORY // width) * self._each
 
     def _write_down(self, times: Vector, states: Matrix) -> None:
         """Certify and write down states, one by one."""

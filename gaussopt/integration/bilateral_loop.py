@@ -48,7 +48,8 @@ class BilateralLoop(MotionLoop):
     def _prepare(self) -> None:
         rules, grid = self.rules, self.method.adaptive and self.control.dt is not None
         self._grid: Control | None = replace(self.control, origin=self.origin) if grid else None
-        watched = rules.events or rules.integrals or (grid and self.method.implicit)
+        between = self.looks is not None and self.looks.between
+        watched = rules.events or rules.integrals or (grid and self.method.implicit) or between
         self._watched = (
             WatchedSteps(self.system, rules.events, rules.integrals, self.method.adaptive) if watched else None
         )
@@ -124,6 +125,7 @@ class BilateralLoop(MotionLoop):
 
     def _within(self, t: float, crossings: list[Crossing]) -> End | None:
         """Record events and instants that are due within the step to t; how the motion ended there, or None."""
+        self._look_between(crossings[-1].t if crossings and crossings[-1].terminal else t)
         for crossing in crossings:
             self._record_grid(crossing.t)
             self._record_between(crossing.t, crossing.q, crossing.v)
@@ -137,6 +139,12 @@ class BilateralLoop(MotionLoop):
             self.t = begin
         self._record_grid(t)
         return None
+
+    def _look_between(self, end: float) -> None:
+        """Look at the instants up to `end` that are asked for."""
+        if self.looks is not None and self._watched is not None:
+            for t in self.looks.due(end).tolist():
+                self.looks.at(t, self._watched.state(t)[0])
 
     def _record_grid(self, end: float) -> None:
         """Record the instants of an adaptive method that are due before `end`."""

@@ -18,6 +18,7 @@ from gaussopt.core.event import Event, Integrand
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.looks import Looks
 from gaussopt.integration.restart import Mark
 from gaussopt.integration.trajectory import Recorder
 from gaussopt.solving.answer import Answer
@@ -95,9 +96,11 @@ class MotionLoop(ABC):
         adaptive method
     sums : integrals at the recorded instants, where some are asked for
     engine : "interpreted" or "compiled"
+    looks : Looks or None, takes the positions at all steps, recorded or not
     """
 
     engine = "interpreted"
+    looks: Looks | None = None
     diverged = "the motion diverged and is no longer finite; use a smaller step."
 
     def __init__(
@@ -119,9 +122,20 @@ class MotionLoop(ABC):
         Raises Rejected if a step has no accepted answer. Raises BadInput if the motion cannot begin there or is no
         longer finite.
         """
+        self.enter(t, q, v)
+        return self._go_on()
+
+    def enter(self, t: float, q: Vector, v: Vector) -> None:
+        """Begin at a state; raises what `integrate` raises."""
         self.t, self.q, self.v, self.origin = t, q, v, t
         self.begin()
-        return self._go_on()
+
+    def forward(self) -> End | None:
+        """Advance, and look; how the motion ended there, or None."""
+        ended = self.advance()
+        if ended is None and self.looks is not None:
+            self.looks.at(self.t, self.q)
+        return ended
 
     def resume(self, mark: Mark) -> End:
         """Go on to the end from where a loop of the same settings stood, as that loop would have.
@@ -137,7 +151,7 @@ class MotionLoop(ABC):
         begin, end = self.t, self.control.t_end
         while self.t < end:
             self.kept = self._mark()
-            ended = self.advance()
+            ended = self.forward()
             if ended is not None:
                 return ended
             if self.progress is not None:
@@ -190,6 +204,18 @@ class MotionLoop(ABC):
         """Note an event at the present instant."""
         name = None if contact is None else self.system.contact_names[contact]
         self.events.append(MotionEvent(self.t, kind, name, details))
+
+    def forget_repetitions(self) -> None:
+        """Leave one event of each kind and contact at the present instant."""
+        seen: set[tuple[str, str]] = set()
+        kept: list[MotionEvent] = []
+        for event in self.events:
+            now = abs(event.t - self.t) <= 1e-12 * (1 + abs(self.t))
+            if not (now and event.place in seen):
+                kept.append(event)
+            if now:
+                seen.add(event.place)
+        self.events[:] = kept
 
     def about(self) -> dict[str, Any]:
         """Entries of `Trajectory.meta`: the engine and the number of steps."""

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Control
+from gaussopt.integration.looks import Differences, Steps
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.simulation.engine import choose_engine
-from gaussopt.simulation.settings import LEAST_RTOL, RunSettings
+from gaussopt.simulation.settings import LEAST_RTOL, NEVER, RunSettings
 
 BOUND = 0.01
 """Error of a coordinate, relative to its amplitude, beyond which a motion carries a warning."""
@@ -26,9 +28,6 @@ HARDLY = 1e-3
 
 TENFOLD = 10.0
 """Factor between the tolerances of an adaptive motion and those of the motion that it is compared with."""
-
-MOST_INSTANTS = 256
-"""Recorded instants that are compared, about; of an adaptive motion without a recording interval an eighth of them."""
 
 BALANCED, HELD = 1e-12, 1e-8
 """Part of the accelerations that forces would cause one by one which rounding leaves where they balance, and which the
@@ -57,12 +56,6 @@ LEAP = (
     "constant steps, such as rk4 with a small dt."
 )
 
-SLIVER = 1e-3
-"""Part of an interval between two landings below which they are one."""
-
-SAME = 1e-13
-"""Difference of equal instants, relative to 1 s + the instant: a motion that is continued counts from another one."""
-
 Columns = Mapping[str, Any]
 
 
@@ -75,29 +68,34 @@ class MotionError:
     largest : (n,), of each coordinate over the compared instants; NaN where nothing is known
     instants : how many were compared
     compared : the motions that it was compared with, in words
+    extent : (2, n), the smallest and the largest value of each coordinate at all steps
     leaps : whether something else than its tolerances decided the steps of an adaptive motion
+    end : estimated error of the instant of the event that ended the motion, s; zero where none did
     """
 
     largest: Vector
     instants: int
     compared: tuple[str, ...]
+    extent: Matrix
     leaps: bool = False
+    end: float = 0.0
 
 
 def unknown(settings: RunSettings) -> MotionError:
     """Of a motion whose estimate was interrupted."""
-    return MotionError(np.full(len(settings.start.q), math.nan), 0, ())
+    n = len(settings.start.q)
+    return MotionError(np.full(n, math.nan), 0, (), np.zeros((2, n)))
 
 
-def amplitudes(columns: Columns, mass: Vector) -> Vector:
-    """Amplitude of each coordinate of a recorded motion, (n,): its largest minus its smallest value.
+def amplitudes(q: Matrix, mass: Vector) -> Vector:
+    """Amplitude of each coordinate of a motion, (n,): its largest minus its smallest value in q, (N, n).
 
     A coordinate that hardly moves counts for a thousandth of the motion: of the largest amplitude, compared in the
     mass norm (where it has no mass, as plain numbers). A motion that hardly moves at all counts for a ten-thousandth of
     the largest coordinate. `mass` is the diagonal of M, (n,).
     """
-    ranges = np.ptp(columns["q"], axis=0)
-    reach = np.maximum(ranges, REST * np.abs(columns["q"]).max(axis=0))
+    ranges = np.ptp(q, axis=0)
+    reach = np.maximum(ranges, REST * np.abs(q).max(axis=0))
     weights = np.sqrt(np.abs(mass))
     least = np.full(len(ranges), float(reach.max()))
     heavy = weights > 0
@@ -106,67 +104,151 @@ def amplitudes(columns: Columns, mass: Vector) -> Vector:
     return found
 
 
+@dataclass(frozen=True)
+class _Difference:
+    """Between a motion and another one: of coordinates, of the instant of its end, and the steps of the other one."""
+
+    largest: Vector
+    end: float = 0.0
+    count: int = 0
+    taken: int = 0
+
+    @property
+    def all(self) -> Vector:
+        """Of the coordinates and of the instant, (n + 1,)."""
+        return np.append(self.largest, self.end)
+
+
 def estimated(
     settings: RunSettings, start: tuple[float, Vector, Vector], loop: MotionLoop, columns: Columns,
     progress: Progress | None,
 ) -> MotionError:  # fmt: skip
-    """The error of the time steps of a motion that got to its end.
+    """The error of the time steps of a motion that got to its end; its `loop` kept the positions at all steps.
 
     The same motion goes with steps (tolerances of an adaptive method) that are twice (ten times) as large. From the
     difference the order of the method tells the error; that of adaptive methods is the difference itself, which is
     mostly larger. If the difference exceeds `BOUND`, the order proves nothing, and finer steps decide. So they do where
     an adaptive motion takes the same steps with larger tolerances: what decided their length was something else, such
     as the first step or the end, and the same motion twice has no difference.
+
+    They are compared at all steps of the motion that the other one has, too, and at the end; an adaptive one at all.
     """
-    method, n = settings.method, columns["q"].shape[1]
-    order = 2.0 ** max(method.order, 1)
-    bound = BOUND * amplitudes(columns, settings.first.M.diagonal())
+    method, mine = settings.method, _Mine(settings, start, loop, columns)
     tried: list[str] = []
+    if not mine.span > 0.0:
+        return MotionError(np.zeros(len(start[1])), 0, (), mine.extent)
+    order = 2.0 ** max(method.order, 1)
+    bound = np.append(BOUND * amplitudes(mine.extent, settings.first.M.diagonal()), BOUND * mine.span)
 
-    def other(factor: float, share: tuple[float, float], steps: int = 0) -> tuple[Vector, int, int]:
-        given = _other(settings, loop, columns["t"], factor, steps)
+    def other(factor: float, share: tuple[float, float], steps: int = 0) -> _Difference:
+        given = _other(settings, loop, mine, factor, steps)
         tried.append(_steps(given))
-        found, taken = _motion(given, start, _part(progress, *share))
-        return *(_compared(columns, found) or (np.full(n, math.nan), 0)), taken
+        return mine.compared(given, _part(progress, *share))
 
-    coarse, count, taken = other(2.0, (2 / 3, 1.0))
-    alike = method.adaptive and taken >= ALIKE * loop.steps
-    if coarse.any() and (coarse <= bound).all() and not alike:
-        return MotionError(coarse if method.adaptive else SAFETY * coarse / (order - 1.0), count, tuple(tried))
-    fine, finer, _ = other(0.5, (3 / 7, 1.0), max(2 * loop.steps, FEWEST) if alike else 0)
-    if np.isnan(fine).any():
-        return MotionError(coarse, count, tuple(tried), alike)
+    def found(error: Vector, by: _Difference, leaps: bool = False) -> MotionError:
+        late = mine.resolution if mine.event is not None else 0.0
+        return MotionError(error[:-1], by.count, tuple(tried), mine.extent, leaps, float(error[-1]) + late)
+
+    coarse = other(2.0, (2 / 3, 1.0))
+    alike = method.adaptive and coarse.taken >= ALIKE * loop.steps
+    if coarse.largest.any() and (coarse.all <= bound).all() and not alike:
+        return found(coarse.all if method.adaptive else SAFETY * coarse.all / (order - 1.0), coarse)
+    fine = other(0.5, (3 / 7, 1.0), max(2 * loop.steps, FEWEST) if alike else 0)
+    if np.isnan(fine.all).any():
+        return found(coarse.all, coarse, alike)
     # By which factor halving the steps improved the motion, between what any method does and what its order says.
-    known = np.divide(coarse, fine, out=np.full(n, 2.0), where=(fine > 0) & np.isfinite(coarse))
+    rough = coarse.all
+    known = np.divide(rough, fine.all, out=np.full(len(rough), 2.0), where=(fine.all > 0) & np.isfinite(rough))
     gain = np.clip(known, 2.0, TENFOLD if method.adaptive else order)
-    return MotionError(fine * gain / (gain - 1.0), finer, tuple(tried), alike)
+    return found(fine.all * gain / (gain - 1.0), fine, alike)
 
 
-def _other(settings: RunSettings, loop: MotionLoop, t: Vector, factor: float, steps: int = 0) -> RunSettings:
-    """Settings of the same motion with other steps, which records some of the same instants t.
+class _Mine:
+    """The motion whose error is estimated.
 
-    An adaptive motion lands on so many more, evenly spaced, so that none of its steps is longer.
+    Attributes
+    ----------
+    end, span : instant of its end, and its length, s
+    extent : (2, n), smallest and largest values at all steps
+    event : name of the event that ended it, or None
+    resolution : length of the step to which that event is located, s; zero where it is located within
     """
-    control, every, adaptive = settings.control, 1, settings.method.adaptive
-    if adaptive:
+
+    def __init__(
+        self, settings: RunSettings, start: tuple[float, Vector, Vector], loop: MotionLoop, columns: Columns
+    ) -> None:
+        assert isinstance(loop.looks, Steps)
+        self._settings, self._start, self._loop, self._steps = settings, start, loop, loop.looks
+        t, q = columns["t"], columns["q"]
+        self.end, self.span, self._last = float(t[-1]), float(t[-1]) - start[0], q[-1]
+        last = loop.events[-1] if loop.events else None
+        terminal = last is not None and last.details.get("terminal") and last.t >= self.end
+        self.event = last.kind if terminal and last is not None else None
+        self.resolution = settings.control.dt or 0.0 if settings.method.loop else 0.0
+        loop.looks.rows(t[-1:], q[-1:])
+        self.extent = np.vstack((q, loop.looks.low, loop.looks.high))
+        self.extent = np.array([self.extent.min(axis=0), self.extent.max(axis=0)])
+
+    def compared(self, given: RunSettings, progress: Progress | None) -> _Difference:
+        """How far the same motion by other settings is from it; NaN where that one does not get to its end."""
+        n = len(self._last)
+        failed = _Difference(np.full(n, math.nan), math.nan)
+        try:
+            loop = choose_engine(given, progress)
+            differences = loop.looks = self._differences(n)
+            status, _ = loop.integrate(*self._start)
+            differences.flush()
+        except Exception:  # the motion itself stands; that nothing compares is told
+            return failed
+        if status is not Status.SOLVED:
+            return replace(failed, taken=loop.steps)
+        its = loop.recorder.arrays(n)
+        # Where an event ended them at different instants, the other one goes on, or back, to the end of this one.
+        late = self.end - float(its["t"][-1])
+        there = its["q"][-1] + late * (its["v"][-1] + 0.5 * late * its["a"][-1]) if late else its["q"][-1]
+        largest = np.maximum(differences.largest, np.abs(there - self._last))
+        return _Difference(largest, abs(late), differences.count + 1, loop.steps)
+
+    def _differences(self, n: int) -> Differences:
+        """What compares: with the positions that are kept, or with those of the motion once more."""
+        settings = self._settings
+        if self._steps.whole:
+            return Differences(self._steps, n, settings.method.adaptive)
+        again = choose_engine(_unseen(settings, self._loop, settings.control), None)
+        again.looks = ahead = Steps()
+        again.enter(*self._start)
+
+        def more() -> bool:
+            return again.t < self.end and again.forward() is None
+
+        return Differences(ahead, n, settings.method.adaptive, more)
+
+
+def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSettings:
+    """Settings of a motion that nobody looks at, by the same engine."""
+    rules = replace(settings.rules, integrals=())
+    return replace(
+        settings, control=control, record_every=NEVER, engine=loop.engine, continued=None, watched=False, rules=rules
+    )
+
+
+def _other(settings: RunSettings, loop: MotionLoop, mine: _Mine, factor: float, steps: int = 0) -> RunSettings:
+    """Settings of the same motion with other steps, which ends where it did, or by the same event.
+
+    An adaptive motion lands on so many instants, evenly spaced, so that none of its steps is longer.
+    """
+    control = settings.control if mine.event is not None else replace(settings.control, t_end=mine.end)
+    if settings.method.adaptive:
         scale = TENFOLD if factor > 1 else 1 / TENFOLD
         rtol = max(control.rtol * scale, LEAST_RTOL)
         control = replace(control, rtol=rtol, atol=control.atol * scale)
-    if control.dt is None or steps:
-        # An event happens near the same instant again; no step should end beside it.
-        quiet = np.setdiff1d(t, [t[0], t[-1], *(event.t for event in loop.events)])
-        landed = quiet[:: 1 + 8 * len(quiet) // MOST_INSTANTS]
-        if steps:
-            even = np.linspace(t[0], t[-1], steps + 1)[1:-1]
-            near = np.abs(even[:, None] - landed).min(axis=1, initial=math.inf)
-            landed = np.sort(np.concatenate((landed, even[near > SLIVER * (t[-1] - t[0]) / steps])))
-        control = replace(control, dt=None, instants=tuple(landed.tolist()))
-    else:
+    if steps:
+        even = np.linspace(mine.end - mine.span, mine.end, steps + 1)[1:-1]
+        control = replace(control, dt=None, instants=tuple(even.tolist()))
+    elif control.dt is not None:
         # Where the motion is shorter than one step, half a step is half of the motion.
-        control = replace(control, dt=factor * min(control.dt, float(t[-1] - t[0])))
-        stride = settings.record_every * max(1, len(t) // MOST_INSTANTS)
-        every = max(1, round((stride + stride % 2) / factor))
-    return replace(settings, control=control, record_every=every, engine=loop.engine, continued=None, watched=False)
+        control = replace(control, dt=factor * min(control.dt, mine.span))
+    return _unseen(settings, loop, control)
 
 
 def _steps(settings: RunSettings) -> str:
@@ -186,45 +268,30 @@ def of_motion(progress: Progress | None) -> Progress | None:
     return _part(progress, 0.0, 2 / 3)
 
 
-def _motion(
-    settings: RunSettings, start: tuple[float, Vector, Vector], progress: Progress | None
-) -> tuple[Columns | None, int]:  # fmt: skip
-    """What is recorded of a motion, and its steps; None where it does not get to its end, for whatever reason."""
-    try:
-        loop = choose_engine(settings, progress)
-        status, _ = loop.integrate(*start)
-    except Exception:  # the motion itself stands; that nothing compares is told
-        return None, 0
-    return (loop.recorder.arrays(len(start[1])) if status is Status.SOLVED else None), loop.steps
-
-
-def _compared(columns: Columns, other: Columns | None) -> tuple[Vector, int] | None:
-    """Largest differences of the coordinates, (n,), at common instants and at the end, and how many instants."""
-    if other is None:
-        return None
-    t, its = columns["t"], other["t"]
-    near = np.minimum(np.searchsorted(t, its - SAME * (1.0 + np.abs(its))), len(t) - 1)
-    same = np.flatnonzero(np.abs(t[near] - its) <= SAME * (1.0 + np.abs(its)))
-    mine, its = np.append(near[same], -1), np.append(same, -1)
-    return np.abs(columns["q"][mine] - other["q"][its]).max(axis=0), len(same)
-
-
 # -- what is said of it ------------------------------------------------------------------------------------
 
 
 def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) -> str | None:
     """What a person is told where the estimate exceeds its bound or is not known; None where all is well."""
     if not error.compared:
-        return "The error of the motion is unknown: its estimate was interrupted."
+        # Without a step there is no error.
+        unknown = np.isnan(error.largest).any()
+        return "The error of the motion is unknown: its estimate was interrupted." if unknown else None
     if np.isnan(error.largest).any():
         return (
             f"The error of the motion is unknown: the same motion with {' and with '.join(error.compared)} does not "
             f"get to its end; {_remedy(settings)}."
         )
     noise = BALANCED * free_acceleration(settings.first) * float(columns["t"][-1] - columns["t"][0]) ** 2
-    i, share = _worst(error.largest, np.maximum(amplitudes(columns, settings.first.M.diagonal()), noise))
-    if share <= BOUND:
+    i, share = _worst(error.largest, np.maximum(amplitudes(error.extent, settings.first.M.diagonal()), noise))
+    late = error.end / max(float(columns["t"][-1] - columns["t"][0]), error.end)
+    if share <= BOUND and late <= BOUND:
         return None
+    if share <= BOUND:
+        return (
+            f"The motion is inexact: the estimated error of the instant at which it ends is {error.end:.2g} s, "
+            f"{100 * late:.2g} % of its length (bound: {100 * BOUND:g} %); {_remedy(settings)}."
+        )
     drift = columns["position_drift"].max(initial=0.0)
     more = f" at a constraint drift of {drift:.2g}" if drift > SOME_DRIFT else ""
     return (
@@ -241,7 +308,7 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
     there, in the mass metric, at the instants of the largest drifts.
     """
     first, system = settings.first, settings.system
-    moved = amplitudes(columns, first.M.diagonal())
+    moved = amplitudes(columns["q"], first.M.diagonal())
     fastest = np.abs(columns["v"]).max(axis=0, initial=0.0)
     small = min(SOME_DRIFT, SMALL_DRIFT * float(moved.min(initial=1.0)))
     for at, what, unit, most in ((0, "position", moved, small), (1, "velocity", fastest, SOME_DRIFT)):

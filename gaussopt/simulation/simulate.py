@@ -29,6 +29,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.bilateral_loop import WorthCompiling
+from gaussopt.integration.looks import Steps
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.restart import Deferred, Mark
 from gaussopt.integration.singular_positions import abrupt_sentence
@@ -152,6 +153,7 @@ def _computed(
     start = settings.consistent_start() if continued is None else continued.mark
     for long in (False, True):
         loop = choose_engine(settings, of_motion(progress) if error_estimate else progress, long)
+        loop.looks = Steps() if error_estimate else None
         loop.motion.timing["prepare"] = perf_counter() - begin - loop.motion.seconds
         with suppress(WorthCompiling):
             end = _integrate(loop, start, keep_interrupted, begin)
@@ -267,7 +269,7 @@ def _trajectory(
     return Trajectory(
         **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
-        events=tuple(event.to_mapping() for event in loop.events), restart=restart,
+        events=_events(loop, error), restart=restart,
         integrals=_integrals(settings, loop),
         error_estimate=np.full(len(start.q), math.nan) if error is None else error.largest,
         meta={
@@ -275,6 +277,14 @@ def _trajectory(
             "compared_with": list(error.compared) if error is not None else [],
         },
     )  # fmt: skip
+
+
+def _events(loop: MotionLoop, error: MotionError | None) -> tuple[dict[str, Any], ...]:
+    """All events; the one that ended the motion with the estimated error of its instant."""
+    found = tuple(event.to_mapping() for event in loop.events)
+    if found and error is not None and found[-1].get("terminal") and math.isfinite(error.end):
+        found[-1]["error"] = error.end
+    return found
 
 
 def _integrals(settings: RunSettings, loop: MotionLoop) -> dict[str, Vector]:

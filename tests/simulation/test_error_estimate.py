@@ -10,6 +10,7 @@ import sympy as sp
 import gaussopt as go
 from gaussopt.bodies import AppliedTorque, Revolute, Row
 from gaussopt.core import registry
+from gaussopt.integration.looks import Steps
 from gaussopt.modelling.reference import Reference
 from gaussopt.simulation.error_estimate import BOUND, amplitudes
 
@@ -33,7 +34,7 @@ def _off(motion: go.Trajectory, exact: Any) -> np.ndarray:
 
 def _amplitudes(problem: go.Problem, motion: go.Trajectory) -> np.ndarray:
     mass = problem.system.evaluate(0.0, problem.q0, problem.v0).M.diagonal()
-    return amplitudes({"q": motion.q}, mass)
+    return amplitudes(motion.q, mass)
 
 
 @pytest.mark.parametrize("dt", [1e-2, 1e-3])
@@ -178,3 +179,75 @@ def test_rest_is_no_reason_to_warn(stepper: str, dt: float | None) -> None:
             motion = go.simulate(model.problem(t_end=t_end), stepper=stepper, dt=dt)
             assert motion.status == "solved"
             assert motion.warnings == ()
+
+
+def _oscillator() -> go.System:
+    x, v = sp.symbols("x v")
+    return go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=x**2 / 2, name="oscillator")
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_what_lies_between_recorded_instants_is_estimated_too(engine: str) -> None:
+    """An oscillator recorded at its turning points, where its phase does not show."""
+    dt, many = np.pi / 20, 64000 if engine == "compiled" else 400
+    run = partial(go.simulate, _oscillator(), q0=[1.0], v0=[0.0], stepper="rk4", dt=dt, t_end=many * dt, engine=engine)
+    motion, all_steps = run(record_every=20), run()
+    assert len(motion.t) < len(all_steps.t) / 15
+    error = np.abs(all_steps.q[:, 0] - np.cos(all_steps.t)).max()
+    assert error > 5 * np.abs(motion.q[:, 0] - np.cos(motion.t)).max()
+    assert error / 3 < motion.error_estimate[0] < 3 * error
+    np.testing.assert_array_equal(motion.error_estimate, all_steps.error_estimate)
+    assert any("inexact" in sentence for sentence in motion.warnings) == (error > BOUND * 2)
+
+
+@pytest.mark.parametrize(("engine", "stepper"), [("compiled", "rk4"), ("interpreted", "rk4"), ("compiled", "dop853")])
+def test_a_motion_too_long_for_the_memory_has_the_same_estimate(
+    monkeypatch: pytest.MonkeyPatch, engine: str, stepper: str
+) -> None:
+    run = partial(go.simulate, "two-bar", t_end=2.0, engine=engine, stepper=stepper, dt=5e-3, record_every=50)
+    whole = run()
+    monkeypatch.setattr("gaussopt.simulation.simulate.Steps", partial(Steps, 100))
+    monkeypatch.setattr("gaussopt.integration.looks.BLOCK", 64)
+    monkeypatch.setattr("gaussopt.compiled.fixed_step_loop.BLOCK", 64)
+    anew = run()
+    assert (whole.error_estimate > 0).all()
+    np.testing.assert_array_equal(anew.error_estimate, whole.error_estimate)
+
+
+@pytest.mark.parametrize("stepper", ["semi-implicit", "rk4", "rk45", "dop853", "radau"])
+@pytest.mark.parametrize("every", [1, 1000])
+def test_the_error_at_a_terminal_event_is_that_at_one_instant(stepper: str, every: int) -> None:
+    """An oscillator that ends at a level: the ends of two motions are alike, their instants are not."""
+    level = go.Event("level", lambda t, q, v: q[0] + 0.5, terminal=True)
+    adaptive = stepper in ("rk45", "dop853", "radau")
+    size = {"rtol": 1e-4, "atol": 1e-4} if adaptive else {"dt": 0.2 if stepper == "rk4" else 0.02}
+    motion = go.simulate(
+        _oscillator(), q0=[1.0], v0=[0.0], stepper=stepper, t_end=5.0, events=[level], record_every=every, **size
+    )
+    late, off = abs(motion.t[-1] - np.arccos(-0.5)), abs(motion.q[-1, 0] - np.cos(motion.t[-1]))
+    assert off > 1e-7
+    assert off / 3 < motion.error_estimate[0] < 300 * off
+    assert late / 3 < motion.events[-1]["error"] < 300 * late
+
+
+def test_an_event_that_comes_too_late_is_told() -> None:
+    """A particle that creeps up to its level: the position is right to a thousandth, the instant is not."""
+    near = go.Event("near", lambda t, q, v: q[0] - 1e-3, direction=-1, terminal=True)
+    system = go.System(mass=[[1.0]], force=lambda t, q, v: -2 * v - q)
+    motion = go.simulate(system, q0=[1.0], v0=[-1.0], stepper="semi-implicit", dt=0.3, t_end=50.0, events=[near])
+    exact = np.log(1e3)
+    assert motion.status == "solved"
+    assert abs(motion.t[-1] - exact) > BOUND * exact
+    assert any("inexact" in sentence for sentence in motion.warnings)
+    assert motion.events[-1]["error"] > abs(motion.t[-1] - exact) / 3
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("stepper", ["rk4", "dop853"])
+def test_a_motion_that_ends_where_it_begins_has_no_error(stepper: str) -> None:
+    at_once = go.Event("at once", lambda t, q, v: t - 1e-300, terminal=True)
+    motion = go.simulate(_oscillator(), q0=[1.0], v0=[0.0], stepper=stepper, dt=0.01, t_end=1.0, events=[at_once])
+    assert motion.status == "solved"
+    assert motion.t[-1] == 0.0
+    assert motion.error_estimate[0] == 0.0
+    assert motion.warnings == ()

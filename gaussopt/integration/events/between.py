@@ -13,6 +13,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.events.functions import Sample
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, Function, HermitePoint, above
 from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, turn
+from gaussopt.integration.looks import Looks
 
 OFTEN = 4
 """Looks at a person's function within a step of an adaptive method, at least, and as many middles."""
@@ -27,6 +28,7 @@ GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 """Multiples of it, less their whole parts, are spread evenly over a step and meet no halving of it."""
 
 State = Callable[[float], tuple[Vector, Vector]]
+Dense = Callable[[], Callable[[float], Vector] | None]
 At = Callable[[float], Sample]
 Value = Callable[[float, Vector, Vector], float]
 
@@ -49,6 +51,15 @@ class QuinticPath:
         return powers @ self._q, powers[:5] @ self._v
 
 
+def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense: Dense) -> None:
+    """Look at the instants of a step up to `end` that are asked for."""
+    due = looks.due(end).tolist()
+    if due:
+        n, exact, path = len(before.q), dense(), QuinticPath(before, after)
+        for t in due:
+            looks.at(t, path(t - before.t)[0] if exact is None else exact(t)[:n])
+
+
 class StepInterior:
     """One step between two samples.
 
@@ -67,7 +78,7 @@ class StepInterior:
 
     def __init__(
         self, system: AbstractSystem, turning: Turning, angles: tuple[Angles, Angles], before: Sample, after: Sample,
-        dense: Callable[[], Callable[[float], Vector] | None], adaptive: bool,
+        dense: Dense, adaptive: bool,
     ) -> None:  # fmt: skip
         self.system, self.before, self.after, self.h = system, before, after, after.t - before.t
         self._dense, self._adaptive = dense, adaptive

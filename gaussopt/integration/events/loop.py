@@ -24,12 +24,13 @@ from gaussopt.core.event import Event
 from gaussopt.core.status import Status
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
+from gaussopt.integration.events.between import look_between
 from gaussopt.integration.events.crossings import Crossings
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
-from gaussopt.integration.loops import End, EventKind, MotionEvent, MotionLoop
+from gaussopt.integration.loops import End, EventKind, MotionLoop
 from gaussopt.integration.stabilisation import Projection
 
 
@@ -166,6 +167,8 @@ class EventLoop(MotionLoop):
         self.steps += 1
         if pierced is not None:
             return Status.INACCURATE, pierced
+        if self.looks is not None:
+            look_between(self.looks, before, after, reached.t, self._integration.within)
         if hits:
             self.t, self.q, self.v = reached.t, reached.q, reached.v
             self._record()
@@ -209,6 +212,8 @@ class EventLoop(MotionLoop):
         self.steps += len(segment)
         dt = self.control.dt
         assert dt is not None
+        if self.looks is not None:
+            self.looks.rows(segment.columns["t"], segment.columns["q"])
         t, v, lam_T, slip = (segment.columns[name] for name in ("t", "v", "lam_T", "slip"))
         due = np.round((t - self.origin) / dt).astype(int) % self.every == 0
         power = np.einsum("Nkd,Nkd->N", lam_T, slip)
@@ -340,7 +345,7 @@ class EventLoop(MotionLoop):
         here = f"user {len(left)}" if only_users else self.motion.phase.key(self.v)
         self._changes = (self.t, [*left, here])
         if len(left) >= TOLERANCES.changes or left.count(here) >= TOLERANCES.returns:
-            self._forget_repetitions()
+            self.forget_repetitions()
             raise MotionStopped(
                 f"the contact modes do not settle at t = {self.t:.9g}: they change again and again at one instant; use "
                 "a time-stepping method (moreau-jean)."
@@ -386,15 +391,3 @@ class EventLoop(MotionLoop):
             if size > 0:
                 return np.asarray(force / size)
         return np.asarray(force)
-
-    def _forget_repetitions(self) -> None:
-        """Leave one event of each kind and contact at the present instant."""
-        seen: set[tuple[str, str]] = set()
-        kept: list[MotionEvent] = []
-        for event in self.events:
-            now = abs(event.t - self.t) <= 1e-12 * (1 + abs(self.t))
-            if not (now and event.place in seen):
-                kept.append(event)
-            if now:
-                seen.add(event.place)
-        self.events[:] = kept

@@ -1,0 +1,161 @@
+"""Positions at the steps of a motion, recorded or not, and how far another motion is from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gaussopt.core.arrays import Matrix, Vector
+
+MOST = 2**24
+"""Numbers that the positions of a motion may occupy; a longer one is computed anew to be compared."""
+
+BLOCK = 2**18
+"""Numbers that positions or states of generated code occupy before they are handed on, about."""
+
+SAME = 1e-13
+"""Difference of equal instants, relative to 1 s + the instant: a motion that is continued counts from another one."""
+
+
+class Looks:
+    """Takes the positions at the steps of a motion, one by one or many at once, and hands them on in blocks.
+
+    Attributes
+    ----------
+    between : whether an adaptive method is looked at between its steps, too, at the instants that are `due`
+    """
+
+    between = False
+
+    def __init__(self) -> None:
+        self._t: list[float] = []
+        self._q: list[Vector] = []
+
+    def at(self, t: float, q: Vector) -> None:
+        """The state behind a step."""
+        self._t.append(t)
+        self._q.append(q)
+        if len(self._t) * len(q) >= BLOCK:
+            self.flush()
+
+    def rows(self, t: Vector, q: Matrix) -> None:
+        """States behind steps, (r,) and (r, n)."""
+        self.flush()
+        if len(t):
+            self.take(t, q)
+
+    def flush(self) -> None:
+        """Hand on what is left."""
+        if self._t:
+            t, q = np.array(self._t), np.array(self._q)
+            self._t, self._q = [], []
+            self.take(t, q)
+
+    def due(self, t: float) -> Vector:
+        """The instants asked for up to this one that were not asked for before."""
+        return np.zeros(0)
+
+    def take(self, t: Vector, q: Matrix) -> None:
+        """A block of states, (r,) and (r, n)."""
+
+
+class Steps(Looks):
+    """The positions of a motion.
+
+    Parameters
+    ----------
+    most : numbers that are kept; of more than that none are
+
+    Attributes
+    ----------
+    low, high : (n,), smallest and largest values; empty before the first
+    whole : whether all were kept
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        super().__init__()
+        self.low, self.high = np.zeros(0), np.zeros(0)
+        self.whole, self._most, self._size = True, most, 0
+        self._blocks: list[tuple[Vector, Matrix]] = []
+
+    def take(self, t: Vector, q: Matrix) -> None:
+        """Keep a block."""
+        low, high = q.min(axis=0), q.max(axis=0)
+        first = not len(self.low)
+        self.low, self.high = (low, high) if first else (np.minimum(self.low, low), np.maximum(self.high, high))
+        self._size += q.size
+        if self._size > self._most:
+            self.whole, self._blocks = False, []
+        if self.whole:
+            self._blocks.append((t, np.array(q)))
+
+    @property
+    def last(self) -> float:
+        """The latest instant that is kept."""
+        return float(self._blocks[-1][0][-1]) if self._blocks else -np.inf
+
+    def states(self) -> tuple[Vector, Matrix]:
+        """All that is kept, in order."""
+        self.flush()
+        if len(self._blocks) > 1:
+            self._blocks = [(np.concatenate([t for t, _ in self._blocks]), np.vstack([q for _, q in self._blocks]))]
+        return self._blocks[0] if self._blocks else (np.zeros(0), np.zeros((0, len(self.low))))
+
+    def forget(self, t: float) -> None:
+        """Drop what lies before an instant."""
+        times, q = self.states()
+        keep = int(np.searchsorted(times, t, side="left"))
+        self._size -= keep * q.shape[1]
+        self._blocks = [(times[keep:], q[keep:])] if keep < len(times) else []
+
+
+class Differences(Looks):
+    """Compares a motion with another one wherever both have a state.
+
+    Parameters
+    ----------
+    mine : the other one
+    between : whether it is looked at between its steps, where the other one has some
+    ahead : computes more of the other one, False where there is no more; None where all is there
+
+    Attributes
+    ----------
+    largest : (n,)
+    count : instants that were compared
+    """
+
+    def __init__(self, mine: Steps, n: int, between: bool, ahead: Callable[[], bool] | None = None) -> None:
+        super().__init__()
+        self._mine, self._ahead, self.between, self._asked = mine, ahead, between, -np.inf
+        self.largest, self.count = np.zeros(n), 0
+
+    def _known(self, t: float) -> tuple[Vector, Matrix]:
+        """What is known of the other one, at least up to an instant."""
+        while self._ahead is not None and self._mine.last < t and self._ahead():
+            self._mine.flush()
+        return self._mine.states()
+
+    def due(self, t: float) -> Vector:
+        """The instants of the other one up to this one that were not asked for before."""
+        if not self.between:
+            return super().due(t)
+        times = self._known(t)[0]
+        begin, end = np.searchsorted(times, (self._asked, t), side="right")
+        self._asked = t
+        return times[begin:end]
+
+    def take(self, t: Vector, q: Matrix) -> None:
+        """Compare a block."""
+        slack = SAME * (1.0 + np.abs(t))
+        times, states = self._known(float(t[-1] - slack[-1]))
+        if not len(times):
+            return
+        near = np.minimum(np.searchsorted(times, t - slack), len(times) - 1)
+        same = np.abs(times[near] - t) <= slack
+        if same.any():
+            apart = np.abs(states[near[same]] - q[same])
+            self.largest = np.maximum(self.largest, apart.max(axis=0))
+            self.count += int(same.sum())
+        if self._ahead is not None:
+            self._mine.forget(float(t[-1]))
