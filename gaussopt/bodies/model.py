@@ -214,10 +214,11 @@ class Model:
             )
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
         forces = total(e.forces() for e in elements)
-        own, joined = ({f"{x.name}.{k}": row for x in part for k, row in x.holonomic().items()}
-                       for part in (bodies, elements))  # fmt: skip
         values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
-        holonomic = own | (rows_of_loops(joined, bodies, values) if self.kind == "joint" else joined)
+        holders: list[RigidBody | Element] = [*bodies] if self.kind == "joint" else [*bodies, *elements]
+        holonomic = {f"{x.name}.{k}": row for x in holders for k, row in x.holonomic().items()}
+        if self.kind == "joint":
+            holonomic |= rows_of_loops(elements, bodies, values)
         nonholonomic = {f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()}
         contacts = [contact for e in elements for contact in e.contacts()]
         name = self.name or "model"

@@ -165,34 +165,36 @@ def in_joint_coordinates(
     return [built[body] for body in bodies], [e.between(built) for e in elements], frozenset(used)
 
 
-def rows_of_loops(rows: Mapping[str, Any], bodies: Sequence[RigidBody], values: Mapping[Any, float]) -> dict[str, Any]:
+def rows_of_loops(
+    elements: Sequence[Element], bodies: Sequence[RigidBody], values: Mapping[Any, float]
+) -> dict[str, Any]:
     """The rows of elements that the joints of the tree leave to be satisfied, by name.
 
     The others hold by these joints at all coordinates: they say a second time what the joints say, as the row across
     the plane of a planar mechanism in space does. Simplifying does not show that where axes are given in floats, nor
-    do coordinates that are missing in an expression. So rows are evaluated at places drawn at random, with the sizes of
-    their terms: a row is constant if it changes by the rounding of its terms only.
+    do coordinates that are missing in an expression. So rows are evaluated at places drawn at random: a row is constant
+    if it changes by the rounding of its terms only, of the places that it compares and of axes of length one.
 
     Raises BadInput for a row that the joints keep open, whatever the coordinates are. `values` are those of parameters.
     """
     q = [x for body in bodies for x in body.new_q]
     names = [*q, TIME, *values]
-    known = {label: row for label, row in rows.items() if row.free_symbols <= {*names}}
-    if not known:
-        return dict(rows)  # unknown symbols are named where the equations are derived
-    numbers = sp.lambdify([names], [*known.values(), *sizes(list(known.values()))], modules="numpy", cse=True)
+    rows = {f"{e.name}.{key}": (row, e) for e in elements for key, row in e.holonomic().items()}
+    known = {label: row for label, (row, _) in rows.items() if row.free_symbols <= {*names}}
+    if not known:  # unknown symbols are named where the equations are derived
+        return {label: row for label, (row, _) in rows.items()}
+    places = [sp.Add(*sizes([*e.a.r, *e.b.r])) for _, e in (rows[label] for label in known)]
+    numbers = sp.lambdify([names], [*known.values(), *sizes(list(known.values())), *places], modules="numpy", cse=True)
 
     def at(place: Vector) -> tuple[Vector, Vector]:
         with np.errstate(all="ignore"):
-            row, size = np.array([float(x) for x in numbers(place)]).reshape(2, -1)
-        return row, ROUNDED * EPS * size
+            row, *size = np.array([float(x) for x in numbers(place)]).reshape(3, -1)
+        return row, ROUNDED * EPS * np.maximum(1.0, np.maximum(*size))
 
     random = np.random.default_rng(0)
     first, *others = (np.r_[_drawn(random, bodies), 0.0, [*values.values()]] for _ in range(DRAWS))
     (value, limit), there = at(first), [at(place) for place in others]
     constant = np.all([np.abs(other - value) <= limit + beside for other, beside in there], axis=0)
-    if not constant.any():
-        return dict(rows)
     moved: dict[Any, NDArray[np.bool_]] = {}
     for i, x in enumerate(names[len(q) :], len(q)):
         place = first.copy()
@@ -203,7 +205,7 @@ def rows_of_loops(rows: Mapping[str, Any], bodies: Sequence[RigidBody], values: 
         if constant[i]:
             _refuse_open(label, float(value[i]), [x for x in moved if moved[x][i]])
     implied = {label for label, found in zip(known, constant, strict=True) if found}
-    return {label: row for label, row in rows.items() if label not in implied}
+    return {label: row for label, (row, _) in rows.items() if label not in implied}
 
 
 def _drawn(random: np.random.Generator, bodies: Sequence[RigidBody]) -> Vector:
