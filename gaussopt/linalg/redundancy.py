@@ -13,7 +13,7 @@ from gaussopt.core.errors import NotAccepted
 from gaussopt.core.sparse_arrays import times
 from gaussopt.core.step_data import Matrix, StepData, Vector, parts
 from gaussopt.linalg.balance import EVALUATED, Balanced
-from gaussopt.linalg.dense import equilibrate, mass_scale, norm, row_space
+from gaussopt.linalg.dense import EPS, equilibrate, mass_scale, norm, row_space
 from gaussopt.linalg.sparse_saddle_point import Saddle
 
 NEGLIGIBLE = 1e-9
@@ -28,6 +28,9 @@ LOOSE = 1e-6
 
 CONTRADICTION = 1e-12
 """Contradiction relative to the numbers of the step that counts as rounding, where the step is given by itself."""
+
+TINY = 64 * EPS
+"""Largest entry of a row, relative to that of all rows, below which the row is told of: it may be rounding."""
 
 MOST_NAMED = 6
 """Rows that a sentence names."""
@@ -198,6 +201,20 @@ def _leading(w: Vector) -> int:
     """The row that counts most in a combination; of rows that count alike the last one, as it is told of dense rows."""
     size = np.abs(w)
     return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
+
+
+def tiny_row(step: StepData) -> str:
+    """A sentence on a row of J of which nothing tells whether it is small or rounding; empty where there is none."""
+    if step.m < 2 or step.sparse or step.J_terms is not None:
+        return ""
+    sizes = np.abs(step.J).max(axis=1)
+    i, largest = int(sizes.argmin()), float(sizes.max())
+    if not 0.0 < sizes[i] < TINY * largest:
+        return ""
+    return (
+        f" Row {i + 1} of J holds nothing larger than {sizes[i]:.2g}, beside {largest:.2g} in other rows, and counts as a "
+        "constraint: where it is rounding, give the sizes of the terms of J as J_terms, or leave the row out."
+    )
 
 
 def near_dependency(step: StepData) -> str | None:

@@ -18,7 +18,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import RECORDED
 from gaussopt.formulations.base import Formulation
-from gaussopt.linalg.redundancy import contradictions, near_dependency
+from gaussopt.linalg.redundancy import contradictions, near_dependency, tiny_row
 
 ILL_CONDITIONED = "Look for masses of very different size and for rows that nearly depend on each other."
 
@@ -65,7 +65,7 @@ def judge(
     if certificate.passed(tolerance):
         if isinstance(certificate, ContactCertificate) and not certificate.contact.decided:
             return Status.SOLVED, f"{Status.SOLVED.sentence} {UNDECIDED}"
-        return Status.SOLVED, passed_sentence(certificate, tolerance)
+        return Status.SOLVED, passed_sentence(certificate, tolerance) + tiny_row(step)
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
         why = explain(certificate, tolerance)
         if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):

@@ -119,9 +119,7 @@ def test_a_planar_loop_in_a_turned_plane_moves_as_in_the_plane(flat, seed):
 def test_its_motion_is_that_of_the_plane(flat, options):
     system, q, v = flat
     turned = loop(Rotation.random(random_state=7).as_matrix())
-    ends = [
-        go.simulate(go.Problem.of(x, q0=q, v0=v, t_end=0.2), step_folder=None, **options) for x in (system, turned)
-    ]
+    ends = [go.simulate(go.Problem.of(x, q0=q, v0=v, t_end=0.2), step_folder=None, **options) for x in (system, turned)]
     assert [str(x.status) for x in ends] == ["solved"] * 2
     assert ends[1].q[-1] == pytest.approx(ends[0].q[-1], abs=1e-8)
 
