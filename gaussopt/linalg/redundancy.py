@@ -212,7 +212,7 @@ def tiny_row(step: StepData) -> str:
     if not 0.0 < sizes[i] < TINY * largest:
         return ""
     return (
-        f" Row {i + 1} of J holds nothing larger than {sizes[i]:.2g}, beside {largest:.2g} in other rows, and counts as a "
+        f" Row {i + 1} of J holds nothing larger than {sizes[i]:.2g}, beside {largest:.2g} in others, and counts as a "
         "constraint: where it is rounding, give the sizes of the terms of J as J_terms, or leave the row out."
     )
 
