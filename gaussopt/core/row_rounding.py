@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.arrays import Matrix
+from gaussopt.core.arrays import Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -37,6 +37,15 @@ def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
     m, n = J.shape
     tiny = np.abs(J) <= rounding(n, m) * terms
     return np.where(tiny, 0.0, J) if tiny.any() else J
+
+
+def without_rounding_of_zeros(J: Matrix, gamma: Vector, terms: Vector | None) -> Vector:
+    """Gamma (m,) with zeros beside rows of zeros where it is rounding of its terms, (m,); itself where it has none."""
+    if terms is None:
+        return gamma
+    m, n = J.shape
+    tiny = ~J.any(axis=1) & (np.abs(gamma) <= rounding(n, m) * terms)
+    return np.where(tiny, 0.0, gamma) if tiny.any() else gamma
 
 
 def may_be_rounding(J: Matrix, terms: Matrix) -> bool:

@@ -20,7 +20,7 @@ from gaussopt.core.arrays import check_mass_matrix, given_sparse, is_absent, is_
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
-from gaussopt.core.row_rounding import without_rounding
+from gaussopt.core.row_rounding import without_rounding, without_rounding_of_zeros
 from gaussopt.core.sparse_arrays import Sparse, check_sparse_mass, read_sparse, to_triplets
 
 
@@ -292,17 +292,20 @@ def _dense(data: Mapping[str, Any]) -> StepData:
     J_terms, gamma_terms = _optional(data, "J_terms", J.shape), _optional(data, "gamma_terms", gamma.shape)
     if (J_terms is not None and (J_terms < 0).any()) or (gamma_terms is not None and (gamma_terms < 0).any()):
         raise BadInput("J_terms and gamma_terms are sizes; they hold a negative number.")
+    J = without_rounding(J, J_terms)
+    gamma = without_rounding_of_zeros(J, gamma, gamma_terms)
     return StepData(
-        M, h, Q, without_rounding(J, J_terms), gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega,
+        M, h, Q, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega,
         **_gaps_and_restitution(data, k), dt=_duration(data), J_terms=J_terms, gamma_terms=gamma_terms,
     )  # fmt: skip
 
 
 def _sparse(data: Mapping[str, Any]) -> StepData:
     """Checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them."""
-    for key in ("J_N", "J_T", "D_omega"):
+    for key in ("J_N", "J_T", "D_omega", "J_terms", "gamma_terms"):
         if not is_absent(data.get(key)):
-            raise BadInput(f"A step with sparse matrices holds {key!r}; contacts and quasi-velocities need dense ones.")
+            what = "sizes of terms need" if key.endswith("terms") else "contacts and quasi-velocities need"
+            raise BadInput(f"A step with sparse matrices holds {key!r}; {what} dense ones.")
     Q = as_array("Q", data["Q"], (None,))
     n = len(Q)
     M = check_sparse_mass(read_sparse("M", data["M"], (n, n)))

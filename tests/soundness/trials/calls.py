@@ -93,7 +93,11 @@ def sparse_step(data: Data) -> StepData:
 
     n = len(data["Q"])
     J = csr_array(np.array(data.get("J", np.zeros((0, n))), dtype=float).reshape(-1, n))
-    plain = {key: value for key, value in data.items() if key not in ("D_omega", "w_omega")}
+    if "J_terms" in data:  # sparse steps know no sizes of terms: they are given what is left
+        known = StepData.from_mapping(data)
+        J, data = csr_array(known.J), {**data, "gamma": known.gamma}
+    left_out = "D_omega", "w_omega", "J_terms", "gamma_terms"
+    plain = {key: value for key, value in data.items() if key not in left_out}
     return StepData.from_mapping({**plain, "M": csr_array(np.array(data["M"])), "J": J, "gamma": data.get("gamma", [])})
 
 

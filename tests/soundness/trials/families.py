@@ -169,6 +169,29 @@ def square(rng: np.random.Generator) -> Data:
     return {"M": definite_dyadic(rng, n), "Q": dyadic(rng, n), "J": J, "gamma": gamma}
 
 
+def of_rounding(rng: np.random.Generator) -> Data:
+    """Rows whose terms cancel and leave rounding, among rows that are constraints; what they say is `meant`.
+
+    Half of the time small rows are beside them whose terms are as small: these are constraints.
+    """
+    meant = redundant(rng) if rng.random() < 0.5 else regular(rng)
+    J, gamma = meant["J"], meant["gamma"]
+    m, n = J.shape
+    terms, known = np.abs(J) * rng.uniform(1.0, 8.0, J.shape), np.abs(gamma)
+    if m and rng.random() < 0.5:
+        i, unit = int(rng.integers(m)), 2.0 ** -float(rng.integers(20, 60))
+        J[i], gamma[i], terms[i], known[i] = unit * J[i], unit * gamma[i], unit * terms[i], unit * known[i]
+    idle = int(rng.integers(1, 3))
+    size = 2.0 ** rng.integers(-6, 7, (idle, 1)).astype(float)
+    noise, rest = (2.0**-53 * size * rng.uniform(-1.0, 1.0, (idle, k)) for k in (n, 1))
+    order = rng.permutation(m + idle)
+    exact = {"J": np.vstack((J, np.zeros((idle, n)))), "gamma": np.append(gamma, np.zeros(idle))}
+    given = {"J": np.vstack((J, noise)), "gamma": np.append(gamma, rest[:, 0])}
+    sizes_of = {"J_terms": np.vstack((terms, size * np.ones((idle, n)))), "gamma_terms": np.append(known, size[:, 0])}
+    shuffled = {key: x[order] for key, x in (given | sizes_of).items()}
+    return {**meant, **shuffled, "meant": {key: x[order].tolist() for key, x in exact.items()}}
+
+
 def in_units(make: Maker) -> Maker:
     """The same steps with coordinates, rows, masses and time in other units, all powers of two up to 2^+-40."""
 
@@ -214,6 +237,7 @@ BILATERAL: dict[str, tuple[float, Maker]] = {
     "contradictory rows": (2.0, contradictory),
     "nearly dependent": (1.0, nearly_dependent),
     "as many rows as coordinates": (1.0, square),
+    "rows of rounding": (1.5, of_rounding),
     "units of regular": (2.0, in_units(regular)),
     "units of small numbers": (1.0, in_units(small_numbers)),
     "units of redundant": (1.0, in_units(redundant)),

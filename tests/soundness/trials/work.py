@@ -107,7 +107,8 @@ def judged(program: Program) -> tuple[Any, Callable[[Any, Claim], Finding]]:
     """The truth about a program, and how answers are compared with it."""
     d = program.data
     if program.kind == "step":
-        return bilateral.judge(d), findings.of_step
+        # Rows that are rounding are given, and others are meant.
+        return bilateral.judge({**d, **d.get("meant", {})}), findings.of_step
     if program.kind == "contact step":
         return contact.judge(contact.jump(d) if "v" in d else d), findings.of_contact_step
     if program.kind == "lcp":
