@@ -132,3 +132,33 @@ def test_a_rod_whose_length_is_a_parameter_of_its_own_is_refused_by_name():
 def test_a_rod_whose_length_is_a_function_of_time_is_refused():
     with pytest.raises(go.BadInput, match=r"rod\.length holds the time"):
         rod(0.5 + 0.1 * sp.sin(sp.Symbol("t"))).system()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_second_hinge_on_a_tilted_axis_changes_nothing(seed):
+    random = np.random.default_rng(seed)
+    e = random.uniform(-1, 1, 4)
+    w, x, y, z = e = e / np.linalg.norm(e)
+    R = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    axis, normal, hinge, centre = random.standard_normal((4, 3))
+    axis /= np.linalg.norm(axis)
+
+    def answer(hinges):
+        model = go.Model(dim=3, gravity=(0.3, -0.5, -9.81), coordinates="joint")
+        door = model.body("door", 1.0, (0.1, 0.2, 0.15), at=tuple(centre), angle=tuple(e))
+        for k in range(hinges):
+            at = hinge + 0.7 * k * axis
+            own = {"axis": tuple(R.T @ axis), "normal": tuple(R.T @ normal)}
+            there = model.ground.at(*at, axis=tuple(axis), normal=tuple(normal))
+            model.add(Revolute(f"H{k}", there, door.at(*(R.T @ (at - centre)), **own)))
+        return go.solve_step(model.system().evaluate(0.0, [0.0], [0.0]))
+
+    one, two = answer(1), answer(2)
+    assert str(two.status) == "solved"
+    assert two.a == pytest.approx(one.a, rel=1e-9)
