@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from gaussopt import bodies as b
 
 from . import rows
 from .fixed import Array, cross, dot, floats, zeros
-from .judge import Floats, Truth, assembled
+from .judge import Floats
+from .measures import Measure, rates
 from .parts import GROUND, Joint, Mechanism, Point, Seen, State
 
 KINDS: dict[str, Any] = {
@@ -104,19 +104,6 @@ def _force(force: Any, one: Any, two: Any, dim: int) -> Any:
     )
 
 
-@dataclass
-class Measure:
-    """Coordinates at their places: values, and rows whose combinations of velocities are their rates.
-
-    Of a quaternion, the rows are those of the angular velocity and `E` is the matrix with omega = 2 E e'.
-    """
-
-    at: list[int]
-    values: list[int]
-    lines: list[rows.Line]
-    E: Array | None = None
-
-
 class Expressed:
     """A mechanism in one kind of coordinates of `gaussopt.bodies`."""
 
@@ -170,34 +157,14 @@ class Expressed:
         q, v = np.zeros(len(self.names)), np.zeros(len(self.names))
         found, moving = self.measures(state), np.concatenate((state.v, state.w), axis=1)
         for measure in found:
-            rates = np.array(
-                [sum(int(dot(own, moving[body])) for body, own in line.at.items()) for line in measure.lines],
-                dtype=object,
-            )
-            if measure.E is not None:
-                rates = dot(measure.E.T, rates) // 2
-            q[measure.at], v[measure.at] = floats(measure.values), floats(rates)
+            speeds = rates(measure, moving)
+            q[measure.at], v[measure.at] = floats(measure.values), floats(speeds)
         return float(floats(state.t)), q, v, found
 
-    def error(self, state: State, truth: Truth, found: list[Measure], a: Floats) -> Floats:
-        """Accelerations of all bodies that belong to those of the coordinates, less the true ones, in the columns."""
-        kept = [line for joint in self.tree for line in rows.lines(joint, state, self.made.dim)]
-        lines = kept + [line for measure in found for line in measure.lines]
-        misses = [np.zeros(len(kept))]
-        for measure in found:
-            told = a[measure.at] if measure.E is None else 2 * floats(measure.E) @ a[measure.at]
-            true = [
-                sum(float(floats(own) @ truth.a[body]) for body, own in line.at.items()) - float(floats(line.level))
-                for line in measure.lines
-            ]
-            misses.append(told - np.array(true))
-        J = floats(assembled(self.made, lines))
-        back, scale = np.diag(1.0 / np.diag(truth.half)), np.abs(np.diag(truth.half))
-        B = J / scale
-        size = np.linalg.norm(B, axis=1)
-        gap, *_ = np.linalg.lstsq(B / size[:, None], np.concatenate(misses) / size, rcond=None)
-        del back
-        return gap / scale
+    def step(self, state: State) -> tuple[Any, list[Measure]]:
+        """Step data of a state, and what its coordinates are."""
+        t, q, v, found = self.state(state)
+        return self.system.evaluate(t, q, v), found
 
 
 def outer(e: Array) -> Array:

@@ -131,9 +131,9 @@ def column(x: Any) -> Array:
     return np.array(list(x), dtype=object)
 
 
-def allowed_velocity(mechanism: Mechanism, state: State, frame: Frame, free: Array) -> Array:
-    """The velocity nearest to a free one that the rows allow, (k, 6)."""
-    rates = column(row.rate for row in frame.lines)
+def allowed_velocity(mechanism: Mechanism, state: State, frame: Frame, free: Array, still: bool = False) -> Array:
+    """The velocity nearest to a free one that the rows allow, (k, 6); at the present instant if `still`."""
+    rates = column(0 if still else row.rate for row in frame.lines)
     inside = free.ravel()[mechanism.columns]
     found = inside + frame.lift(rates - dot(frame.J, inside)) if len(rates) else inside
     return spread(mechanism, found)

@@ -175,10 +175,10 @@ def summary(total: Counter[Key], settings: dict[str, Any], seconds: float) -> st
     return "\n".join([*out, END])
 
 
-def insert(page: Path, section: str) -> None:
+def insert(page: Path, section: str, marks: tuple[str, str] = (BEGIN, END)) -> None:
     """Put the section between the markers of a page, at its end if there are none."""
     text = page.read_text() if page.exists() else "# Soundness\n"
-    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+    pattern = re.compile(".*?".join(map(re.escape, marks)), re.DOTALL)
     text = pattern.sub(lambda _: section, text) if pattern.search(text) else f"{text.rstrip()}\n\n{section}\n"
     page.write_text(text)
 

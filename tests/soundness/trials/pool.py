@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import json
 import multiprocessing as mp
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,14 @@ class OtherCode(Exception):
     """The folder holds trials of other source code or another seed."""
 
 
-def digest(root: Path) -> str:
-    """Of all source code that decides what a campaign finds."""
+WORK = "soundness.trials.work"
+"""The module that does the work of a block, unless another one is named."""
+
+
+def digest(root: Path, *more: str) -> str:
+    """Of all source code that decides what a campaign finds; `more` are other folders that do."""
     found = hashlib.sha256()
-    for folder in ("gaussopt", "solvers", "problems", "tests/soundness/judge", "tests/soundness/trials"):
+    for folder in ("gaussopt", "solvers", "problems", "tests/soundness/judge", "tests/soundness/trials", *more):
         for path in sorted((root / folder).rglob("*.py")):
             found.update(str(path.relative_to(root)).encode())
             found.update(path.read_bytes())
@@ -71,12 +76,11 @@ def trials_of(counts: dict[str, int]) -> int:
     return sum(n for key, n in counts.items() if key.split("|")[4] != NOT_TAKEN)
 
 
-def serve(pipe: Connection, seed: int, size: int, now: str) -> None:
+def serve(pipe: Connection, module: str, seed: int, size: int, now: str) -> None:
     """A worker: blocks in, results out."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from . import work
-
+    work = importlib.import_module(module)
     note = work.note_to(now)
     # What backends print belongs to nobody.
     quiet = os.open(os.devnull, os.O_WRONLY)
@@ -91,9 +95,9 @@ def serve(pipe: Connection, seed: int, size: int, now: str) -> None:
 class Worker:
     """One process, what it does, and how to replace it."""
 
-    def __init__(self, folder: Path, place: int, seed: int, size: int) -> None:
+    def __init__(self, folder: Path, place: int, module: str, seed: int, size: int) -> None:
         self.now = str(folder / f"worker{place}.now")
-        self.seed, self.size = seed, size
+        self.module, self.seed, self.size = module, seed, size
         self.block: int | None = None
         self.skip: set[tuple[int, str]] = set()
         self.lost: list[tuple[int, str, str]] = []
@@ -103,7 +107,7 @@ class Worker:
         context = mp.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         Path(self.now).write_text("")
-        self.process = context.Process(target=serve, args=(theirs, self.seed, self.size, self.now), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, self.module, self.seed, self.size, self.now), daemon=True)
         self.process.start()
         theirs.close()
         self.seen, self.waited = "", 0.0
@@ -134,28 +138,33 @@ class Worker:
         self.pipe.send((self.block, self.skip))
 
 
-def with_lost(result: dict[str, Any], lost: list[tuple[int, str, str]], seed: int) -> dict[str, Any]:
+def with_lost(
+    result: dict[str, Any], lost: list[tuple[int, str, str]], seed: int, module: str = WORK
+) -> dict[str, Any]:
     """The calls that ended or blocked a process, as crashes."""
-    from . import work
     from .findings import CRASHED, Finding
+    from .work import Tally
 
-    tally = work.Tally(Counter(result["counts"]), result["faults"], result["seconds"])
+    tally = Tally(Counter(result["counts"]), result["faults"], result["seconds"])
     for index, name, why in lost:
-        program, _ = work.program_at(seed, index)
+        program, _ = importlib.import_module(module).program_at(seed, index)
         formulation, _, solver = name.partition("/")
         tally.add(program, formulation, solver, Finding(CRASHED, why), None, False)
-    return tally.mapping()
+    return {**result, **tally.mapping()}
 
 
-def drive(folder: Path, count: int, jobs: int, seed: int, size: int, say: Any) -> dict[int, dict[str, Any]]:
-    """Blocks until `count` trials are done; returns all that are."""
+def drive(
+    folder: Path, count: int, jobs: int, seed: int, size: int, say: Any, module: str = WORK,
+    number: Callable[[dict[str, Any]], int] = lambda result: trials_of(result["counts"]),
+) -> dict[int, dict[str, Any]]:  # fmt: skip
+    """Blocks until `count` trials are done; returns all that are. `number` says how many a block's result holds."""
     done = dict(finished(folder))
-    trials = sum(trials_of(result["counts"]) for result in done.values())
+    trials = sum(number(result) for result in done.values())
     before, begin = trials, time.monotonic()
     following = iter(block for block in range(10**9) if block not in done)
     if trials >= count:
         return done
-    workers = [Worker(folder, place, seed, size) for place in range(jobs)]
+    workers = [Worker(folder, place, module, seed, size) for place in range(jobs)]
     try:
         for worker in workers:
             worker.give(next(following))
@@ -165,9 +174,9 @@ def drive(folder: Path, count: int, jobs: int, seed: int, size: int, say: Any) -
             passed, last = min(time.monotonic() - last, 2 * STEP), time.monotonic()
             ready = wait([w.pipe for w in workers] + [w.process.sentinel for w in workers], timeout=STEP)
             for worker in workers:
-                if worker.pipe in ready and _take(worker, done, folder, seed):
+                if worker.pipe in ready and _take(worker, done, folder):
                     assert worker.block is not None
-                    trials += trials_of(done[worker.block]["counts"])
+                    trials += number(done[worker.block])
                     say(progress(trials, before, count, time.monotonic() - begin))
                     worker.give(next(following))
                 elif worker.process.sentinel in ready:
@@ -182,7 +191,7 @@ def drive(folder: Path, count: int, jobs: int, seed: int, size: int, say: Any) -
     return done
 
 
-def _take(worker: Worker, done: dict[int, dict[str, Any]], folder: Path, seed: int) -> bool:
+def _take(worker: Worker, done: dict[int, dict[str, Any]], folder: Path) -> bool:
     """A worker's result, written; False if the process ended instead."""
     try:
         result = worker.pipe.recv()
@@ -191,7 +200,7 @@ def _take(worker: Worker, done: dict[int, dict[str, Any]], folder: Path, seed: i
         return False
     assert worker.block is not None
     if worker.lost:
-        result = with_lost(result, worker.lost, seed)
+        result = with_lost(result, worker.lost, worker.seed, worker.module)
     write(folder / "blocks" / f"{worker.block:06d}.json", result)
     done[worker.block] = result
     return True
