@@ -52,9 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     try:
-        done = pool.drive(
-            given.out, given.count, max(given.jobs, 1), given.seed, given.block, pool.show, work.__name__, work.states_of
-        )
+        what = given.seed, given.block, pool.show, work.__name__, work.states_of
+        done = pool.drive(given.out, given.count, max(given.jobs, 1), *what)
     except KeyboardInterrupt:
         print("Stopped; the same command goes on from here.", file=sys.stderr)
         return 130

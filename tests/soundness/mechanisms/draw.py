@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .dials import drawn
 from .fixed import ONE, Array, cross, div, dot, fixed, mul, root, unit, zeros
-from .parts import GROUND, PLANE, SPACE, Body, Force, Joint, Mechanism, Point, State, axes, point_of
-from .parts import Seen
+from .parts import FULL, GROUND, PLANE, SPACE, Body, Force, Joint, Mechanism, Point, Seen, State, axes, point_of
 from .rows import along, angle
 
 ENGINES = {
@@ -252,7 +252,7 @@ class Drawing:
         if not fit:
             return
         j = fit[int(self.rng.integers(len(fit)))]
-        a, b = Seen(j.a, self.state), Seen(j.b, self.state)
+        a = Seen(j.a, self.state)
         name, far = f"J{len(self.joints)}", mul(fixed(self.draw("length")), self.L)
         if self.engine != "bodies":
             if j.kind != "revolute":
@@ -325,7 +325,28 @@ class Drawing:
                              self.frame(self.direction()))  # fmt: skip
         return Force(kind, f"F{number}", one, two, constants)
 
+    def full_turns(self) -> tuple[int, ...]:
+        """Of bodies in the plane: guides and welds along the tree that gaussopt documents do not turn at all."""
+        turns, waiting = [0] * self.count, list(range(self.count))
+        while waiting:
+            for joint in self.joints:
+                ends = joint.a, joint.b
+                new = [end for end in ends if end.body in waiting and not self.bodies[end.body].particle]
+                if len(new) == 1 and joint.kind in ("revolute", "prismatic", "weld"):
+                    break
+            else:
+                waiting.pop(0)
+                continue
+            waiting.remove(new[0].body)
+            if joint.kind != "revolute":
+                state = replace(self.state, turns=tuple(turns))
+                angle = Seen(joint.b, state).turned - Seen(joint.a, state).turned
+                turns[new[0].body] -= round(angle / FULL) * (1 if new[0] is joint.b else -1)
+        return tuple(turns)
+
     def finished(self) -> Mechanism:
+        if self.dim == 2:
+            self.state = replace(self.state, turns=self.full_turns())
         forces = [self.force(i) for i in range(self.draw("forces"))] if self.engine == "bodies" else []
         gravity = mul(self.direction(), mul(fixed(self.dials["gravity"]), self.L))
         self.dials["loops and said twice"] = len(self.joints) - self.count

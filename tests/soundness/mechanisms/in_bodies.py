@@ -13,7 +13,7 @@ from . import rows
 from .fixed import Array, cross, dot, floats, zeros
 from .judge import Floats
 from .measures import Measure, rates
-from .parts import GROUND, Joint, Mechanism, Point, Seen, State
+from .parts import GROUND, Joint, Mechanism, Point, Seen, State, turned
 
 KINDS: dict[str, Any] = {
     "revolute": b.Revolute, "prismatic": b.Prismatic, "slot": b.Slot, "weld": b.Weld, "spherical": b.Spherical,
@@ -53,7 +53,7 @@ def numbers(x: Any) -> tuple[float, ...]:
 
 def turn(state: State, i: int) -> float:
     """The angle of a body in the plane."""
-    return float(floats(2 * rows.of_tangent(state.e[i][3], state.e[i][0])))
+    return float(floats(turned(state, i)))
 
 
 def point(end: Point, owners: dict[int, Any], dim: int) -> Any:
@@ -91,17 +91,18 @@ def _force(force: Any, one: Any, two: Any, dim: int) -> Any:
         given = [np.ravel(c[key]).tolist() for key in ("stiffness", "damping", "torsion", "torsion_damping")]
         return b.Bushing(name, one, two, *given[:2], *((x[0] for x in given[2:]) if dim == 2 else given[2:]))
     if force.kind == "force":
-        return b.AppliedForce(
-            name, one, two,
-            lambda t, d, dd: [float(c["constant"][i]) - c["stiffness"] * d[i] - c["damping"] * dd[i] for i in range(dim)],
-        )  # fmt: skip
-    if dim == 2:
-        return b.AppliedTorque(
-            name, one, two, lambda t, angle, rate: float(c["constant"][2]) - c["stiffness"] * angle - c["damping"] * rate
-        )
-    return b.AppliedTorque(
-        name, one, two, lambda t, S, omega: [float(c["constant"][i]) - c["damping"] * omega[i] for i in range(3)]
-    )
+
+        def pull(t: Any, d: Any, dd: Any) -> list[Any]:
+            return [float(c["constant"][i]) - c["stiffness"] * d[i] - c["damping"] * dd[i] for i in range(dim)]
+
+        return b.AppliedForce(name, one, two, pull)
+
+    def torque(t: Any, turned: Any, rate: Any) -> Any:
+        if dim == 2:
+            return float(c["constant"][2]) - c["stiffness"] * turned - c["damping"] * rate
+        return [float(c["constant"][i]) - c["damping"] * rate[i] for i in range(3)]
+
+    return b.AppliedTorque(name, one, two, torque)
 
 
 class Expressed:
@@ -145,8 +146,7 @@ class Expressed:
                 found.append(Measure([at[f"{letter}_B{i}"]], [state.r[i][k]], [own]))
         turns = [rows.line((i, zeros(3), n)) for n in frame]
         if f"theta_B{i}" in at:
-            value = 2 * rows.of_tangent(state.e[i][3], state.e[i][0])
-            found.append(Measure([at[f"theta_B{i}"]], [value], turns[2:]))
+            found.append(Measure([at[f"theta_B{i}"]], [turned(state, i)], turns[2:]))
         if f"e0_B{i}" in at:
             places = [at[f"e{k}_B{i}"] for k in range(4)]
             found.append(Measure(places, list(state.e[i]), turns, outer(state.e[i])))

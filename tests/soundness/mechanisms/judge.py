@@ -1,4 +1,4 @@
-"""The accelerations of a mechanism by Gauss's principle: a certificate to sixty decimals, found with the help of floats.
+"""The accelerations of a mechanism by Gauss's principle: certified to sixty decimals, found with the help of floats.
 
 Floats choose rows that seem independent and propose multipliers; fixed-point numbers say what they miss, until nothing
 is missed. What is found satisfies *all* rows, also those not chosen, and M a - f is a combination of rows: that proves
@@ -195,9 +195,14 @@ def moved(mechanism: Mechanism, state: State, twist: Array, t: int | None = None
 
 
 def shifted(state: State, twist: Array, t: int | None) -> State:
-    """All bodies moved by a small twist each."""
+    """All bodies moved by a small twist each; quaternions change their sign before half of their angle jumps."""
     e = np.array([turn(e, x[3:]) for e, x in zip(state.e, twist, strict=True)], dtype=object)
-    return State(state.r + twist[:, :3], e, state.v, state.w, state.t if t is None else t)
+    turns = list(state.turns)
+    for i, own in enumerate(e):
+        if own[0] < -ONE // 2:
+            turns[i] += 1 if own[3] >= 0 else -1
+            e[i] = -own
+    return State(state.r + twist[:, :3], e, state.v, state.w, state.t if t is None else t, tuple(turns))
 
 
 def turn(e: Array, by: Array) -> Array:

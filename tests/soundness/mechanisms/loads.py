@@ -1,4 +1,4 @@
-"""Forces and torques on the centres of all bodies, (k, 6), by Newton and Euler: what accelerates them without joints."""
+"""Forces and torques on all bodies, (k, 6), by Newton and Euler: what accelerates them without joints."""
 
 from __future__ import annotations
 

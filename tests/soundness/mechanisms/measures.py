@@ -34,9 +34,7 @@ def rates(measure: Measure, moving: Array) -> Array:
     return found if measure.E is None else dot(measure.E.T, found) // 2
 
 
-def error(
-    made: Mechanism, tree: list[Joint], state: State, truth: Truth, found: list[Measure], a: Floats
-) -> Floats:
+def error(made: Mechanism, tree: list[Joint], state: State, truth: Truth, found: list[Measure], a: Floats) -> Floats:
     """Accelerations of all bodies that belong to those of the coordinates, less the true ones, in the columns.
 
     `tree` are the joints that hold in these coordinates whatever the accelerations are.

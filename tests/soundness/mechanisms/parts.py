@@ -76,8 +76,11 @@ class State:
     v: Array
     w: Array
     t: int = 0
+    turns: tuple[int, ...] = ()
+    """In the plane, full turns of each body beside its quaternion; none where not given."""
 
     def __post_init__(self) -> None:
+        self.turns = self.turns or (0,) * len(self.r)
         self.R = [rotation(e) for e in self.e]
 
 
@@ -97,9 +100,7 @@ class Mechanism:
     def columns(self) -> list[int]:
         """The components of all velocities that bodies have."""
         each = (0, 1, 5) if self.dim == 2 else range(6)
-        return [
-            6 * i + k for i, body in enumerate(self.bodies) for k in each if not (body.particle and k > 2)
-        ]
+        return [6 * i + k for i, body in enumerate(self.bodies) for k in each if not (body.particle and k > 2)]
 
     def at(self, state: State) -> Mechanism:
         return replace(self, state=state)
@@ -117,7 +118,7 @@ class Seen:
             self.p, self.arm, self.axes = point.s, point.s, point.A.T
             self.v = self.w = self.bias = NOWHERE
             return
-        R, self.e = state.R[point.body], state.e[point.body]
+        R, self.state = state.R[point.body], state
         self.arm = dot(R, point.s)
         self.p = state.r[point.body] + self.arm
         self.axes = dot(R, point.A).T
@@ -133,8 +134,17 @@ class Seen:
     @property
     def turned(self) -> int:
         """In the plane, the angle of the first axis, counted from that of the body through full turns."""
-        own = 0 if self.body == GROUND else 2 * of_tangent(self.e[3], self.e[0])
+        own = 0 if self.body == GROUND else turned(self.state, self.body)
         return own + of_tangent(self.A[1, 0], self.A[0, 0])
+
+
+FULL = int(mp.floor(mp.ldexp(2 * mp.pi, BITS)))
+"""A full turn."""
+
+
+def turned(state: State, body: int) -> int:
+    """The angle of a body in the plane, with its full turns."""
+    return 2 * of_tangent(state.e[body][3], state.e[body][0]) + FULL * state.turns[body]
 
 
 def of_tangent(y: int, x: int) -> int:
@@ -158,4 +168,4 @@ def point_of(state: State, body: int, place: Array, frame: Array) -> Point:
 
 
 __all__ = ["ONE", "PLANE", "SPACE", "Body", "Force", "Joint", "Mechanism", "Point", "Seen", "State", "floats",
-           "identity", "of_tangent"]  # fmt: skip
+           "identity", "of_tangent", "turned"]  # fmt: skip

@@ -1,7 +1,7 @@
 """What joints keep, written for velocities of centres and angular velocities in the frame of the ground.
 
-A row is a combination of velocities, `at` (body -> (6,)), that has a given `rate`; of accelerations the same combination
-is `level`. `value` is what the position misses, where it is a row of the position.
+A row is a combination of velocities, `at` (body -> (6,)), that has a given `rate`; of accelerations the same
+combination is `level`. `value` is what the position misses, where it is a row of the position.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import mpmath as mp
 import numpy as np
 
-from .fixed import BITS, ONE, Array, cross, div, dot, mul, root, zeros
-from .parts import GROUND, Joint, Seen, State, of_tangent
+from .fixed import ONE, Array, cross, div, dot, mul, root, zeros
+from .parts import FULL, GROUND, Joint, Seen, State, of_tangent
 
 
 @dataclass
@@ -59,7 +58,10 @@ def along(a: Seen, n: Array, b: Seen) -> Line:
     d, dd, dn = b.p - a.p, b.v - a.v, a.rate(n)
     bias = dot(a.rate(dn), d) + 2 * dot(dn, dd) + dot(n, b.bias - a.bias)
     return line(
-        (b.body, n, cross(b.arm, n)), (a.body, -n, cross(n, d) - cross(a.arm, n)), level=-int(bias), value=int(dot(n, d))
+        (b.body, n, cross(b.arm, n)),
+        (a.body, -n, cross(n, d) - cross(a.arm, n)),
+        level=-int(bias),
+        value=int(dot(n, d)),
     )
 
 
@@ -131,9 +133,7 @@ def _roll_in_space(a: Seen, b: Seen, joint: Joint, _: State) -> list[Line]:
     height = int(dot(n, b.p + arm - a.p))
     found = []
     for k, x in enumerate(a.axes):
-        found.append(
-            line((b.body, x, cross(whole, x)), level=-int(dot(x, bias)), value=height if k == 0 else None)
-        )
+        found.append(line((b.body, x, cross(whole, x)), level=-int(dot(x, bias)), value=height if k == 0 else None))
     return found
 
 
@@ -166,8 +166,7 @@ def _drive(a: Seen, b: Seen, joint: Joint, state: State) -> list[Line]:
 
 def difference(x: int, y: int) -> int:
     """Of two angles, in (-pi, pi]."""
-    whole = int(mp.floor(mp.ldexp(2 * mp.pi, BITS)))
-    return (x - y + whole // 2) % whole - whole // 2
+    return (x - y + FULL // 2) % FULL - FULL // 2
 
 
 def _row(a: Seen, b: Seen, joint: Joint, state: State) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 import warnings
@@ -9,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from soundness.trials.findings import CRASHED, NOT_TAKEN, REFUSED, RIGHT, UNDECIDED, WRONG, Claim, Finding
 from soundness.trials.families import Program
+from soundness.trials.findings import CRASHED, NOT_TAKEN, REFUSED, RIGHT, UNDECIDED, WRONG, Claim, Finding
 from soundness.trials.work import Note, Tally, note_to
 
 import gaussopt as go
@@ -18,7 +19,7 @@ from gaussopt.core.errors import GaussoptError, MissingBackend, NotAccepted
 
 from . import draw, in_bodies
 from .dials import drawn
-from .fixed import ONE, floats, fixed, zeros
+from .fixed import ONE, fixed, floats, zeros
 from .judge import Truth, Undecided, allowed_velocity, framed, judge, moved
 from .measures import error
 from .parts import Mechanism, State
@@ -131,15 +132,13 @@ class Trial:
         self.note(0, "judge")
         for i in range(count):
             if i % SPEEDS == 0 and i:
-                try:
+                with contextlib.suppress(Undecided):
                     state = moved(made, state, last, fixed(rng.uniform(0.0, 0.5)))
-                except Undecided:
-                    pass
             frame = framed(made, state)
             try:
                 speed = 0.0 if drawn(rng, "at rest") else drawn(rng, "speed")
                 moving = allowed_velocity(made, state, frame, draw.twist(rng, made, speed))
-                now = State(state.r, state.e, moving[:, :3], moving[:, 3:], state.t)
+                now = State(state.r, state.e, moving[:, :3], moving[:, 3:], state.t, state.turns)
                 way = draw.twist(rng, made, drawn(rng, "way"))
                 last = allowed_velocity(made, state, frame, way, still=True)
                 truth = judge(made, now)
@@ -227,7 +226,7 @@ def described(made: Mechanism) -> dict[str, Any]:
     return {
         "joints": [f"{j.name}: {j.kind} {j.a.body} {j.b.body}" for j in made.joints],
         "forces": [f"{f.kind} {f.a.body} {f.b.body}" for f in made.forces],
-        "dials": {key: value for key, value in made.dials.items()},
+        "dials": dict(made.dials),
     }
 
 

@@ -107,7 +107,8 @@ class Worker:
         context = mp.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         Path(self.now).write_text("")
-        self.process = context.Process(target=serve, args=(theirs, self.module, self.seed, self.size, self.now), daemon=True)
+        given = theirs, self.module, self.seed, self.size, self.now
+        self.process = context.Process(target=serve, args=given, daemon=True)
         self.process.start()
         theirs.close()
         self.seen, self.waited = "", 0.0
