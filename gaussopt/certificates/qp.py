@@ -10,14 +10,16 @@ distance in ||.||_P is that of the directions with curvature; of those without, 
 Every residual is judged in its own unit, so that neither units nor one large coefficient decide:
 
 - a row by its bound and its terms |A| |x|; a row whose bound is zero, whose terms may all vanish, by what the forces
-  on its coordinates could move them, X_j = (|P| |x| + |q|)_j / P_jj;
+  on its coordinates could move them, X_j = (|P| |x| + |q|)_j / P_jj; a tiny bound also by the rounding of that;
 - a coordinate by its forces, |P| |x| + |q| + |A^T| |y|;
 - a dual and the distance to the bound that it names, by the largest force on the row's coordinates and the row;
 - the distance in the norm of P by ||x||_P, or coordinate by coordinate by X;
-- the gap by the terms of the objective at the point, without those that are the same at all feasible points.
+- the gap by the terms of the objective at the point, without those that are the same at all feasible points, and by a
+  thousandth of the least value, forces times bounds, where these terms cancel.
 
-Parts of x and y that neither P nor the rows see (a motion along flat directions, opposite forces on equal rows) do not
-count as size: a candidate cannot widen its own tolerance. All of it is done in units of `qp_scaling`.
+The x that sizes are taken from is not the candidate's own: it is placed where P x and the bounds of the rows that push
+put it, and parts of y that are opposite forces on equal rows do not count. So a candidate cannot widen its own
+tolerance by running away where the objective has no curvature. All of it is done in units of `qp_scaling`.
 """
 
 from __future__ import annotations
@@ -41,6 +43,12 @@ from gaussopt.linalg.dense import EPS, largest, largest_ratio, ratio
 
 DOUBT = 1e-3
 """Relative residual above which a point fails at any sensible tolerance, whatever the program."""
+
+SMALL = 1e-9
+"""Absolute residuals up to which nothing is held against an answer; what qpbenchmark calls high accuracy."""
+
+CANCELLED = 1e-4
+"""How much more a loss may be of the least value than of its terms, which may cancel; never more than the value."""
 
 LARGEST = 1e300
 """Stands for a residual of something that has no size at all; finite, so that it can be recorded."""
@@ -72,6 +80,9 @@ class QPCertificate:
         On f(x) - f*, in the unit of the objective; for singular P among the feasible points whose part in flat
         directions is no further away than the terms of x are large. Infinite if not known.
     definite : whether P is positive definite, so that ||.||_P sees all directions
+    duality_gap : float
+        |x^T P x + q^T x - y^T b|, b_i being the bound that y_i names. With the primal and dual residual these are the
+        three absolute residuals of qpbenchmark.
     """
 
     verdict: Status
@@ -85,6 +96,12 @@ class QPCertificate:
     scale: float = 0.0
     objective_gap: float = math.inf
     definite: bool = True
+    duality_gap: float = math.inf
+
+    @property
+    def small(self) -> bool:
+        """Whether the three absolute residuals are at most SMALL, in whatever units the program is written."""
+        return max(self.primal_residual, self.dual_residual, self.duality_gap) <= SMALL
 
     @property
     def relative_error(self) -> float:
@@ -112,7 +129,7 @@ class QPCertificate:
         """For JSON."""
         numbers = finite_entries(
             self, "error_bound", "relative_error", "primal_residual", "dual_residual", "complementarity",
-            "relative_residual", "objective_gap",
+            "relative_residual", "objective_gap", "duality_gap",
         )  # fmt: skip
         told: dict[str, Any] = {**numbers, "verdict": str(self.verdict)}
         if math.isfinite(self.relative_residual) and not math.isfinite(self.error_bound):
@@ -188,9 +205,11 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     sloped, flat = point.curvature.lengths(free, noise, sizes.reach)
     pulled = float(np.abs(y) @ slack)
     gap = 0.5 * sloped * sloped + pulled + flat
-    stake, wide = point.stake(y, sizes)
+    stake, wide, least = point.stake(y, sizes)
     lost = gap - float(np.abs(y) @ np.where(point.losing, 0.0, slack))
-    worst = max(worst, ratio(lost, stake), ratio(sloped, math.sqrt(2.0 * wide)))
+    worst = max(worst, ratio(lost, stake), ratio(sloped, math.sqrt(2.0 * wide)), CANCELLED * ratio(lost, least))
+    if lost > least:
+        worst = LARGEST
     bound, scale = _distance(point, y, sizes, noise_r, slack / sizes.row(named))
     verdict = Status.SOLVED
     if worst <= DOUBT and _doubtful(point, violation, sizes, y):
@@ -208,7 +227,14 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
         scale,
         gap if math.isfinite(gap) else math.inf,
         point.curvature.L is not None,
+        _duality_gap(qp, point.x, y),
     )
+
+
+def _duality_gap(qp: QP, x: Vector, y: Vector) -> float:
+    push = y != 0
+    pulled = np.where(y > 0, qp.l, qp.u)[push] @ y[push]
+    return abs(float(x @ (qp.P @ x) + qp.q @ x - pulled))
 
 
 def _distance(point: CandidatePoint, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
@@ -220,6 +246,8 @@ def _distance(point: CandidatePoint, y: Vector, sizes: Sizes, noise: Vector, sla
         held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
     bound = error_bound(qp, curvature, point.x, y, noise, held)
     size = math.sqrt(max(float(sizes.x @ qp.P @ sizes.x), 0.0))
+    if bound > point.level * size:
+        bound = min(bound, point.polished(held, y < 0))
     roots, curved = np.sqrt(qp.P.diagonal()) * sizes.reach, curvature.room > 0
     own = float((sizes.reach[curved] / curvature.room[curved]).min(initial=math.inf)) if curved.any() else 0.0
     return bound, max(size, own, point.share * float(np.linalg.norm(roots)), sizes.blur / DEFAULT_TOLERANCE)
@@ -243,13 +271,14 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
     verdict, known, best = _sparse(qp, x)
     y = best if y is None else y
     z, force, gradient = qp.A @ x, qp.A.T @ y, qp.P @ x + qp.q
-    total = abs(qp.P) @ np.abs(x) + np.abs(qp.q) + abs(qp.A).T @ np.abs(y)
+    placed = x if math.isfinite(known) else _placed_sparse(qp, x)
+    total = abs(qp.P) @ np.abs(placed) + np.abs(qp.q) + abs(qp.A).T @ np.abs(y)
     diagonal = qp.P.diagonal()
-    reach = np.maximum(np.abs(x), np.where(diagonal > 0, total / np.where(diagonal > 0, diagonal, 1.0), 0.0))
+    reach = np.maximum(np.abs(placed), np.where(diagonal > 0, total / np.where(diagonal > 0, diagonal, 1.0), 0.0))
     if not qp.q.any() and not qp.l.any():
         reach = np.maximum(reach, 1.0)
     wide = abs(qp.A) @ reach
-    rows = np.where(qp.l != 0, np.abs(qp.l) + abs(qp.A) @ np.abs(x), wide)
+    rows = np.where(qp.l != 0, np.abs(qp.l) + abs(qp.A) @ np.abs(placed), wide)
     violation, r = np.abs(z - qp.l), np.abs(gradient - force)
     roots = np.sqrt(np.maximum(diagonal, 0.0)) * reach
     share = rounding(8) / DEFAULT_TOLERANCE
@@ -260,7 +289,21 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
     return QPCertificate(
         verdict, largest(violation), largest(r), pulled, known, norm_x, min(worst, LARGEST), y,
         max(norm_x, float(np.linalg.norm(roots))), 0.5 * known * known + pulled,
+        duality_gap=_duality_gap(qp, x, y),
     )  # fmt: skip
+
+
+def _placed_sparse(qp: QP, x: Vector) -> Vector:
+    """The point as far as P and the bounds of the rows put it, (n,): what neither sees is no size."""
+    from scipy.sparse import csr_array, vstack
+    from scipy.sparse.linalg import lsmr
+
+    goal = np.concatenate((qp.P @ x, qp.l))
+    if not np.isfinite(goal).all():
+        return x
+    both: Any = vstack((csr_array(qp.P), csr_array(qp.A)))
+    place = lsmr(both, goal, atol=1e-12, btol=1e-12)[0]
+    return np.where(np.abs(place) < np.abs(x), place, x)
 
 
 def _sparse(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificates.qp_distance import Curvature
+from gaussopt.certificates.qp_polish import definite_root, polished_bound
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_verdict import rounding
 from gaussopt.core.programs import QP
@@ -30,6 +31,7 @@ class Sizes:
     x, y : (n,), (m,), point and duals without what has no effect
     force, reach : (n,), sum of the absolute terms of stationarity, and how far they could move the coordinate
     blur : what rounding of the point makes of its norm in P^+ of P x
+    share : of `reach`, below which a row has no size: at the tolerance this is rounding of what could move it
     """
 
     absolute_A: Matrix
@@ -38,11 +40,12 @@ class Sizes:
     force: Vector
     reach: Vector
     blur: float
+    share: float
 
     def row(self, bound: Vector) -> Vector:
-        """Size of each row with respect to a bound, (m,)."""
-        size = np.abs(bound)
-        return np.where(size > 0, size + self.absolute_A @ np.abs(self.x), self.absolute_A @ self.reach)
+        """Size of each row with respect to a bound, (m,); a bound that is rounding beside `reach` counts as zero."""
+        size, wide = np.abs(bound), self.absolute_A @ self.reach
+        return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 
     @property
     def pull(self) -> Vector:
@@ -70,6 +73,7 @@ class CandidatePoint:
         # Where nothing in the program gives x a size, 1 in the unit of each coordinate is one.
         sized = qp.q[qp.P.diagonal() > 0].any() or self.lower.any() or self.upper.any()
         self.least = np.zeros(qp.n) if sized else 1.0 / scaled.d
+        self._polished = math.inf
 
     def duals(self, tolerance: float) -> Iterator[Vector]:
         """Duals of the rows that x rests on, for rows ever further away."""
@@ -79,11 +83,11 @@ class CandidatePoint:
         reach = np.where(qp.P.diagonal() > 0, weight, 0.0) + np.abs(self.x) + self.least
         weight = np.maximum(weight, self.share * weight.max(initial=0.0))
         weight[weight == 0] = 1.0
-        terms = self.absolute_A @ reach
+        terms, own = self.absolute_A @ reach, np.abs(self.z)
         seen: set[bytes] = set()
         for near in (1e-13, 1e-10, 1e-7, math.sqrt(min(tolerance, 1e-4))):
-            at_lower = self.z - qp.l <= near * (lower + np.where(lower > 0, np.abs(self.z), terms))
-            at_upper = qp.u - self.z <= near * (upper + np.where(upper > 0, np.abs(self.z), terms))
+            at_lower = self.z - qp.l <= near * np.where(lower > 0, np.maximum(lower + own, self.share * terms), terms)
+            at_upper = qp.u - self.z <= near * np.where(upper > 0, np.maximum(upper + own, self.share * terms), terms)
             key = at_lower.tobytes() + at_upper.tobytes()
             if key not in seen:
                 seen.add(key)
@@ -102,11 +106,7 @@ class CandidatePoint:
     def sizes(self, y: Vector, force: Vector) -> Sizes:
         """Sizes that the residuals of the point are measured by, for duals and their forces A^T y."""
         qp = self.qp
-        x, forces = self.x, np.zeros(qp.m)
-        if self.curvature.L is None:  # without what neither P nor the rows that push can see
-            seen = np.vstack((qp.P, qp.A[y != 0]))
-            shortest = np.linalg.lstsq(seen, seen @ x, rcond=None)[0] if np.isfinite(seen @ x).all() else x
-            x = np.where(np.abs(shortest) < np.abs(x), shortest, x)  # it may be longer in single coordinates
+        x, forces = self._placed(y), np.zeros(qp.m)
         if (pushing := y != 0).any() and np.isfinite(force).all():  # without forces that cancel each other
             forces[pushing] = np.linalg.lstsq(qp.A[pushing].T, force, rcond=None)[0]
         diagonal = qp.P.diagonal()
@@ -117,19 +117,62 @@ class CandidatePoint:
         energy = math.sqrt(max(float(x @ qp.P @ x), 0.0))
         part = np.where(massed, SMALL * energy / np.sqrt(np.where(massed, diagonal, 1.0)), 0.0)
         reach = np.maximum(np.maximum(reach, part), self.share * reach.max(initial=0.0))
-        rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near())
+        rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near(x))
         total = np.maximum(total + self.absolute_A.T @ np.abs(forces), diagonal * reach) + rounded / DEFAULT_TOLERANCE
         total = np.maximum(total, self.share * total.max(initial=0.0))
         if not qp.q.any() and not (qp.P @ x).any():  # any feasible point will do; forces have no size but the unit's
             total = np.maximum(total, self.scaled.d)
-        return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room))
+        return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
-    def _near(self) -> Vector:
-        """The point, no further than any bound of a row puts a coordinate by itself, (n,): else its size is its own."""
+    def polished(self, held: Any, upper: Any) -> float:
+        """`polished_bound` of the point, once found the same for all duals; infinite also where P is zero."""
+        if math.isinf(self._polished) and self.curvature.root.shape[1]:
+            root = definite_root(self.qp, self.curvature.L)
+            if root is not None:
+                self._polished = polished_bound(self.qp, root, self.x, held, upper)
+        return self._polished
+
+    def _placed(self, y: Vector) -> Vector:
+        """The point as far as curvature and the bounds of the rows that push put it there, (n,): no size of its own.
+
+        What neither P nor these rows see is no size, and where they see the point far from their bounds it is the
+        bounds that count. The place may be further away in single coordinates, where the point itself counts.
+        """
+        qp, x = self.qp, self.x
+        if self.curvature.L is not None:
+            return x  # a point that runs away loses as much as it gains in size
+        held = qp.equality | self.pushes(y)
+        named = np.where(y < 0, qp.u, qp.l)[held]
+        seen, goal = np.vstack((qp.P, qp.A[held])), np.concatenate((qp.P @ x, named))
+        if not np.isfinite(goal).all():
+            return x
+        place = np.linalg.lstsq(seen, goal, rcond=None)[0]
+        return np.where(np.abs(place) < np.abs(x), place, x)
+
+    def pushes(self, y: Vector) -> Any:
+        """Rows with a larger share of the forces on a coordinate than their slack has of their terms, (m,)."""
+        qp, size = self.qp, self.absolute_A
+        named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
+        forces = self.absolute_P @ np.abs(self.x) + np.abs(qp.q) + size.T @ np.abs(y)
+        share = np.where(size > 0, size / np.where(forces > 0, forces, 1.0), 0.0).max(axis=1, initial=0.0) * np.abs(y)
+        terms = np.abs(named) + size @ np.abs(self.x)
+        return share * terms > np.abs(self.z - named)
+
+    def _near(self, x: Vector) -> Vector:
+        """The point, no further than its size, the bound of some row, or that of a row that it meets puts it, (n,).
+
+        Its rounding is no error; further out it would be a size of the point's own making.
+        """
         ends = np.maximum(self.lower, self.upper)[:, None]
-        entry = np.where(self.absolute_A > 0, self.absolute_A, 1.0)
-        furthest = np.where(self.absolute_A > 0, ends / entry, 0.0).max(axis=0, initial=0.0)
-        return np.asarray(np.minimum(np.abs(self.x), furthest))
+        filled = (self.absolute_A > 0) & (ends > 0)
+        way = ends / np.where(filled, self.absolute_A, 1.0)
+        gap = np.minimum(np.abs(self.z - self.qp.l), np.abs(self.z - self.qp.u))[:, None]
+        met = np.where(filled & (gap <= SMALL * DEFAULT_TOLERANCE * np.abs(self.z)[:, None]), way, 0.0).max(
+            axis=0, initial=0.0
+        )
+        nearest = np.where(filled, way, np.inf).min(axis=0, initial=np.inf)
+        most = np.maximum(np.maximum(np.abs(x), met), np.where(nearest < np.inf, nearest, 0.0))
+        return np.asarray(np.minimum(np.abs(self.x), most))
 
     def _room(self, x: Vector) -> Vector:
         """How far a coordinate could move without changing a row by more than the row's other terms, (n,)."""
@@ -144,11 +187,12 @@ class CandidatePoint:
         least = self.share * np.where((size > 0) & (ends > 0), ends / entry, np.inf).min(axis=0, initial=np.inf)
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
 
-    def stake(self, y: Vector, sizes: Sizes) -> tuple[float, float]:
-        """Size that a loss of the objective is judged by, and the same as far as forces could move the point.
+    def stake(self, y: Vector, sizes: Sizes) -> tuple[float, float, float]:
+        """Sizes of the objective: what a loss is judged by, the same as far as forces could move the point, its value.
 
         The terms of the objective at the point, without what is the same at all feasible points; a coordinate that its
-        rows hold at zero counts as far as the forces could move it. Rounding of the gap is no loss.
+        rows hold at zero counts as far as the forces could move it. Rounding of the gap is no loss. The value is
+        that of the dual objective, forces times bounds, in which terms of the cost that cancel do not count.
         """
         qp, fixed = self.qp, self.fixed
         size = np.where(self._vanishing(y), sizes.reach, np.abs(sizes.x))
@@ -165,11 +209,13 @@ class CandidatePoint:
         noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE + 0.5 * blur * blur
         if not math.isfinite(noise):
             noise = 0.0  # squares beyond the range of numbers excuse nothing
-        return value + noise, max(value, wide) + noise
+        bound = np.where(y > 0, qp.l, np.where(y < 0, qp.u, 0.0))
+        least = 0.5 * float(moving @ qp.P @ moving) + float(np.abs(sizes.y) @ np.abs(bound))
+        return value + noise, max(value, wide) + noise, max(least, self.share * value) + noise
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
         """Gap caused by rounding of the rows and of the forces, for sizes that are not the candidate's own."""
-        x, y, Z = np.maximum(np.abs(sizes.x), self._near()), np.abs(sizes.y), self.curvature.Z
+        x, y, Z = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z
         terms = self.absolute_P @ x + np.abs(self.qp.q) + self.absolute_A.T @ y
         noise = np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))

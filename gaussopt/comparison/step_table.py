@@ -20,7 +20,7 @@ denied, false, missed
     recognised nor denied it; to stop at a limit or with an error claims nothing.
 open
     The step has several solutions, which is held neither for nor against the solver: it counts where the solver
-    recognises it, and where it calls solved a program that it has not solved.
+    recognises it, and where it calls solved a program that it has not solved. Or the answer is not proved.
 insoluble
     The verdict on the step is that no solution exists, and the solver neither recognises nor denies that: nothing could
     be confirmed there, so the step speaks against the solver only where it calls it solved, which is not counted here.
@@ -207,7 +207,8 @@ def _judge(table: pd.DataFrame) -> None:
     solves = largest <= PROGRAM_TOLERANCE
     several = status.isin(SEVERAL)
     table["insoluble"] = status.isin(INSOLUBLE) & ~recognised & ~claimed
-    table["open"] = several & ~recognised & ~(claimed & ~solves)
+    unproved = (status == "not_proved") & ~denied
+    table["open"] = several & ~recognised & ~(claimed & ~solves) | unproved
     far = table["certified"] > BEYOND * largest
     table["misled"] = misled = ~exact & claimed & ~confirmed & solves & far & ~several
     table["own"] = ~(table["open"] | misled | denied & ~exact)

@@ -26,6 +26,12 @@ class Status(Enum):
         "The answer's certificate exceeds the tolerance; tighten the solver's options, choose an exact solver "
         "(kkt, sparse-kkt, daqp or lemke, whichever takes the program), or set a larger tolerance to study the answer.",
     )
+    NOT_PROVED = (
+        "not_proved",
+        "Primal residual, dual residual and duality gap are at most 1e-9, but the certificate does not prove the "
+        "answer to the tolerance: nothing is held against the solver, and nothing is confirmed. Where the numbers of "
+        "the program are far below 1, residuals that small mean little.",
+    )
     INFEASIBLE = "infeasible", "The constraints contradict each other; remove or correct the contradicting rows."
     UNBOUNDED = (
         "unbounded",

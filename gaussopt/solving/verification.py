@@ -13,7 +13,7 @@ from gaussopt.certificates.cone_program import judge_cone_program
 from gaussopt.certificates.cone_verdict import judge_cone, verify_cone
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.linear import certify_linear
-from gaussopt.certificates.qp import certify_qp, classify_qp
+from gaussopt.certificates.qp import QPCertificate, certify_qp, classify_qp
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.cone_program import ConeProgram
@@ -66,11 +66,17 @@ def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str,
     elif c.passed(tolerance):
         status, message = Status.SOLVED, passed_sentence(c, tolerance)
     elif math.isfinite(c.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):
-        status, message = Status.INACCURATE, f"{c.failure(tolerance)} {Status.INACCURATE.sentence}"
+        status = _unconfirmed(c, tolerance)
+        message = f"{c.failure(tolerance)} {status.sentence}"
     elif raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
         status = Status.SOLVER_ERROR
         message = f"The solver says {raw.claim}, but the program has a minimiser as far as linear programs can tell."
     return status, message, {**c.to_mapping(), "verdict": str(verdict)}, y
+
+
+def _unconfirmed(c: QPCertificate, tolerance: float) -> Status:
+    """What is said of an answer that the certificate does not confirm."""
+    return Status.NOT_PROVED if c.small and tolerance >= DEFAULT_TOLERANCE else Status.INACCURATE
 
 
 def _verify_linear(
@@ -110,7 +116,7 @@ def _verify_point(qp: QP, x: Vector, y: Vector | None, tolerance: float) -> dict
     status = Status.SOLVED if passed else classify_qp(qp)
     message = status.sentence
     if status is Status.SOLVED and not passed:
-        status, message = Status.INACCURATE, certificate.failure(tolerance)
+        status, message = _unconfirmed(certificate, tolerance), certificate.failure(tolerance)
     return {"status": str(status), "message": message, "certificate": certificate.to_mapping()}
 
 

@@ -470,10 +470,14 @@ def of_qp(truth: convex.Truth, claim: Claim) -> Finding:
     return _optimal(truth, claim) or Finding(RIGHT)
 
 
-def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
-    """A size for every unknown, also where it ought to be zero: from its own box and its own gradient."""
+def _reach(truth: convex.Truth) -> list[Fraction]:
+    """A size for every unknown, also where it ought to be zero: from its own box and its own gradient.
+
+    From the data alone: beside its own huge terms every answer would be right.
+    """
     assert truth.x is not None
-    found = [abs(truth.x.fraction(i)) for i in range(len(x))]
+    n = len(truth.q)
+    found = [abs(truth.x.fraction(i)) for i in range(n)]
     for row, l, u in zip(truth.A, truth.l, truth.u, strict=True):
         places = [i for i, v in enumerate(row) if v]
         if len(places) == 1:
@@ -483,9 +487,8 @@ def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
         if truth.P[i][i] > 0:
             found[i] = max(found[i], abs(q) / truth.P[i][i])
     if not any(found):
-        return [Fraction(1)] * len(x)  # a program without any size: what is absolute counts
-    held = _held(truth, found)
-    found = [max(a or h, abs(b)) for a, h, b in zip(found, held, x, strict=True)]
+        return [Fraction(1)] * n  # a program without any size: what is absolute counts
+    found = [a or h for a, h in zip(found, _held(truth, found), strict=True)]
     # Noise in an unknown that nothing gives a size to is measured by the others.
     most = max(found)
     return [v if v > most * Fraction(1, 10**12) else most for v in found]
@@ -519,17 +522,20 @@ def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     assert truth.x is not None
     assert truth.least is not None
     x = [Fraction(v) for v in claim.x]
-    reach = _reach(truth, x)
+    reach = _reach(truth)
+    kept = [min(abs(v), r) for v, r in zip(x, reach, strict=True)]
     for row, l, u, s in zip(truth.A, truth.l, truth.u, product(truth.A, x), strict=True):
         miss = max(Fraction(0), l - s if l is not None else Fraction(0), s - u if u is not None else Fraction(0))
         if miss:
-            size = sum((abs(a * v) for a, v in zip(row, x, strict=True)), Fraction(0))
+            size = sum((abs(a) * v for a, v in zip(row, kept, strict=True)), Fraction(0))
             size += max((abs(b) for b in (l, u) if b is not None), default=Fraction(0))
             if _missed(miss, size, sum((abs(a) * r for a, r in zip(row, reach, strict=True)), Fraction(0))):
                 return Finding(WRONG, "a row is missed", float(miss / size))
     gap = abs(convex.objective(truth.P, truth.q, x) - truth.least)
-    size = sum((abs(a * b) for a, b in zip(truth.q, x, strict=True)), Fraction(0)) + abs(truth.least)
-    size += sum((abs(a * x[i] * x[j]) for i, row in enumerate(truth.P) for j, a in enumerate(row) if a), Fraction(0))
+    size = sum((abs(a) * b for a, b in zip(truth.q, kept, strict=True)), Fraction(0)) + abs(truth.least)
+    size += sum(
+        (abs(a) * kept[i] * kept[j] for i, row in enumerate(truth.P) for j, a in enumerate(row) if a), Fraction(0)
+    )
     whole = sum((abs(q) * r for q, r in zip(truth.q, reach, strict=True)), Fraction(0))
     whole += sum(abs(a) * reach[i] * reach[j] for i, row in enumerate(truth.P) for j, a in enumerate(row) if a)
     if _missed(gap, size, whole):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,30 @@ def lies(rng: np.random.Generator, x: np.ndarray) -> Iterator[tuple[str, np.ndar
             yield name, y
 
 
+def runaways(rng: np.random.Generator, qp: Any, x: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Points far along a direction without curvature: any, the one that gains most, and one along the equalities."""
+    values, V = np.linalg.eigh(qp.P)
+    flat = V[:, values <= 1e-12 * max(values[-1], 0.0)]
+    if not flat.shape[1]:
+        return
+    way = 10.0 ** float(rng.uniform(-6, 15)) * float(np.abs(x).max(initial=0.0) or 1.0)
+    ways = {"runaway, any": rng.standard_normal(flat.shape[1]), "runaway, downhill": -flat.T @ qp.q}
+    held = qp.A[qp.l == qp.u] @ flat
+    if len(held):
+        ways["runaway on equalities"] = ways["runaway, any"] - np.linalg.pinv(held) @ (held @ ways["runaway, any"])
+    for name, s in ways.items():
+        d = flat @ s
+        if d.any():
+            yield name, x + way / float(np.abs(d).max()) * d
+
+
 def on_program(
     kind: str, thing: Any, points: list[np.ndarray], rng: np.random.Generator
 ) -> Iterator[tuple[str, Claim]]:
     """Lies about a QP or an LCP, next to a true solution."""
     base = points[int(rng.integers(len(points)))] if points else rng.standard_normal(len(thing.q))
-    for name, x in lies(rng, base):
+    told = lies(rng, base) if kind == "lcp" else chain(lies(rng, base), runaways(rng, thing, base))
+    for name, x in told:
         if kind == "lcp":
             said = verify_lcp(thing, x, 1e-7)
             verdict = said["certificate"].get("verdict")

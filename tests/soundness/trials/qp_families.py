@@ -121,6 +121,34 @@ def ties(rng: np.random.Generator) -> Data:
     return {"P": P, "q": A.T @ y - P @ x, "A": A, "l": l, "u": u}
 
 
+def linear(rng: np.random.Generator) -> Data:
+    """No curvature at all, up to seven unknowns; most have a minimiser, which rows hold against the cost."""
+    n = int(rng.integers(1, 8))
+    m = int(rng.integers(max(n - 3, 1), n + 3))
+    A, x = dyadic(rng, m, n, top=2), dyadic(rng, n, top=2)
+    l, u = boxed(rng, A, x)
+    q = dyadic(rng, n)
+    if rng.random() < 0.8:
+        y = np.where(np.isneginf(l), -1.0, np.where(np.isposinf(u), 1.0, rng.choice([-1.0, 1.0], m)))
+        q = A.T @ (y * np.abs(dyadic(rng, m, top=2)))
+    return {"P": np.zeros((n, n)), "q": q, "A": A, "l": l, "u": u}
+
+
+def far_rows(rng: np.random.Generator) -> Data:
+    """Directions without curvature that cost something, bounded by rows up to 2^50 away and by nothing else."""
+    n = int(rng.integers(2, 7))
+    r = int(rng.integers(0, n))
+    L = dyadic(rng, n, r, top=2)
+    near, ends = int(rng.integers(0, 3)), n - r + int(rng.integers(0, 2))
+    A = dyadic(rng, near + ends, n, top=2)
+    l, u = boxed(rng, A, dyadic(rng, n, top=2))
+    far = 2.0 ** rng.integers(0, 51, ends)
+    y = np.append(np.zeros(near), np.abs(dyadic(rng, ends, top=2)))
+    l[near:], u[near:] = -far, np.where(rng.random(ends) < 0.5, INF, far)
+    q = A.T @ y + L @ dyadic(rng, r, top=2)
+    return {"P": L @ L.T, "q": q, "A": A, "l": l, "u": u}
+
+
 def in_units(make: Maker) -> Maker:
     """Unknowns, rows and objective in units up to 2^+-40."""
 
@@ -155,4 +183,9 @@ QPS: dict[str, tuple[float, Maker]] = {
     "units of bounded singular": (1.0, in_units(bounded_singular)),
     "units of contradictory": (0.7, in_units(contradictory)),
     "units of ties": (0.7, in_units(ties)),
+    "linear": (1.5, linear),
+    "far rows": (1.5, far_rows),
+    "units of singular": (1.0, in_units(singular)),
+    "units of linear": (1.5, in_units(linear)),
+    "units of far rows": (1.0, in_units(far_rows)),
 }
