@@ -27,7 +27,7 @@ from gaussopt.core.files import check_target, write_bytes
 from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.renamed import renamed
 from gaussopt.core.system import AbstractSystem
-from gaussopt.modelling.problem import Problem, sketch_of
+from gaussopt.modelling.problem import Problem, registered_problem, sketch_of
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.modelling.sketch import ContactPoint, Point, as_sketch, words
 from gaussopt.plotting import colours
@@ -203,7 +203,7 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
         return given
     name = given or str(trajectory.meta.get("problem", ""))
     try:
-        entry = find_problem(name)
+        entry = find_problem(given) if given else registered_problem(name)
     except UnknownName:
         entry = None
     # A system of one's own may have the name of a registered problem.

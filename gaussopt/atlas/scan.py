@@ -29,7 +29,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData
 from gaussopt.modelling.parameter_grid import Axis
-from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import Problem, registered_problem
 from gaussopt.modelling.problem import problem as find
 from gaussopt.plotting.figures import one_or_all, pyplot_figure, svg_of
 from gaussopt.plotting.svg import data_uri
@@ -154,7 +154,7 @@ class Atlas:
         return [i for turn in turns for i in turn if i is not None][: max(0, count)]
 
     def _entry(self) -> Problem:
-        return self.entry or find(self.problem.partition(" (")[0], **self.settings)
+        return self.entry or registered_problem(self.problem.partition(" (")[0], **self.settings)
 
     def _index(self, cell: Cell) -> tuple[int, ...]:
         """Indices on the axes, of signs and of loads; raises BadInput."""
@@ -238,7 +238,7 @@ class Atlas:
             meta["problem"], tuple(Axis(name, data[name].values) for name in meta["axes"]), tuple(meta["units"]),
             np.array(meta["slips"], dtype=int),
             None if meta["loads"] is None else np.array(meta["loads"], dtype=np.float64), tuple(meta["contacts"]),
-            data, meta["settings"], float(meta["seconds"]),
+            data, dict(meta["settings"]), float(meta["seconds"]),
         )  # fmt: skip
 
     def _check(self) -> None:
@@ -254,8 +254,9 @@ class Atlas:
         for name, classes in CLASSES.items():
             if (self.data[name].values < 0).any() or (self.data[name].values >= len(classes)).any():
                 raise ValueError(f"{name} holds codes of no class")
-        if len(self.units) != len(self.axes) or self.slips.shape[1:] != (contacts,):
-            raise ValueError("its axes and signs do not fit its arrays")
+        texts = all(isinstance(x, str) for x in (self.problem, *self.units, *self.contacts))
+        if len(self.units) != len(self.axes) or self.slips.shape[1:] != (contacts,) or not texts:
+            raise ValueError("its axes, signs and names do not fit its arrays")
 
 
 def scan(

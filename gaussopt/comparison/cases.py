@@ -33,7 +33,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.problem import registered_problem
 from gaussopt.simulation.simulate import simulate
 
 MAX_REPETITIONS = 25
@@ -185,7 +185,7 @@ def motion_case(
     Returns "motion", a MotionRecord as mapping, and "trajectory.nc", the trajectory as NetCDF in bytes. Raises
     NotAccepted if the pair does not fit after all, and MachineFailure if the machine gave out on the way.
     """
-    entry = find_problem(problem, **settings)
+    entry = registered_problem(problem, **settings)
     name, options = parse_word(solver)
     method, settings_of_it = stepper_settings(stepper)
     adaptive = registry.load("stepper", method).adaptive

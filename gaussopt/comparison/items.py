@@ -15,8 +15,7 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.problem import Problem, registered_problem
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.simulation.simulate import simulate
 
@@ -93,7 +92,7 @@ def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object) -> ReferenceData:
     """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
-    entry = find_problem(name, **dict(settings))
+    entry = registered_problem(name, **dict(settings))
     motion = simulate(
         entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
         step_folder=None, error_estimate=False,

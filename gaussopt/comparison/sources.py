@@ -29,8 +29,7 @@ from gaussopt.core.problem_files import parse
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.family import Family, sweep_values
-from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.problem import Problem, registered_problem
 from gaussopt.storage.checksums import digest_of
 
 CONTACT = re.compile(r"\bcontact (\d+)\b")
@@ -51,7 +50,7 @@ class ProblemStates(Spec):
     @property
     def entry(self) -> Problem:
         """The problem, set."""
-        return find_problem(self.problem, **self.settings)
+        return registered_problem(self.problem, **self.settings)
 
     @property
     def source(self) -> StepSource:

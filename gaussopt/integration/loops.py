@@ -144,7 +144,12 @@ class MotionLoop(ABC):
         """
         self.t, self.q, self.v, self.origin, self.steps = mark.t, mark.q, mark.v, mark.origin, mark.steps
         self.control = replace(self.control, origin=mark.origin)
-        self.recall(mark.memory)
+        try:
+            self.recall(mark.memory)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise BadInput(
+                f"What the motion to continue holds for that is damaged ({error!r:.80}); use a copy, or begin anew."
+            ) from None
         return self._go_on()
 
     def _go_on(self) -> End:

@@ -18,6 +18,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.integration.display import ShownMotion
+from gaussopt.integration.saved_settings import check_saved
 from gaussopt.storage import netcdf
 from gaussopt.storage.conventions import describe
 
@@ -275,9 +276,12 @@ class Trajectory(ShownMotion):
         data = netcdf.read(path, "a trajectory file")
         try:
             found = cls(**_columns(data), **_attributes(data.attrs))
+            check_saved(found.meta, found.restart, *found.q.shape)
             if (len(found.coordinates), len(found.contacts)) != (found.q.shape[1], found.lam_N.shape[1]):
                 raise ValueError("it names more or fewer coordinates or contacts than it holds")
             return found
+        except BadInput as error:
+            raise BadInput(f"{path} is damaged: {error}; use a copy, or compute the motion again.") from None
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise BadInput(f"{path} is not a trajectory file ({netcdf.first_line(error)}).") from None
 
@@ -318,7 +322,7 @@ def _integrals(data: xr.Dataset, instants: int) -> dict[str, Vector]:
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
     """What a trajectory is beside its arrays; raises where it is not that of a trajectory."""
     read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
-    restart = dict(json.loads(attrs.get("restart", "{}")))
+    restart = json.loads(attrs.get("restart", "{}"))
     lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}
     worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in read["worst"].items()}
     numbers = [*worst.values(), *read["timing"].values()]

@@ -9,7 +9,6 @@ problems", INRIA RT-0444, 2014.
 from __future__ import annotations
 
 import io
-import math
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from gaussopt.core.files import write_bytes
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.interchange.planar import PLANAR, check_dimension, global_in_space, local_in_space
 from gaussopt.lcp.pivoting import Index
-from gaussopt.storage.archives import FREE, RATIO
+from gaussopt.storage.hdf5 import Layout, opened
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 """Beginning of an HDF5 file."""
@@ -45,7 +44,7 @@ class Reader:
     """The datasets of an open file, each of at most what the bytes of the file allow."""
 
     def __init__(self, file: Any, size: int) -> None:
-        self._file, self._left = file, FREE + RATIO * size
+        self._file, self._layout = file, Layout(file, size)
 
     def has(self, name: str) -> bool:
         """Whether something is there."""
@@ -53,18 +52,9 @@ class Reader:
 
     def array(self, name: str) -> Vector:
         """A vector of finite numbers; raises BadInput."""
-        import h5py
-
-        if name not in self._file:
-            raise BadInput(f"it has no {name!r}")
-        if not isinstance(self._file.get(name, getlink=True), h5py.HardLink):
-            raise BadInput(f"it links {name!r} to another place")
-        entry = self._file[name]
-        if not isinstance(entry, h5py.Dataset) or entry.is_virtual or entry.external or entry.dtype.kind not in "iuf":
-            raise BadInput(f"{name!r} is no array of numbers in the file itself")
-        self._left -= math.prod(entry.shape) * max(entry.dtype.itemsize, 8)
-        if self._left < 0:
-            raise BadInput(f"{name!r} of shape {entry.shape} is larger than the file can hold")
+        entry = self._layout.dataset(name)
+        if getattr(entry, "dtype", np.dtype("O")).kind not in "iuf":
+            raise BadInput(f"{name!r} is no array of numbers")
         values = np.asarray(entry[()], dtype=np.float64).ravel()
         if not np.isfinite(values).all():
             raise BadInput(f"{name}[{int(np.argmin(np.isfinite(values)))}] is no finite number")
@@ -73,8 +63,8 @@ class Reader:
     def integer(self, name: str) -> int:
         """A scalar, which FCLIB keeps as an array of one."""
         values = self.array(name)
-        if len(values) != 1:
-            raise BadInput(f"{name!r} has {len(values)} entries, expected one")
+        if len(values) != 1 or values[0] != np.floor(values[0]):
+            raise BadInput(f"{name!r} is {values[:3]}, expected one whole number")
         return int(values[0])
 
     def matrix(self, name: str) -> Any:
@@ -83,12 +73,14 @@ class Reader:
         if min(m, n) < 0 or max(m, n) > LARGEST:
             raise BadInput(f"{name!r} has shape ({m}, {n}), which is too large to be solved here")
         i, p, x = (self.array(f"{name}/{part}") for part in ("i", "p", "x"))
+        if nz > min(len(i), len(p), len(x)):
+            raise BadInput(f"{name}/nz is {nz}, and {len(i)} rows, {len(p)} columns and {len(x)} values are there")
         if nz >= 0:
             return triplets(name, i[:nz], p[:nz], x[:nz], (m, n))
         if nz not in (CSC, CSR):
             raise BadInput(f"{name}/nz is {nz}; expected -1 (columns), -2 (rows) or a number of triplets")
         major, minor = (n, m) if nz == CSC else (m, n)
-        if len(p) != major + 1 or p[0] != 0 or (np.diff(p) < 0).any() or p[-1] > min(len(i), len(x)):
+        if len(p) != major + 1 or p[0] != 0 or (np.diff(p) < 0).any() or p[-1] > min(len(i), len(x)) or (p % 1).any():
             raise BadInput(f"{name}/p does not tell where {major} {'columns' if nz == CSC else 'rows'} begin")
         count = int(p[-1])
         outer = np.repeat(np.arange(major), np.diff(p).astype(np.int64))
@@ -99,8 +91,9 @@ class Reader:
 
 def check_places(name: str, found: Places, size: int) -> None:
     """See that places lie within a size; raises BadInput."""
-    if len(found) and not (found.min() >= 0 and found.max() < size):
-        raise BadInput(f"{name} holds the place {found.max():g}, outside of {size} rows or columns")
+    wrong = found[~((found >= 0) & (found < size) & (found == np.floor(found)))]
+    if len(wrong):
+        raise BadInput(f"{name} holds the place {wrong[0]:g}; expected whole numbers from 0 to {size - 1}")
 
 
 def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple[int, int]) -> Any:
@@ -120,40 +113,26 @@ def dense(name: str, A: Any) -> Matrix:
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
     """The problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
-    import h5py
-
-    try:
-        with h5py.File(io.BytesIO(content), "r") as file:
-            reader = Reader(file, len(content))
-            if reader.has(ROLLING):
-                raise BadInput(
-                    "it holds contacts with rolling friction (fclib_global_rolling), which are not solved here"
-                )
-            if reader.has(LOCAL):
-                return _local(reader, in_space)
-            if reader.has(GLOBAL):
-                return _global(reader, in_space)
-    except BadInput:
-        raise
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-        raise BadInput(f"it is no whole HDF5 file ({' '.join(str(error).split())[:120]})") from None
+    with opened(content) as file:
+        reader = Reader(file, len(content))
+        if reader.has(ROLLING):
+            raise BadInput("it holds contacts with rolling friction (fclib_global_rolling), which are not solved here")
+        if reader.has(LOCAL):
+            return _local(reader, in_space)
+        if reader.has(GLOBAL):
+            return _global(reader, in_space)
     raise BadInput("it is an HDF5 file, but none of FCLIB: there is neither 'fclib_local' nor 'fclib_global'")
 
 
 def read_solution(content: bytes) -> dict[str, list[float]]:
     """`r` and, where it is there, `v` of the solution in a file; raises BadInput."""
-    import h5py
-
-    try:
-        with h5py.File(io.BytesIO(content), "r") as file:
-            reader = Reader(file, len(content))
-            if not reader.has("solution/r"):
-                raise BadInput("it holds no solution ('/solution/r')")
-            return {
-                name: reader.array(f"solution/{name}").tolist() for name in ("r", "v") if reader.has(f"solution/{name}")
-            }
-    except OSError as error:
-        raise BadInput(f"it is no whole HDF5 file ({' '.join(str(error).split())[:120]})") from None
+    with opened(content) as file:
+        reader = Reader(file, len(content))
+        if not reader.has("solution/r"):
+            raise BadInput("it holds no solution ('/solution/r')")
+        return {
+            name: reader.array(f"solution/{name}").tolist() for name in ("r", "v") if reader.has(f"solution/{name}")
+        }
 
 
 def _local(reader: Reader, in_space: bool) -> ConeComplementarity:

@@ -19,11 +19,15 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Vector
 from gaussopt.interchange.fclib import LARGEST, dense, given_global, triplets
 from gaussopt.interchange.planar import PLANAR, check_dimension, local_in_space
+from gaussopt.lcp.pivoting import Index
 
 DENSE, BLOCKS, SPARSE = 0, 1, 2
 """Codes of the storage of a matrix."""
 
-SHAPE = re.compile(r"\d+-by-\d+,?")
+MOST = 2**53
+"""Largest whole number that is read, beyond which numbers of a text are rounded."""
+
+SHAPE = re.compile(r"(\d{1,9})-by-(\d{1,9}),?")
 """The word with which CSparse begins to print a matrix."""
 
 
@@ -36,7 +40,7 @@ class Words:
     @property
     def left(self) -> int:
         """Words that were not read."""
-        return len(self._words) - self._at
+        return max(0, len(self._words) - self._at)
 
     def number(self, what: str) -> float:
         """The next number."""
@@ -44,10 +48,15 @@ class Words:
 
     def integer(self, what: str) -> int:
         """The next number, which is a count."""
-        value = self.number(what)
-        if value != int(value) or value < 0:
-            raise BadInput(f"{what} is {value:g}; expected a count")
-        return int(value)
+        return int(self.counts(what, 1)[0])
+
+    def counts(self, what: str, count: int) -> Index:
+        """The next `count` numbers, each of which is a count or a place."""
+        found = self.numbers(what, count)
+        wrong = found[(found < 0) | (found > MOST) | (found != np.floor(found))]
+        if len(wrong):
+            raise BadInput(f"{what} is {wrong[0]:g}; expected a whole number, not below 0")
+        return found.astype(np.int64)
 
     def numbers(self, what: str, count: int) -> Vector:
         """The next `count` numbers; raises BadInput."""
@@ -64,9 +73,16 @@ class Words:
             raise BadInput(f"{what} holds {found[~np.isfinite(found)][0]}; all numbers must be finite")
         return found
 
-    def skip(self, count: int = 1) -> None:
-        """Pass over words that say nothing."""
-        self._at += count
+    def expect(self, *words: str) -> None:
+        """Pass over words that must stand here."""
+        for word in words:
+            if self.peek() != word:
+                raise BadInput(f"it holds {self.peek()[:20]!r} where {word!r} is due")
+            self.skip()
+
+    def skip(self) -> None:
+        """Pass over a word."""
+        self._at += 1
 
     def peek(self) -> str:
         """The next word, "" at the end."""
@@ -135,18 +151,18 @@ def _matrix(words: Words, what: str) -> Any:
 
 def _blocks(words: Words, what: str, shape: tuple[int, int]) -> Any:
     count, m, n = (words.integer(f"the blocks of {what}") for _ in range(3))
-    row_ends = np.append(0, words.numbers(what, m)).astype(np.int64)
-    column_ends = np.append(0, words.numbers(what, n)).astype(np.int64)
+    row_ends, column_ends = (np.append(0, words.counts(f"an end of the blocks of {what}", end)) for end in (m, n))
     filled, blocks = words.integer(what), words.integer(what)
-    begin, column = words.numbers(what, filled).astype(np.int64), words.numbers(what, blocks).astype(np.int64)
+    begin, column = (words.counts(f"a place of the blocks of {what}", size) for size in (filled, blocks))
     ends = (
         (row_ends[-1], column_ends[-1]) == shape
         and (np.diff(row_ends) >= 0).all()
         and (np.diff(column_ends) >= 0).all()
     )
-    if not ends or filled != m + 1 or blocks != count or begin[-1] != count or (np.diff(begin) < 0).any():
+    whole = filled == m + 1 and blocks == count and (begin[0], begin[-1]) == (0, count)
+    if not ends or not whole or (np.diff(begin) < 0).any():
         raise BadInput(f"the blocks of {what} do not fill a matrix of shape {shape}")
-    if count and not (column.min() >= 0 and column.max() < n):
+    if count and column.max() >= n:
         raise BadInput(f"{what} has a block in column {column.max()} of {n}")
     rows, columns, values = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
     for i, p in ((row, place) for row in range(m) for place in range(begin[row], begin[row + 1])):
@@ -161,40 +177,50 @@ def _blocks(words: Words, what: str, shape: tuple[int, int]) -> Any:
 
 def _sparse(words: Words, what: str, shape: tuple[int, int]) -> Any:
     """What CSparse prints: triplets, or compressed columns."""
+    listed = False
     while words.left and not SHAPE.fullmatch(words.peek()):
         listed = words.peek() == "triplet:"
         words.skip()
-    if not words.left:
+    found = SHAPE.fullmatch(words.peek())
+    if found is None:
         raise BadInput(f"it ends before the entries of {what}")
-    m, n = (int(part) for part in words.peek().rstrip(",").split("-by-"))
-    if (m, n) != shape:
-        raise BadInput(f"{what} has shape {shape} and then {(m, n)}")
-    words.skip(4)  # the shape, "nzmax:", its number, "nnz:"
-    count = int(float(words.peek().rstrip(",") or 0)) if _is_number(words.peek().rstrip(",")) else -1
-    if not 0 <= count <= words.left:
-        raise BadInput(f"{what} does not say how many entries it has")
+    if (printed := (int(found[1]), int(found[2]))) != shape:
+        raise BadInput(f"{what} has shape {shape} and then {printed}")
     words.skip()
+    words.expect("nzmax:")
+    words.skip()
+    words.expect("nnz:")
+    count = Words(words.peek().rstrip(",")).integer(f"the number of entries of {what}")
+    words.skip()
+    if count > words.left:
+        raise BadInput(f"{what} has {count} entries, and {words.left} words follow")
     rows, columns, values = np.zeros(count), np.zeros(count), np.zeros(count)
     if listed:
         for p in range(count):
             rows[p], columns[p] = words.numbers(what, 2)
-            words.skip()
+            words.expect(":")
             values[p] = words.number(what)
         return triplets(what, rows, columns, values, shape)
-    words.skip(2)  # "1-norm:" and its number
+    words.expect("1-norm:")
+    words.skip()
     p = 0
-    for _ in range(n):
-        words.skip()  # "col"
-        j = words.integer(f"a column of {what}")
-        words.skip(2)  # ":", "locations"
-        first = words.number(what)
-        words.skip()  # "to"
-        last = words.number(what)
-        for _ in range(int(last - first) + 1):
-            if p >= count:
-                raise BadInput(f"{what} has more entries than {count}")
+    for j in range(shape[1]):
+        words.expect("col")
+        here = words.number(f"a column of {what}")
+        words.expect(":", "locations")
+        first = words.number(f"the first place of column {j} of {what}")
+        words.expect("to")
+        last = words.number(f"the last place of column {j} of {what}")
+        if (here, first) != (j, p) or not p - 1 <= last < count or last % 1:
+            raise BadInput(
+                f"{what} has column {here:g} at the places {first:g} to {last:g}; expected column {j} at {p} to at "
+                f"most {count - 1}"
+            )
+        while p <= last:
             rows[p], columns[p] = words.number(what), j
-            words.skip()  # ":"
+            words.expect(":")
             values[p] = words.number(what)
             p += 1
-    return triplets(what, rows[:p], columns[:p], values[:p], shape)
+    if p < count:
+        raise BadInput(f"{what} has {p} entries, and {count} were said")
+    return triplets(what, rows, columns, values, shape)

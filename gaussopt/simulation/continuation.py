@@ -20,7 +20,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.integration import stabilisation
 from gaussopt.integration.restart import Mark
 from gaussopt.integration.trajectory import Trajectory
-from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import Problem, registered_problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.storage.checksums import checksum
 
@@ -111,7 +111,7 @@ class Continuation:
         """The problem of the motion at its parameters, found by its name or in a file."""
         meta = self.motion.meta
         try:
-            entry = find_problem(str(meta["problem"]) if name is None else name)
+            entry = registered_problem(meta["problem"]) if name is None else find_problem(name)
         except UnknownName:
             if name is not None:
                 raise
@@ -122,7 +122,7 @@ class Continuation:
         if name is not None and not known.issuperset(meta["parameters"]):
             return entry  # another problem, which `check` refuses
         variant = {"variant": meta["variant"]} if meta.get("variant") in entry.variants else {}
-        return entry.at(**variant, **meta["parameters"])
+        return entry.at(**{**variant, **meta["parameters"]})
 
     def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Settings of a run, those of the motion where none is given; raises BadInput where they differ."""
@@ -152,6 +152,8 @@ class Continuation:
         known = stabilisation.STABILISATIONS.get(kept["name"])
         if known is None:
             raise BadInput(f"The motion to continue was stabilised by {kept['name']!r}; give that object again.")
+        if set(kept) != set(as_mapping(known)):
+            raise BadInput(f"The motion to continue was stabilised by {_word(kept)}, which is damaged; {OWN_START}.")
         return replace(known, **kept)  # type: ignore[type-var]
 
     @staticmethod

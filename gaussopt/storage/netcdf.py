@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import math
 import os
 import stat
 import struct
@@ -24,6 +23,7 @@ from gaussopt.core.files import CHUNK, check_target, reading, write_bytes
 from gaussopt.core.machine import is_machine, machine_failure
 from gaussopt.processes.guarded_process import Guard
 from gaussopt.processes.job import Job
+from gaussopt.storage.hdf5 import Layout
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,17 +34,11 @@ SEAL = len(MARK) + 64 + 1
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
-MOST_LOADED = 8 * 2**30
-"""Bytes of arrays in a file beyond which it is not loaded."""
-
 PATIENCE, SLOWEST = 10.0, 2e7
 """A process of its own may read a file without a seal for PATIENCE seconds, and one more for every SLOWEST bytes.
 
 An idle core decompresses ten times as many bytes a second.
 """
-
-FREE, RATIO = 16 * 2**20, 1032
-"""Arrays may take FREE bytes and RATIO times the bytes of their file; no compression of HDF5's own does more."""
 
 
 def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[memoryview, bytes]:
@@ -187,27 +181,17 @@ def _end_of_hdf5(head: bytes) -> int | None:
 
 
 def _check_layout(path: str | os.PathLike[str]) -> None:
-    """Refuse arrays that lie elsewhere, or are declared larger than the bytes of the file allow.
+    """Refuse arrays that lie elsewhere, or take more than the bytes of the file allow, see `Layout`.
 
     Raises BadInput, and whatever h5py raises for a file that is none.
     """
     import h5py
 
-    size = os.stat(path).st_size
-    most = min(MOST_LOADED, FREE + RATIO * size)
-    declared = 0
     with h5py.File(path, "r") as file:
-        for name in file:
-            if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-                raise BadInput(f"{path} links {name!r} to another place; only what lies in the file itself is read.")
-            array = file[name]
-            if not isinstance(array, h5py.Dataset):
-                continue
-            if array.is_virtual or array.external:
-                raise BadInput(f"{path} keeps {name!r} in another file; only what lies in the file itself is read.")
-            declared += math.prod(array.shape or ()) * array.dtype.itemsize
-            if declared > most:
-                raise BadInput(
-                    f"{path} declares arrays of {declared / 2**30:.3g} GiB in {size} bytes, with {name!r} of shape "
-                    f"{array.shape}; that cannot be right."
-                )
+        try:
+            layout = Layout(file, os.stat(path).st_size)
+            layout.attributes()
+            for name in file:
+                layout.dataset(name)
+        except BadInput as error:
+            raise BadInput(f"{path} is damaged, or made to harm: {error}; use a copy, or compute it again.") from None

@@ -91,7 +91,7 @@ def test_absurd_dimensions_of_netcdf(
         with pytest.raises(go.BadInput) as caught:
             kind.load(motion)
         assert_sentence(caught.value, "motion.nc")
-    with pytest.raises(go.BadInput, match="declares arrays of"):
+    with pytest.raises(go.BadInput, match="is larger than"):
         go.load_dataset(motion)
 
 

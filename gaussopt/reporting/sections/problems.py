@@ -9,8 +9,7 @@ from typing import Any
 
 from gaussopt.comparison.records import Answers
 from gaussopt.core.errors import BadInput, GaussoptError
-from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.problem import Problem, registered_problem
 from gaussopt.reporting.document import Block, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 from gaussopt.reporting.sections.grouping import anchor_of
@@ -68,7 +67,7 @@ def _recorded(name: str, labels: Sequence[str], word: str, known: Mapping[str, A
 def _one(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) -> Section:
     anchor = f"problem-{word}"
     try:
-        entry = find_problem(name)
+        entry = registered_problem(name)
     except GaussoptError:
         lead = Paragraph("Its file is not registered where this report was written.")
         return Section(anchor, name, (lead, *_recorded(name, labels, word, known)))

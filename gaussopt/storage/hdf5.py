@@ -1,0 +1,134 @@
+"""HDF5 files of anybody: what a dataset takes and where it lies is checked before a number of it is read."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from gaussopt.core.errors import BadInput, GaussoptError, one_line
+from gaussopt.core.machine import is_machine, machine_failure
+from gaussopt.storage.archives import FREE, RATIO
+
+DEFLATE, SHUFFLE, FLETCHER32 = 1, 2, 3
+"""Filters that NetCDF writes; HDF5 searches folders of the machine for the code of those that it does not know."""
+
+NUMBERS = "iufb"
+"""Types of numbers, as NumPy calls them."""
+
+DOUBLE = 8
+"""Bytes of a number, once it is read."""
+
+CHECKSUM = 4
+"""Bytes that FLETCHER32 adds to a chunk."""
+
+
+@contextlib.contextmanager
+def opened(content: bytes) -> Iterator[Any]:
+    """The HDF5 file of these bytes; whatever reading it raises becomes BadInput, its sentence to follow the name."""
+    import h5py
+
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            yield file
+    except GaussoptError:
+        raise
+    except Exception as error:  # a library on foreign bytes: it raises whatever they lead to
+        if is_machine(error):
+            raise machine_failure("The file cannot be read", error) from None
+        raise BadInput(f"it is damaged, or no whole HDF5 file ({one_line(error)[:120]})") from None
+
+
+class Layout:
+    """What may be read of an open file of `size` bytes: datasets in the file itself, no larger than its bytes allow.
+
+    All together may take FREE bytes and RATIO times those of the file.
+    """
+
+    def __init__(self, file: Any, size: int) -> None:
+        self._file, self._size, self._left = file, size, FREE + RATIO * size
+
+    def dataset(self, name: str) -> Any:
+        """The dataset of a name, or what else is there, checked; raises BadInput, and whatever h5py raises."""
+        import h5py
+
+        parts = name.split("/")
+        for path in ("/".join(parts[: i + 1]) for i in range(len(parts))):
+            link = self._file.get(path, getlink=True)
+            if link is None:
+                raise BadInput(f"it has no {name!r}")
+            if not isinstance(link, h5py.HardLink):
+                raise BadInput(f"it links {path!r} to another place; only what lies in the file itself is read")
+        found = self._file[name]
+        self._attributes(name, found)
+        if isinstance(found, h5py.Dataset):
+            self._check(name, found)
+        return found
+
+    def attributes(self) -> None:
+        """Check those of the file; raises as `dataset`."""
+        self._attributes("the file", self._file)
+
+    def _check(self, name: str, dataset: Any) -> None:
+        if dataset.is_virtual or dataset.external:
+            raise BadInput(f"it keeps {name!r} in another file; only what lies in the file itself is read")
+        text = _is_text(dataset.dtype)
+        if not text and (dataset.dtype.hasobject or dataset.dtype.kind not in NUMBERS + "SU"):
+            raise BadInput(f"{name!r} is of type {dataset.dtype}; numbers and texts are read")
+        each = max(dataset.dtype.itemsize, DOUBLE)
+        whole, chunk = math.prod(dataset.shape or ()) * each, math.prod(dataset.chunks or ()) * each
+        self._take(name, whole, f"of shape {dataset.shape}")
+        if chunk > max(FREE, whole):  # HDF5 unpacks a chunk whole, however little of it belongs to the array
+            raise BadInput(f"{name!r} of shape {dataset.shape} is packed in larger chunks, of shape {dataset.chunks}")
+        if dataset.chunks:
+            self._check_chunks(name, dataset)
+        if text:
+            self._count(name, dataset)
+
+    def _check_chunks(self, name: str, dataset: Any) -> None:
+        """See that chunks are packed as NetCDF does, and that none of them unpacks to more than its size."""
+        plan = dataset.id.get_create_plist()
+        filters = [plan.get_filter(i)[0] for i in range(plan.get_nfilters())]
+        if not set(filters) <= {DEFLATE, SHUFFLE, FLETCHER32} or len(set(filters)) < len(filters):
+            raise BadInput(f"{name!r} is packed by the filters {filters} of HDF5; save it with gzip, or unpacked")
+        places: list[Any] = []
+        dataset.id.chunk_iter(places.append)
+        if sum(place.size for place in places) > self._size:
+            raise BadInput(f"the chunks of {name!r} are said to take more than the {self._size} bytes of the file")
+        size = math.prod(dataset.chunks) * dataset.dtype.itemsize + CHECKSUM
+        for place in places if DEFLATE in filters else ():
+            _, packed = dataset.id.read_direct_chunk(place.chunk_offset)
+            plain = place.filter_mask >> filters.index(DEFLATE) & 1
+            # HDF5 itself unpacks as much as there is, whatever the size of a chunk.
+            if not plain and len(zlib.decompressobj().decompress(packed, size + 1)) > size:
+                raise BadInput(f"a chunk of {name!r} unpacks to more than its {size} bytes")
+
+    def _take(self, name: str, count: int, what: str) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise BadInput(f"{name!r} {what} is larger than {self._size} bytes can hold")
+
+    def _attributes(self, name: str, owner: Any) -> None:
+        """See that attributes are small; each text in them may be as long as the file."""
+        for key in owner.attrs:
+            attribute = owner.attrs.get_id(key)
+            each = self._size if attribute.dtype.hasobject else attribute.dtype.itemsize
+            if math.prod(attribute.shape or ()) * each > FREE + RATIO * self._size:
+                raise BadInput(f"the attribute {key!r} of {name!r} is larger than {self._size} bytes can hold")
+
+    def _count(self, name: str, dataset: Any) -> None:
+        """Count the bytes of texts: a file may hold a long one once, and name it a million times."""
+        if not dataset.shape:
+            return
+        together = max(1, self._left // (self._size * max(1, math.prod(dataset.shape[1:]))))
+        for begin in range(0, len(dataset), together):
+            self._take(name, sum(map(len, dataset[begin : begin + together].ravel())), "with its texts")
+
+
+def _is_text(dtype: Any) -> bool:
+    import h5py
+
+    return h5py.check_string_dtype(dtype) is not None

@@ -1,0 +1,228 @@
+"""Files made to harm: whoever names one to gaussopt runs nothing by that, reads no other file and keeps the memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gaussopt as go
+from gaussopt.cli.main import run
+from gaussopt.comparison.results import FILE
+from gaussopt.core import registry
+from gaussopt.storage import netcdf
+from gaussopt.storage.checksums import checksum
+
+ROOT = Path(__file__).parents[2]
+MARK = "ran"
+PAYLOAD = f"import pathlib\npathlib.Path(__file__).with_name({MARK!r}).touch()\n"
+NAMES = ("./payload.py", "payload.py", "payload", "{here}/payload.py", "../here/payload.py", "./payload", "os", "")
+"""Names of a problem by which a data file might have the file beside it run."""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean_registry: None) -> Path:
+    """The working folder of the victim, with a program beside the data, which leaves a mark if it runs."""
+    place = tmp_path / "here"
+    place.mkdir()
+    (place / "payload.py").write_text(PAYLOAD)
+    monkeypatch.chdir(place)
+    return place
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The sentence by which a command refuses its input."""
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 2
+    message: str = json.loads(capsys.readouterr().out)["message"]
+    assert message.endswith(".")
+    assert "\n" not in message
+    return message
+
+
+# -- motions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("motion") / "motion.nc"
+    go.simulate("crank-slider", t_end=0.004, dt=1e-3, step_folder=None, error_estimate=False).save(file)
+    return file
+
+
+def forged(motion: Path, place: Path, **entries: Any) -> Path:
+    """The motion with other entries in its settings, under a right checksum."""
+    data = netcdf.read(motion, "a motion")
+    data.attrs["meta"] = json.dumps(json.loads(data.attrs["meta"]) | entries)
+    return netcdf.write(data, place / "innocent.nc")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_problem_that_a_motion_names_is_not_loaded_from_a_file(
+    name: str, motion: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = forged(motion, here, problem=name.format(here=here))
+    assert refused(capsys, "run", "--from", file.name, "--t-end", "0.006")
+    assert refused(capsys, "animate", "--from", file.name, "--out", "x.svg")
+    found = go.Trajectory.load(file)
+    for use in (
+        lambda: go.simulate(start=file, t_end=0.006), lambda: go.simulate(start=found, t_end=0.006),
+        lambda: go.animate(found, "x.html"),
+    ):  # fmt: skip
+        with pytest.raises(go.GaussoptError):
+            use()
+    # What needs no problem works.
+    assert run(["plot", file.name, "--out", "x.svg"]) == 0
+    assert len(found.to_pandas()) == 5
+    assert "theta1" in found._repr_html_()
+    assert found.to_mapping()["status"] == "solved"
+    go.animate(found, "x.svg", problem="crank-slider")
+    assert not (here / MARK).exists()
+
+
+OWN = f"{PAYLOAD}\nimport gaussopt as go\nproblem = go.problem('crank-slider').named('payload')\n"
+
+
+def test_a_problem_in_a_file_is_loaded_once_the_person_names_it(
+    motion: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also that the name must be the file's: what the data name is not believed."""
+    (here / "payload.py").write_text(OWN)
+    assert run(["run", "payload.py", "--t-end", "0.002", "--save", "own.nc"]) == 0
+    (here / MARK).unlink()
+    registry._registered["problem"].clear()
+    registry._files.clear()
+    assert "name that file, too" in refused(capsys, "run", "--from", "own.nc", "--t-end", "0.003")
+    assert not (here / MARK).exists()
+    assert run(["animate", "payload.py", "--from", "own.nc", "--out", "x.svg"]) == 0
+    assert run(["run", "payload.py", "--from", "own.nc", "--t-end", "0.003"]) == 0
+    assert (here / MARK).exists()
+    assert run(["run", "--from", "own.nc", "--t-end", "0.003"]) == 0  # it is registered by now
+    other = forged(motion, here, problem="./payload.py")
+    assert "no file runs because data name it" in refused(capsys, "run", "--from", other.name, "--t-end", "0.006")
+    assert "problem = " in refused(capsys, "run", "payload.py", "--from", other.name, "--t-end", "0.006")
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("parameters", [1]), ("parameters", {"m1": "x"}), ("parameters", {"m1": [1.0]}), ("problem", None),
+        ("problem", ["a"]), ("variant", {}), ("units", [1]), ("units", ["m"]), ("rows", "lam"), ("open_forces", []),
+        ("open_forces", {"lam": [0.5]}), ("residuals", {"position": None}), ("steps", 1.5), ("steps", -1),
+        ("dt", "1"), ("tolerance", "small"), ("solver_options", [["eps", 1]]), ("stand_ins", 1), ("engine", 3),
+        ("coordinates", [0, 1]), ("compared_with", "x"),
+    ],
+)  # fmt: skip
+def test_entries_of_a_motion_of_another_kind_are_named(
+    entry: str, value: Any, motion: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = forged(motion, here, **{entry: value}).name
+    for words in (["plot", file], ["animate", "--from", file, "--out", "x.svg"], ["run", "--from", file]):
+        said = refused(capsys, *words)
+        assert file in said
+        assert "defect" not in said
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("mark", "memory"), {}), (("mark", "memory"), {"u": "x", "count": 0, "motion": {}, "watched": {}}),
+        (("mark", "memory"), []), (("mark", "rows"), 10**9), (("mark", "rows"), 0.5), (("mark", "q"), [1.0]),
+        (("mark", "t"), "now"), (("mark",), [1]), (("begin",), {}), (("equations",), "none"), (("equations",), [1.0]),
+        (("settings",), {}), (("settings", "stabilisation"), {"name": "projection", "power": 1.0}),
+        (("settings", "stabilisation"), "projection"), (("settings", "dt"), "x"), (("settings", "solver"), "./payload"),
+        (("settings", "stepper"), "payload.py"), (("settings", "formulation"), "./payload.py"),
+        (("settings", "solver_options"), {"option": "x"}), (("settings", "events"), None), (("key",), 1), ((), [1]),
+        (("ended",), None),
+    ],
+)  # fmt: skip
+def test_what_a_motion_keeps_for_its_continuation_is_checked(
+    where: tuple[str, ...], value: Any, motion: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = netcdf.read(motion, "a motion")
+    kept = json.loads(data.attrs["restart"])
+    owner = kept
+    for key in where[:-1]:
+        owner = owner[key]
+    if where:
+        owner[where[-1]] = value
+    data.attrs["restart"] = json.dumps(kept if where else value)
+    netcdf.write(data, here / "innocent.nc")
+    said = refused(capsys, "run", "--from", "innocent.nc", "--t-end", "0.006")
+    assert "defect" not in said
+    assert not (here / MARK).exists()
+
+
+# -- comparisons, atlases, batches, sequences, stores -----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("compared") / "folder"
+    words = ["--formulations", "gauss", "--solvers", "kkt", "--stride", "100", "--t-end", "0.01", "--time-budget", "0"]
+    assert run(["compare", "crank-slider", *words, "--no-motions", "--out", str(folder)]) == 0
+    return folder
+
+
+def renamed(results: Path, name: str) -> None:
+    """The results with another name of their problem, under a right checksum."""
+    data = json.loads(gzip.decompress(results.read_bytes()))
+    data.pop("checksum")
+    plain = json.loads(json.dumps(data).replace("crank-slider", json.dumps(name)[1:-1]))
+    results.write_bytes(gzip.compress(json.dumps({**plain, "checksum": checksum(plain)}).encode()))
+
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.mark.parametrize("name", [*NAMES, SCRIPT, f'"><img src=x onerror=alert(1)>{SCRIPT}'])
+def test_the_problems_of_results_are_not_loaded_from_files(
+    name: str, compared: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = name.format(here=here)
+    shutil.copytree(compared, here / "folder")
+    renamed(here / "folder" / FILE, name)
+    assert run(["report", "folder"]) == 0
+    page = (here / "folder" / "index.html").read_text()
+    assert name == "" or "is not registered" in page
+    assert SCRIPT not in page
+    assert "<img src=x" not in page
+    words = ["--formulations", "gauss", "--solvers", "kkt", "--stride", "100", "--t-end", "0.01", "--time-budget", "0"]
+    run(["compare", "crank-slider", *words, "--no-motions", "--out", "new", "--against", "folder"])
+    assert go.Results.load("folder").to_pandas()
+    assert not (here / MARK).exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_problem_of_an_atlas_is_not_loaded_from_a_file(name: str, here: Path) -> None:
+    name = name.format(here=here)
+    go.scan("two-bar", [go.Axis("mu", 0.1, 1, 2)]).save("atlas.nc")
+    data = netcdf.read("atlas.nc", "an atlas")
+    about = json.loads(data.attrs["atlas"])
+    for label in (name, f"{name} (mu=1)"):
+        data.attrs["atlas"] = json.dumps(about | {"problem": label})
+        netcdf.write(data, "atlas.nc")
+        atlas = go.Atlas.load("atlas.nc")
+        for use in (atlas.step, atlas.values):
+            with pytest.raises(go.GaussoptError):
+                use(0)
+        assert atlas.lcp(0).n == 2
+        assert atlas.summary()["points"] == atlas.points
+        atlas.plot()
+    assert not (here / MARK).exists()
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"), [("settings", [1]), ("settings", "x"), ("problem", 1), ("units", [1]), ("contacts", [1, 2])]
+)
+def test_entries_of_an_atlas_of_another_kind_are_refused(entry: str, value: Any, here: Path) -> None:
+    go.scan("two-bar", [go.Axis("mu", 0.1, 1, 2)]).save("atlas.nc")
+    data = netcdf.read("atlas.nc", "an atlas")
+    data.attrs["atlas"] = json.dumps(json.loads(data.attrs["atlas"]) | {entry: value})
+    netcdf.write(data, "atlas.nc")
+    with pytest.raises(go.BadInput, match="atlas"):
+        go.Atlas.load("atlas.nc")
