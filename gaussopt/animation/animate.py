@@ -27,8 +27,9 @@ from gaussopt.core.files import check_target, write_bytes
 from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.renamed import renamed
 from gaussopt.core.system import AbstractSystem
-from gaussopt.modelling.problem import Problem, registered_problem, sketch_of
+from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.registered import registered_problem
 from gaussopt.modelling.sketch import ContactPoint, Point, as_sketch, words
 from gaussopt.plotting import colours
 

@@ -29,8 +29,9 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData
 from gaussopt.modelling.parameter_grid import Axis
-from gaussopt.modelling.problem import Problem, registered_problem
+from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find
+from gaussopt.modelling.registered import registered_problem
 from gaussopt.plotting.figures import one_or_all, pyplot_figure, svg_of
 from gaussopt.plotting.svg import data_uri
 from gaussopt.storage import netcdf
@@ -248,9 +249,7 @@ class Atlas:
         for name in MEANINGS:
             array, shape = self.data[name].values, (*grid, *(contacts,) * OF_CONTACTS.get(name, 0))
             if array.shape != shape or array.dtype.kind not in "fiub":
-                raise ValueError(
-                    f"{name} is of shape {array.shape} and type {array.dtype}, expected numbers of {shape}"
-                )
+                raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected numbers of {shape}")
         for name, classes in CLASSES.items():
             if (self.data[name].values < 0).any() or (self.data[name].values >= len(classes)).any():
                 raise ValueError(f"{name} holds codes of no class")

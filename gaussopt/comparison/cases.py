@@ -33,7 +33,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.modelling.problem import registered_problem
+from gaussopt.modelling.registered import registered_problem
 from gaussopt.simulation.simulate import simulate
 
 MAX_REPETITIONS = 25

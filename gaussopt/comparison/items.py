@@ -15,8 +15,9 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.modelling.problem import Problem, registered_problem
+from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.reference import ReferenceData
+from gaussopt.modelling.registered import registered_problem
 from gaussopt.simulation.simulate import simulate
 
 SIMULATED = "own motion"

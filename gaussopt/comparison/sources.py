@@ -29,7 +29,8 @@ from gaussopt.core.problem_files import parse
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.family import Family, sweep_values
-from gaussopt.modelling.problem import Problem, registered_problem
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.registered import registered_problem
 from gaussopt.storage.checksums import digest_of
 
 CONTACT = re.compile(r"\bcontact (\d+)\b")

@@ -23,7 +23,7 @@ from gaussopt.core.files import write_bytes
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.interchange.planar import PLANAR, check_dimension, global_in_space, local_in_space
 from gaussopt.lcp.pivoting import Index
-from gaussopt.storage.hdf5 import Layout, opened
+from gaussopt.storage.hdf5 import FileLayout, opened
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 """Beginning of an HDF5 file."""
@@ -44,7 +44,7 @@ class Reader:
     """The datasets of an open file, each of at most what the bytes of the file allow."""
 
     def __init__(self, file: Any, size: int) -> None:
-        self._file, self._layout = file, Layout(file, size)
+        self._file, self._layout = file, FileLayout(file, size)
 
     def has(self, name: str) -> bool:
         """Whether something is there."""

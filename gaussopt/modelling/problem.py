@@ -357,24 +357,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     name = os.fspath(name)
     if name not in (known := registry.names("problem")) and Path(f"{name}.py").is_file():
         raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py? Known: {', '.join(known)}.")
-    return registered_problem(name, **settings)
-
-
-def registered_problem(name: str, /, **settings: Any) -> Problem:
-    """The registered problem of a name that comes from data, such as a motion, an atlas or results; never a file.
-
-    A problem in a file is code, and whoever wrote the data must not choose which file runs: a person does, by
-    `problem` or `register`. Raises UnknownName, BadInput.
-    """
-    try:
-        entry: Problem = registry.load("problem", name)
-    except UnknownName:
-        if not registry.is_file(name):
-            raise
-        raise BadInput(
-            f"The data name the file {name!r} as their problem, and no file runs because data name it; if you wrote "
-            "that file or trust it, name it yourself where the problem can be given, or register it."
-        ) from None
+    entry: Problem = registry.load("problem", name)
     return entry.at(**settings) if settings else entry
 
 

@@ -20,8 +20,9 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.integration import stabilisation
 from gaussopt.integration.restart import Mark
 from gaussopt.integration.trajectory import Trajectory
-from gaussopt.modelling.problem import Problem, registered_problem
+from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.registered import registered_problem
 from gaussopt.storage.checksums import checksum
 
 GOLDEN = 0.618033988749895

@@ -42,7 +42,7 @@ def opened(content: bytes) -> Iterator[Any]:
         raise BadInput(f"it is damaged, or no whole HDF5 file ({one_line(error)[:120]})") from None
 
 
-class Layout:
+class FileLayout:
     """What may be read of an open file of `size` bytes: datasets in the file itself, no larger than its bytes allow.
 
     All together may take FREE bytes and RATIO times those of the file.

@@ -23,7 +23,7 @@ from gaussopt.core.files import CHUNK, check_target, reading, write_bytes
 from gaussopt.core.machine import is_machine, machine_failure
 from gaussopt.processes.guarded_process import Guard
 from gaussopt.processes.job import Job
-from gaussopt.storage.hdf5 import Layout
+from gaussopt.storage.hdf5 import FileLayout
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -181,7 +181,7 @@ def _end_of_hdf5(head: bytes) -> int | None:
 
 
 def _check_layout(path: str | os.PathLike[str]) -> None:
-    """Refuse arrays that lie elsewhere, or take more than the bytes of the file allow, see `Layout`.
+    """Refuse arrays that lie elsewhere, or take more than the bytes of the file allow, see `FileLayout`.
 
     Raises BadInput, and whatever h5py raises for a file that is none.
     """
@@ -189,7 +189,7 @@ def _check_layout(path: str | os.PathLike[str]) -> None:
 
     with h5py.File(path, "r") as file:
         try:
-            layout = Layout(file, os.stat(path).st_size)
+            layout = FileLayout(file, os.stat(path).st_size)
             layout.attributes()
             for name in file:
                 layout.dataset(name)

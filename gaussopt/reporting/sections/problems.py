@@ -9,7 +9,8 @@ from typing import Any
 
 from gaussopt.comparison.records import Answers
 from gaussopt.core.errors import BadInput, GaussoptError
-from gaussopt.modelling.problem import Problem, registered_problem
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.registered import registered_problem
 from gaussopt.reporting.document import Block, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 from gaussopt.reporting.sections.grouping import anchor_of
