@@ -44,14 +44,14 @@ def closed_contacts(step: StepData) -> NDArray[np.intp]:
     return np.flatnonzero((step.g_N <= gap) & (gdot <= rate))
 
 
-def refuse_penetration(system: AbstractSystem, step: StepData) -> None:
+def refuse_penetration(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
     """See that a motion starts with no contact inside its obstacle; a two-sided contact has no gap to violate.
 
-    Raises BadInput with gap and gap rate.
+    Up to `allowed`, relative to 1 + max |q|, is taken; None is `TOUCHING`. Raises BadInput with gap and gap rate.
     """
     if step.g_N is None:
         return
-    tolerance, _ = tolerances(step)
+    tolerance = tolerances(step)[0] * (1.0 if allowed is None else allowed / TOUCHING)
     rate = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
     for i in np.flatnonzero(step.g_N < -tolerance):
         if not system.two_sided[i]:

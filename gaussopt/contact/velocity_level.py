@@ -43,7 +43,7 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
     return replace(
         step, Q=dt * step.force, h=np.zeros(step.n), gamma=np.zeros(step.m) if drift is None else -drift,
         zeta_N=(1.0 + e_N) * rate, zeta_T=(1.0 + e_T)[:, None] * slip, v_T=np.zeros_like(step.v_T), g_N=None,
-        gdot_N=None, D_omega=None, w_omega=None, arithmetic=None,
+        gdot_N=None, D_omega=None, w_omega=None, arithmetic=None, gamma_terms=None,
     )  # fmt: skip
 
 

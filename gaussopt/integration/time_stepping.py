@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.contact.activity import refuse_penetration
+from gaussopt.contact.activity import tolerances
 from gaussopt.contact.impact_laws import VelocityJump, newton
 from gaussopt.contact.velocity_level import jump_step
 from gaussopt.core.arrays import Vector
@@ -27,11 +27,13 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
+from gaussopt.integration.events.guides import refuse_start, solve_guided, without_restitution
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
 from gaussopt.integration.loops import End, EventKind, MotionEvent, MotionLoop
+from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.solving.answer import Answer
 
 THETA = 0.5
@@ -39,6 +41,9 @@ THETA = 0.5
 
 SETTLED = 1e-14
 """Change of the force, relative to its size, at which the iteration on f_theta ends."""
+
+PENETRATED = 1e-4
+"""Depth inside an obstacle, relative to 1 + max |q|, with which a motion may start, as states of such steps have it."""
 
 LIFTED = 3
 """Steps without a push after which a contact has lifted off."""
@@ -53,15 +58,46 @@ class TimeSteppingLoop(MotionLoop):
         super().__init__(*settings)
         self._turning: Turning | None = None
         self._idle: dict[int, int] = {}
+        self._guides = np.array(self.system.two_sided, dtype=bool)
+        held = tuple(np.flatnonzero(self._guides).tolist())
+        self._surface = ContactSurface(self.system, self.motion.whole, held) if held else self.system
 
     def begin(self) -> None:
-        """Refuse a start inside an obstacle; the start is recorded with the forces of the first step."""
+        """Refuse a start deep inside an obstacle; the start is recorded with the forces of the first step."""
         if self.rules.impact is not newton:
             raise BadInput(
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
             )
-        refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
+        start = self.motion.whole(self.t, self.q, self.v)
+        refuse_start(self.system, start, PENETRATED)
+        self._say_penetration(start)
+        self._onto_guides()
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
+
+    def _say_penetration(self, start: StepData) -> None:
+        """Warn of contacts that start inside their obstacles: steps of velocities leave such gaps as they are."""
+        if start.g_N is None:
+            return
+        inside = np.flatnonzero(~self._guides & (start.g_N < -tolerances(start)[0]))
+        if len(inside):
+            named = ", ".join(f"{self.system.contact_names[i]!r} ({-start.g_N[i]:.3g} m)" for i in inside)
+            self.motion.warnings.append(
+                f"The start is inside the obstacle of {named}: such a contact takes part from the first step on, and "
+                "the steps leave its gap as it is unless the contact opens."
+            )
+
+    def _onto_guides(self) -> None:
+        """Move the start onto its guides; raises BadInput where that is more than a small correction."""
+        if not self._guides.any():
+            return
+        q, v = Projection().correct(self._surface, self.t, self.q, self.v)
+        moved = max(np.abs(new - x).max() / (1.0 + np.abs(x).max()) for new, x in ((q, self.q), (v, self.v)))
+        if moved > TOLERANCES.correction:
+            raise BadInput(
+                f"The start of {self.system.name!r} is off its two-sided contacts (a correction of {moved:.2g}); give "
+                "q0 with gaps of zero and v0 with gap rates of zero there."
+            )
+        self.q, self.v = q, v
 
     def memory(self) -> dict[str, Any]:
         """The steps for which contacts have not pushed, and the sides of the user's events."""
@@ -86,7 +122,7 @@ class TimeSteppingLoop(MotionLoop):
             return Status.INACCURATE, through
         self._note_contacts(following, dv, answer, active)
         q, v, t = q + h * (v + THETA * dv), v + dv, following
-        self.t, (self.q, self.v) = t, self.motion.stabiliser.correct(self.system, t, q, v) or (q, v)
+        self.t, (self.q, self.v) = t, self.motion.stabiliser.correct(self._surface, t, q, v) or (q, v)
         self.steps += 1
         due = self.steps % self.every == 0 or t >= self.control.t_end
         if due:
@@ -115,19 +151,20 @@ class TimeSteppingLoop(MotionLoop):
         if whole.g_N is not None and whole.gdot_N is not None:
             # In space a contact that touches has a gap of rounding, from the orientation of its body.
             near = TOLERANCES.noise * (1.0 + float(np.abs(q).max())) if whole.J_T.shape[1] > 1 else 0.0
-            active = [int(i) for i in np.flatnonzero(whole.g_N + 0.5 * h * whole.gdot_N <= near)]
-        if any(self.system.two_sided):
-            raise BadInput(
-                f"{self.system.name!r} has a two-sided contact, whose bearing wall {self.method.name!r} does not "
-                "follow; use an event-driven stepper."
-            )
+            active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
-        step = whole.select(active)
+        guides = self._guides[active]
+        step = without_restitution(whole.select(active), guides)
         drift = self.system.velocity_residual(t, q, v)
+        if isinstance(self.motion.stabiliser, Projection):
+            # On the constraints before and after the step: else friction would not feel the forces that turn v.
+            drift = None if drift is None else drift - h * whole.gamma
+            if guides.any() and step.gdot_N is not None:
+                step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = whole.force
         for _ in range(100):
             jump = replace(jump_step(step, h, drift), Q=h * force)
-            answer = self._solve(jump)
+            answer = solve_guided(jump, guides, self._solve)
             assert answer.a is not None
             dv = answer.a
             # The force at the weighted state; where it does not depend on it, one solve is enough.
@@ -185,7 +222,7 @@ class TimeSteppingLoop(MotionLoop):
         pushed for `LIFTED` steps.
         """
         names, idle = self.system.contact_names, self._idle
-        now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0}
+        now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0 and not self._guides[i]}
         landed = any(idle.get(i, LIFTED) >= LIFTED for i in now)
         for i in range(len(names)):
             if i in now:

@@ -182,7 +182,7 @@ def test_a_state_of_a_motion_that_penetrates_says_how_to_go_on(assert_sentence: 
 @pytest.mark.parametrize(("problem", "settings", "words"), [
     ("bouncing-ball", {"impact": "poisson"}, ("moreau-jean", "newton")),
     ("bouncing-ball", {"q0": [-0.1], "v0": [0.0]}, ("penetrates", "'floor'", "-0.1")),
-    ("guided-slider-crank", {}, ("two-sided",)),
+    ("guided-slider-crank", {"q0": np.arange(8.0), "v0": np.zeros(8)}, ("guided-slider-crank",)),
 ])  # fmt: skip
 def test_what_it_refuses(problem: str, settings: dict[str, Any], words: tuple[str, ...], assert_sentence: Any) -> None:
     with pytest.raises(go.BadInput) as caught:

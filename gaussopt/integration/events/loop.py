@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.contact.activity import RESTING, refuse_penetration
+from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.event import Event
@@ -27,6 +27,7 @@ from gaussopt.integration.events.accelerations import ContactAccelerations, unde
 from gaussopt.integration.events.between import look_between
 from gaussopt.integration.events.crossings import Crossings
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
+from gaussopt.integration.events.guides import refuse_start
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
@@ -93,11 +94,8 @@ class EventLoop(MotionLoop):
     # -- the loop ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Find the modes at the start.
-
-        Raises BadInput if the start penetrates, an impact has no law, or the modes do not settle.
-        """
-        refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
+        """Find the modes at the start; raises BadInput as `refuse_start`, and where they do not settle."""
+        refuse_start(self.system, self.motion.whole(self.t, self.q, self.v))
         self._prepare()
         self._transitions.settle({}, {})
         # The modes at the start are no events; an impact there is one.

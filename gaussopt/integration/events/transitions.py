@@ -15,6 +15,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.guides import solve_guided, without_restitution
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.loops import EventKind, MotionLoop
@@ -123,7 +124,8 @@ class Transitions:
 
     def _impact(self, touching: list[int], rate: float) -> ImpactAccumulation | None:
         """Jump to the velocity after the impact."""
-        step = self._whole.select(touching)
+        guides = np.array(self.system.two_sided, dtype=bool)[touching]
+        step = without_restitution(self._whole.select(touching), guides)
         assert step.gdot_N is not None
         found: ImpactAccumulation | None = None
         for place, i in enumerate(touching):
@@ -137,7 +139,14 @@ class Transitions:
             e_N = np.zeros(step.k) if step.e_N is None else step.e_N.copy()
             e_N[touching.index(found.contact)] = 0.0
             step, found = replace(step, e_N=e_N), None
-        impact = self.loop.rules.impact(step, self.motion.solve_impact)
+
+        def solve(jump: StepData) -> Answer:
+            # What projection leaves of a guide's rate is rounding, by which redundant guides would contradict each
+            # other.
+            jump = replace(jump, zeta_N=np.where(guides, 0.0, jump.zeta_N))
+            return solve_guided(jump, guides, self.motion.solve_impact)
+
+        impact = self.loop.rules.impact(step, solve)
         names = [self.system.contact_names[i] for i in touching]
         change = impact.energy_change(step)
         kinetic = 0.5 * float(self.loop.v @ step.M @ self.loop.v)

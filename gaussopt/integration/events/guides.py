@@ -1,0 +1,169 @@
+"""Guides without clearance at velocity level: equalities whose impulses have both signs.
+
+A guide lets no gap rate arise, J_N v' + dg/dt = 0, whatever the coefficients of restitution. Without friction it is one
+more equality row. With friction it bears on one of its two walls during an impact or a step, and |Lam_T| <= mu |Lam_N|:
+on either wall that is the law of a one-sided contact which stays closed, so all walls are tried, and the velocity is
+the only one if they agree on it. Two opposed contacts of no gap would be another law, which lets any pair of impulses
+that cancel each other add to the friction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.contact.activity import refuse_penetration
+from gaussopt.contact.joints import eliminate_joints
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import BadInput, NotAccepted
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.linalg.dense import coordinate_scale, norm
+from gaussopt.solving.answer import Answer
+
+MOST_ROUGH = 6
+"""Guides with friction of which all 2^r pairs of walls are tried."""
+
+SAME = 1e-8
+"""Difference of two jumps of the velocity, relative to their size, that counts as none."""
+
+DEPENDENT = 1e-8
+"""What is left of a guide's direction beside joints and other guides, relative to its length, that counts as none."""
+
+
+def without_restitution(step: StepData, guides: NDArray[np.bool_]) -> StepData:
+    """The step before a jump, its guides without restitution: e_N would only double what rounding left of a rate."""
+    if step.e_N is None or not step.e_N[guides].any():
+        return step
+    return replace(step, e_N=np.where(guides, 0.0, step.e_N))
+
+
+def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[StepData], Answer]) -> Answer:
+    """The jump of the velocity with its guides as equalities.
+
+    Parameters
+    ----------
+    jump : StepData, made by `jump_step` or `restitution_step`; its guides have no restitution
+    guides : (k,) bool
+    solve : solves a step whose contacts are one-sided, or raises
+
+    Returns
+    -------
+    Answer
+        Impulses of guides are negative where they bear on the other wall; the certificate is that of the step in which
+        guides are equalities.
+
+    Raises
+    ------
+    Rejected
+        If no velocity, or more than one, obeys the laws on the walls of the guides, or `solve` raises it.
+    """
+    if not guides.any():
+        return solve(jump)
+    held, others = np.flatnonzero(guides & (jump.mu == 0)), np.flatnonzero(~guides | (jump.mu > 0))
+    rough = np.flatnonzero((guides & (jump.mu > 0))[others])
+    part = with_equalities(jump, held, others)
+    found: list[tuple[Vector, Answer]] = []
+    last: Answer | None = None
+    for walls in product((1.0, -1.0), repeat=len(rough)):
+        side = np.ones(len(others))
+        side[rough] = walls
+        one = part if not len(rough) else replace(part, J_N=side[:, None] * part.J_N, zeta_N=side * part.zeta_N)
+        try:
+            last = solve(one)
+        except Rejected as error:
+            if error.answer.status is not Status.NO_SOLUTION:
+                raise
+            last = error.answer
+            continue
+        if _bears(one, last, rough) and not any(_same(one, last, known) for _, known in found):
+            found.append((side, last))
+    if len(found) != 1:
+        assert last is not None
+        raise Rejected(part, _undetermined(last, len(found)))
+    side, answer = found[0]
+    lam_N, lam_T = np.zeros(jump.k), np.zeros(jump.v_T.shape)
+    assert answer.lam is not None or not len(held)
+    lam = answer.lam
+    if lam is not None:
+        lam, lam_N[held] = lam[: jump.m], lam[jump.m :]
+    lam_N[others], lam_T[others] = side * answer.lam_N, answer.lam_T
+    return replace(answer, lam=lam, lam_N=lam_N, lam_T=lam_T)
+
+
+def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.intp]) -> StepData:
+    """The step with some of its contacts, in which the held ones are equality rows behind the joints."""
+    if not len(held):
+        return step
+    J, gamma = np.vstack((step.J, step.J_N[held])), np.concatenate((step.gamma, -step.zeta_N[held]))
+    # The added rows are exact to rounding of their own size.
+    J_terms = None if step.J_terms is None else np.vstack((step.J_terms, np.zeros((len(held), step.n))))
+    gamma_terms = None if step.gamma_terms is None else np.concatenate((step.gamma_terms, np.zeros(len(held))))
+    return replace(step.select(others), J=J, gamma=gamma, arithmetic=None, J_terms=J_terms, gamma_terms=gamma_terms)
+
+
+def _bears(step: StepData, answer: Answer, rough: NDArray[np.intp]) -> bool:
+    """Whether every rough guide stays on its wall."""
+    a, d = answer.a, coordinate_scale(step.M, step.J)
+    assert a is not None
+    w = step.J_N @ a + step.zeta_N
+    size = np.linalg.norm(step.J_N * d, axis=1) * norm(a / d) + np.abs(step.zeta_N)
+    return bool((w <= TOLERANCES.vanishing * size)[rough].all())
+
+
+def _same(step: StepData, one: Answer, other: Answer) -> bool:
+    assert one.a is not None
+    assert other.a is not None
+    d = coordinate_scale(step.M, step.J)
+    return norm((one.a - other.a) / d) <= SAME * (norm(one.a / d) + norm(other.a / d))
+
+
+def _undetermined(answer: Answer, solutions: int) -> Answer:
+    """The refusal of a jump that no wall of the guides allows, or several walls with different velocities."""
+    if not solutions:
+        words = "Whichever walls the guides with friction bear on, no impulses obey the contact and friction laws."
+        return replace(answer, a=None, status=Status.NO_SOLUTION, message=words)
+    words = f"The guides with friction may bear on {solutions} sets of walls, each with another velocity afterwards."
+    return replace(answer, a=None, status=Status.MULTIPLE_SOLUTIONS, message=words)
+
+
+def refuse_start(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
+    """See that a motion starts with no contact deep inside its obstacle, and that a law states the friction of guides.
+
+    Raises BadInput as `refuse_penetration`, and for guides with friction that are too many, or whose direction joints
+    or other guides hold as well.
+    """
+    refuse_penetration(system, step, allowed)
+    guides = np.array(system.two_sided, dtype=bool)
+    rough = np.flatnonzero(guides & (step.mu > 0))
+    if not len(rough):
+        return
+    names = [system.contact_names[i] for i in rough]
+    if len(rough) > MOST_ROUGH:
+        raise BadInput(
+            f"{system.name!r} has {len(rough)} two-sided contacts with friction; every set of their walls has to be "
+            f"tried, and that is done for up to {MOST_ROUGH}. Join some of them, or leave out the friction of some."
+        )
+    held = np.flatnonzero(guides & (step.mu == 0))
+    try:
+        root: Matrix = eliminate_joints(with_equalities(step, held, rough)).root
+    except NotAccepted:
+        return  # what is wrong with the joints is said by the first step
+    length = np.linalg.norm(step.J_N[rough] * coordinate_scale(step.M, step.J), axis=1)
+    rows = (step.J_N[rough] @ root) / length[:, None]
+    for i in range(len(rows)):
+        before = rows[:i]
+        left = rows[i] - np.linalg.lstsq(before.T, rows[i], rcond=None)[0] @ before if i else rows[i]
+        if norm(left) <= DEPENDENT:
+            raise BadInput(
+                f"The two-sided contact {names[i]!r} of {system.name!r} has friction, and joints or other two-sided "
+                "contacts hold its direction as well: how strongly they are pressed against each other decides the "
+                "friction, and no law states that. Give friction to one of them, or hold the direction once."
+            )
