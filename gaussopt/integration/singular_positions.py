@@ -281,17 +281,21 @@ def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
     return max(0.0, float(s[k] + down * x)), float(t[k] + x)
 
 
-def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, steps: int, rest: float = 0.0) -> str | None:
-    """What is to be said of accelerations that the steps cannot follow, (N,), (N, n), (N, n); rest is none."""
-    if len(t) < 2 or steps < 1:
+def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0) -> str | None:
+    """What is to be said of accelerations that the steps cannot follow, (N,), (N, n), (N, n); rest is none.
+
+    The states are those at the ends of all steps: beside fewer of them nobody knows the largest velocity.
+    """
+    if len(t) < 2:
         return None
-    interval = min(float(np.diff(t).max()), float(t[-1] - t[0]) / steps)
+    intervals = np.diff(t)
     most, least = math.sqrt(a.shape[1]) * max(float(a.max()), -float(a.min())), max(float(v.max()), -float(v.min()))
-    if most * interval <= ABRUPT * least:
+    if most * float(intervals.max()) <= ABRUPT * least:
         return None
     sizes: NDArray[np.float64] = np.linalg.norm(a, axis=1)
-    k, fastest = int(sizes.argmax()), float(np.linalg.norm(v, axis=1).max())
-    if not fastest > 0.0 or sizes[k] <= rest or not sizes[k] * interval > ABRUPT * fastest:
+    steps = np.minimum(np.append(intervals, np.inf), np.append(np.inf, intervals))
+    k, fastest = int((sizes * steps).argmax()), float(np.linalg.norm(v, axis=1).max())
+    if not fastest > 0.0 or sizes[k] <= rest or not sizes[k] * steps[k] > ABRUPT * fastest:
         return None
     return (
         f"At t = {t[k]:.6g} the acceleration is {sizes[k]:.3g} and would change the velocities by more than their "

@@ -245,10 +245,10 @@ def _trajectory(
     message += rows_by_name(message, rows)
     many = _of_many(motion.open_forces, settings.system.contact_names)
     abrupt = None
-    if not settings.with_contacts:
-        own = loop.steps - (0 if settings.continued is None else settings.continued.mark.steps)
+    adaptive = settings.method.adaptive and settings.control.dt is not None
+    if not settings.with_contacts and settings.record_every == 1 and not adaptive:
         rest = HELD * free_acceleration(settings.first)
-        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], own, rest)
+        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], rest)
     inexact = None if error is None else error_sentence(settings, columns, error)
     if inexact is None and end.status is Status.SOLVED:
         inexact = drift_sentence(settings, columns)
