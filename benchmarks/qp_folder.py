@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import math
 import multiprocessing
+import os
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -83,6 +84,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="for one solver on one problem, about")
     given = parser.parse_args()
     count: Counter[tuple[str, str]] = Counter()
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # for the processes to come
     context = multiprocessing.get_context("spawn")
     for path in sorted(given.folder.glob("*.mat")):
         if read(path).n > given.most:

@@ -114,6 +114,16 @@ def test_small_residuals_are_never_called_inaccurate_and_prove_nothing() -> None
     assert verified(large, raw, Timing()).status is Status.INACCURATE
 
 
+def test_two_answers_may_not_contradict_each_other() -> None:
+    """Whatever the judge lets pass: 0.4 apart at a least value of 1e4 is more than both admit."""
+    qp = go.QP(np.zeros((1, 1)), np.ones(1), np.eye(1), np.array([1e4]), np.array([np.inf]))
+    truth = truth_of(qp)
+    first = Claim("solved", [1e4], objective_gap=1e-4)
+    for off, gap, wrong in ((4e-1, 1e-4, True), (4e-1, 1.0, False), (1e-4, 0.0, False)):
+        found = findings.of_pair(truth, first, Claim("solved", [1e4 + off], objective_gap=gap))
+        assert (found is not None and found.outcome == WRONG) == wrong
+
+
 def definite_where_feasible(truth: convex.Truth) -> bool:
     """Whether P is positive definite in the directions that the equalities leave free."""
     held = [row for row, l, u in zip(truth.A, truth.l, truth.u, strict=True) if l is not None and l == u]

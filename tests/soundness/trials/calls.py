@@ -144,9 +144,11 @@ def of_solution(kind: str, found: Any) -> Claim:
     bound = c.get("error_bound")
     verdict = c.get("verdict", "solved") if kind == "qp" else c.get("verdict")
     unique = c.get("forces_unique") if found.status is go.Status.SOLVED else None
+    gap = c.get("objective_gap")
     return Claim(
         str(found.status), _list(found.x), _list(found.y), error_bound=math.inf if bound is None else bound,
         forces_unique=unique, sure=kind == "qp" or verdict is not None, verdict=verdict,
+        objective_gap=math.inf if gap is None else gap,
     )  # fmt: skip
 
 

@@ -55,6 +55,7 @@ class Claim:
     sure: bool = True
     verdict: str | None = None
     sparse: bool = False
+    objective_gap: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -494,6 +495,28 @@ def _reach(truth: convex.Truth) -> list[Fraction]:
     return [v if v > most * Fraction(1, 10**12) else most for v in found]
 
 
+def _sizes(truth: convex.Truth) -> tuple[list[Fraction], Fraction]:
+    """Sizes of the unknowns and of the objective."""
+    reach = _reach(truth)
+    whole = sum((abs(q) * r for q, r in zip(truth.q, reach, strict=True)), Fraction(0))
+    whole += sum(abs(a) * reach[i] * reach[j] for i, row in enumerate(truth.P) for j, a in enumerate(row) if a)
+    return reach, whole
+
+
+def of_pair(truth: convex.Truth, first: Claim, second: Claim) -> Finding | None:
+    """Whether two answers called solved have objectives further apart than their bounds say, whatever is true.
+
+    Rounding of the data that both may leave: 1e-6 of the values, or 1e-9 of the sizes of the objective.
+    """
+    if truth.verdict != bilateral.SOLVED or not (finite(first.x) and finite(second.x)):
+        return None
+    values = [convex.objective(truth.P, truth.q, [Fraction(v) for v in claim.x or ()]) for claim in (first, second)]
+    apart, whole = abs(values[0] - values[1]), _sizes(truth)[1]
+    allowed = first.objective_gap + second.objective_gap
+    allowed += float(max(map(abs, values)) * Fraction(1, 10**6) + whole * Fraction(1, 10**9))
+    return Finding(WRONG, "objectives of two answers differ", float(apart)) if apart > allowed else None
+
+
 def _held(truth: convex.Truth, size: list[Fraction]) -> list[Fraction]:
     """How far each unknown moves an equality, or a row that holds at a bound, by as much as its other terms; the least.
 
@@ -522,7 +545,7 @@ def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     assert truth.x is not None
     assert truth.least is not None
     x = [Fraction(v) for v in claim.x]
-    reach = _reach(truth)
+    reach, whole = _sizes(truth)
     kept = [min(abs(v), r) for v, r in zip(x, reach, strict=True)]
     for row, l, u, s in zip(truth.A, truth.l, truth.u, product(truth.A, x), strict=True):
         miss = max(Fraction(0), l - s if l is not None else Fraction(0), s - u if u is not None else Fraction(0))
@@ -536,8 +559,6 @@ def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     size += sum(
         (abs(a) * kept[i] * kept[j] for i, row in enumerate(truth.P) for j, a in enumerate(row) if a), Fraction(0)
     )
-    whole = sum((abs(q) * r for q, r in zip(truth.q, reach, strict=True)), Fraction(0))
-    whole += sum(abs(a) * reach[i] * reach[j] for i, row in enumerate(truth.P) for j, a in enumerate(row) if a)
     if _missed(gap, size, whole):
         return Finding(WRONG, "the objective is not least", quotient((gap / size).numerator, (gap / size).denominator))
     error, norm = length(difference(claim.x, truth.x), truth.P), length(common(claim.x), truth.P)
