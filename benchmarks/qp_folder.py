@@ -39,6 +39,13 @@ def read(path: Path) -> go.QP:
     return go.QP(P, q, A[kept], l[kept], u[kept])
 
 
+def unknowns(path: Path) -> int:
+    """Number of unknowns of a file, without its matrices."""
+    from scipy.io import whosmat
+
+    return int(max(next(shape for name, shape, _ in whosmat(path) if name == "q")))
+
+
 def row(name: str, solver: str, found: Any) -> dict[str, Any]:
     """What is said of one answer."""
     c = {key: math.inf if value is None else value for key, value in found.certificate.items()}
@@ -87,9 +94,9 @@ def main() -> None:
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # for the processes to come
     context = multiprocessing.get_context("spawn")
-    for path in sorted(given.folder.glob("*.mat")):
-        if read(path).n > given.most:
-            continue
+    for path in sorted(given.folder.glob("*.mat"), key=unknowns):
+        if unknowns(path) > given.most:
+            break
         left = list(given.solvers)
         while left:  # a solver that does not end is left out, and the next one begins
             queue = context.Queue()

@@ -191,12 +191,14 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, point.z))
     slack = np.abs(point.z - named)
     violation = np.maximum(np.maximum(qp.l - point.z, point.z - qp.u), 0.0)
+    # Rounding may hide a violation: of a point far along a flat direction it exceeds what the data call for.
+    possible = np.maximum(np.maximum(qp.l - point.z, point.z - qp.u) + point.noise_z, 0.0)
     sizes = point.sizes(y, force)
     noise_r = (
         (qp.n + qp.m + 3) * EPS * (point.absolute_P @ np.abs(point.x) + np.abs(qp.q) + point.absolute_A.T @ np.abs(y))
     )
     worst = max(
-        largest_ratio(violation + np.where(violation > 0, point.noise_z, 0.0), sizes.row(violation_bound(qp, point.z))),
+        largest_ratio(possible, sizes.row(np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u))),
         largest_ratio(np.abs(r) + np.where(r != 0, noise_r, 0.0), sizes.force),
         largest_ratio(np.abs(y) * slack, np.maximum(np.abs(y), sizes.pull) * sizes.row(named)),
     )
@@ -283,7 +285,7 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
     roots = np.sqrt(np.maximum(diagonal, 0.0)) * reach
     share = rounding(8) / DEFAULT_TOLERANCE
     total = np.maximum(np.maximum(total, diagonal * reach), share * np.sqrt(np.maximum(diagonal, 0.0)) * largest(roots))
-    worst = max(largest_ratio(violation, rows), largest_ratio(r, total))
+    worst = max(largest_ratio(violation + 4 * EPS * (abs(qp.A) @ np.abs(x)), rows), largest_ratio(r, total))
     norm_x = math.sqrt(max(float(x @ (qp.P @ x)), 0.0))
     pulled = float(np.abs(y) @ violation)
     return QPCertificate(

@@ -74,6 +74,16 @@ def test_solvers_agree_on_the_objective_where_they_are_called_solved(name: str) 
     assert found
 
 
+def test_rounding_does_not_hide_what_a_far_point_misses() -> None:
+    """2 x0 - 3/2 x1 is 0 in floats and -6e-5 in truth at x0 = -6.5e11, which nothing in the program calls for."""
+    qp, case = program("hidden_by_rounding"), CASES["hidden_by_rounding"]
+    x = np.array(case["hidden"])
+    assert not np.maximum(qp.l - qp.A @ x, qp.A @ x - qp.u).max() > 0
+    assert findings.of_qp(truth_of(qp), Claim("solved", x.tolist())).outcome == WRONG
+    assert not go.certify_qp(qp, x).passed()
+    assert go.certify_qp(qp, np.array(case["right"])).passed()
+
+
 def test_a_sparse_row_is_judged_by_its_bound() -> None:
     """x1 - x2 = 1 is missed by 1 at x1 = x2 = 1e17, whose terms are 1e17."""
     nothing, row, one = csr_array((2, 2)), csr_array(np.array([[1.0, -1.0]])), np.ones(1)
