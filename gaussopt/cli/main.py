@@ -179,12 +179,12 @@ def _interrupted(out: Any, as_json: bool) -> int:
     # An interrupt inside Python code that an extension module runs (as some do when imported) is noted by CPython,
     # which would then end by the signal, whatever the exit code. Running nothing in the same way forgets it.
     ctypes.pythonapi.PyRun_SimpleString(b"")
-    return _fail(out, as_json, "Interrupted.", code=1)
+    return _fail(out, as_json, "Interrupted by Ctrl-C.", code=1, status="interrupted")
 
 
-def _fail(out: Any, as_json: bool, sentence: str, code: int = 2) -> int:
+def _fail(out: Any, as_json: bool, sentence: str, code: int = 2, status: str = "crashed") -> int:
     if as_json:
-        print_json(out, {"status": "bad_input" if code == 2 else "crashed", "message": sentence})
+        print_json(out, {"status": "bad_input" if code == 2 else status, "message": sentence})
     print(f"gaussopt: {sentence}", file=sys.stderr)
     return code
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gaussopt.comparison import plan as planning
 from gaussopt.comparison.records import Answers, MotionRecord, Times
-from gaussopt.comparison.results import Results, write_results
+from gaussopt.comparison.results import Results, refuse_other, write_results
 from gaussopt.comparison.spec import Spec
 from gaussopt.core.arrays import check_progress
 from gaussopt.core.errors import BadInput
@@ -127,6 +127,8 @@ def _carry_out(
     note: Callable[[str], None] | None,
 ) -> Results:  # fmt: skip
     """Run the jobs of a plan on the executor that `place` enters."""
+    if store is not None:
+        refuse_other(Path(store), plan.meta())
     kept = None if store is None else Store(store, note=note)
 
     def run(where: Executor, jobs: list[Job], after: int = 0) -> dict[str, JobOutcome]:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 FILE = "results.json.gz"
 FORMAT = 1
 
+LISTS, NUMBERS = ("sources", "formulations", "solvers", "steppers"), ("tolerance", "dt", "t_end", "time_budget")
+"""Entries of `Results.meta` that tell a comparison from another one."""
+
 UNFIT = "none of these formulations and solvers fit it"
 
 
@@ -176,6 +179,25 @@ def read_results(folder: Path) -> Results:
         return Results.from_mapping(data, folder)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _damaged(path, str(error)) from None
+
+
+def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
+    """Raise BadInput if a comparison with these settings would replace another one whose results are in the folder.
+
+    One that has more sources, formulations, solvers or steppers repeats what is there and adds to it.
+    """
+    try:
+        known = read_results(folder).meta if (folder / FILE).exists() else {}
+    except BadInput:  # they are damaged, or of another format
+        return
+    other = [f"{name} {known[name]}" for name in NUMBERS if name in known and known[name] != meta[name]]
+    for name in LISTS:
+        lost = [x for x in known.get(name, ()) if x not in meta[name]]
+        other += [f"the {name} {listed(lost)}"] if lost else []
+    if other:
+        raise BadInput(
+            f"{folder} holds a comparison with {'; '.join(other)}, which are not asked now; name another folder."
+        )
 
 
 def _contents(path: Path) -> dict[str, Any]:

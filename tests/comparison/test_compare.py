@@ -278,6 +278,23 @@ def test_two_processes_give_the_same(compare: Callable[..., Results]) -> None:
     assert certain(compare(**SOMEWHERE)) == certain(go.compare(**SOMEWHERE, jobs=2))
 
 
+def test_the_results_of_another_comparison_are_not_replaced(tmp_path: Path, compare: Callable[..., Results]) -> None:
+    folder = tmp_path / "s"
+    first = compare(["four-bar"], ["gauss"], ["kkt"], out=folder, motions=False, **UNTIMED)
+    for sources, formulations, settings, lost in (
+        ("crank-slider", ["gauss"], {}, "the sources four-bar"), ("four-bar", ["dual"], {}, "the formulations gauss"),
+        ("four-bar", ["gauss"], {"tolerance": 1e-5}, "tolerance 1e-07"),
+        ("four-bar", ["gauss"], {"stepper": "dop853"}, "the steppers rk4"),
+    ):  # fmt: skip
+        with pytest.raises(go.BadInput, match=lost):
+            compare([sources], formulations, ["kkt"], out=folder, motions=False, **{**UNTIMED, **settings})
+        assert Results.load(folder).to_mapping() == first.to_mapping()
+    assert certain(compare(["four-bar"], ["gauss"], ["kkt"], out=folder, motions=False, **UNTIMED)) == certain(first)
+    more = compare(["four-bar"], ["gauss"], ["kkt", "osqp"], out=folder, motions=False, **UNTIMED)
+    assert {a.solver for a in more.answers} == {"kkt", "osqp"}
+    assert Results.load(folder).to_mapping() == more.to_mapping()
+
+
 def test_tables(tmp_path: Path, compare: Callable[..., Results]) -> None:
     results = compare(["four-bar"], ["gauss"], ["kkt", "osqp"], out=tmp_path / "s", **QUICK)
     frames = results.to_pandas()

@@ -199,7 +199,22 @@ def test_an_interrupt_inside_an_extension_module_keeps_the_exit_code(tmp_path: P
     command = [sys.executable, "-m", "interrupted"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.endswith("gaussopt: Interrupted.\n")
+    assert done.stderr.endswith("gaussopt: Interrupted by Ctrl-C.\n")
+
+
+def test_an_interrupt_before_the_first_step_is_no_crash(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gaussopt.cli.main import run
+    from gaussopt.simulation.settings import RunSettings
+
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunSettings, "of", interrupted)
+    assert run(["run", "crank-slider", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"status": "interrupted", "message": "Interrupted by Ctrl-C."}
 
 
 def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:

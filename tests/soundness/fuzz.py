@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_cases import DEVICE_ZERO, Case, case_of
+from fuzz_files import RAN
 
 SECONDS = 20.0
 BYTES = 2 << 30
@@ -73,6 +74,8 @@ def failure_of(case: Case, folder: Path) -> str:
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         found = way(case)
+        if not found and (folder / RAN).exists():
+            found = "a data file ran a program"
     except TooLong:
         found = TooLong.__name__
     except BaseException as error:

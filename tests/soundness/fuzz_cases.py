@@ -524,10 +524,12 @@ def case_of(seed: int, number: int, folder: Path) -> Case:
     ----------
     folder : with what gaussopt wrote, see `fuzz.prepare`
     """
+    from fuzz_files import contacts, hostile
+
     rng = random.Random(f"{seed}/{number}")
-    makers: list[tuple[Callable[..., Case], float]] = [*PLAIN, *GIVEN]
+    makers: list[tuple[Callable[..., Case], float]] = [*PLAIN, (contacts, 8), *GIVEN, (hostile, 4)]
     (maker,) = rng.choices([m for m, _ in makers], [weight for _, weight in makers])
-    given = (material(folder),) if maker in [m for m, _ in GIVEN] else ()
+    given = (material(folder),) if maker in [hostile, *(m for m, _ in GIVEN)] else ()
     found = maker(rng, *given)
     if found.way == "inside" and rng.random() < PROCESSES and not any("\0" in word for word in found.arguments):
         return Case(found.kind, found.arguments, found.files, "process")
