@@ -37,7 +37,7 @@ from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.sparse_arrays import read_sparse, to_triplets
 
 LARGEST = 1e60
-"""Largest entry, and inverse of the smallest that may be the largest, of W and q."""
+"""Largest entry, and inverse of the smallest that may be the largest, of W and q; of mu the largest entry."""
 
 FRAMES = 1e-6
 """Largest difference of the products of the vectors of a frame from those of unit vectors at right angles."""
@@ -271,6 +271,9 @@ def friction_coefficients(value: Any) -> Vector:
     if (mu < 0).any():
         i = int(np.argmax(mu < 0))
         raise BadInput(f"mu[{i}] is {mu[i]:g}; a friction coefficient is not negative.")
+    if (mu > LARGEST).any():
+        i = int(np.argmax(mu))
+        raise BadInput(f"mu[{i}] is {mu[i]:g}; friction coefficients up to {LARGEST:g} are solved.")
     return mu
 
 

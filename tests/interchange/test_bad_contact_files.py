@@ -146,3 +146,10 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path, capsys: pytest.Ca
     assert "none of FCLIB" in refused(capsys, "solve", tmp_path / "foreign.hdf5")
     np.savez(tmp_path / "x.npz", G=EYE * np.nan, g=np.ones(3), mus=np.ones(1))
     assert "is nan" in refused(capsys, "solve", tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("data", [LOCAL, GLOBAL], ids=["local", "global"])
+def test_friction_beyond_all_numbers_is_refused(
+    data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "mu[0] is 1e+300" in refused(capsys, "solve", write(tmp_path / "bad.json", data | {"mu": [1e300]}))
