@@ -15,12 +15,15 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
-from gaussopt.interchange.mujoco_equalities import distances, sizes_of_places, turning
+from gaussopt.interchange.mujoco_equalities import distances, may_be_small, sizes_of_places, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_at, geometry_name
 
 AHEAD = 0.01
 """Distance, m or rad, from which contacts and limits are looked at before they close."""
 
+
+NEAR = 0.01
+"""Way back, m or rad, that is never refused."""
 
 TURNED = 1.0
 """Angle, rad, beyond which rows of the beginning of a step say nothing of a configuration."""
@@ -84,7 +87,7 @@ class ContactFinder:
         else:
             of_contacts[pattern.places] = J[pattern.rows]
             gaps = gaps[pattern.counted]
-        if gaps.size:
+        if gaps.size and may_be_small(of_contacts[::ROWS]):
             of_contacts[:] = without_rounding(of_contacts, sizes_of_places(self.turns, distances(data).max()))
         if limits:
             gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
@@ -143,7 +146,7 @@ class ContactFinder:
         `open_by` are how deep contacts are and how far rows of equalities are missed, by their names, m or rad.
         """
         most = max(float(depths.max(initial=0.0)) for _, depths in open_by)
-        share = np.abs(way) / np.where(self.turns > 0.0, TURNED, AHEAD + FARTHER * most)
+        share = np.abs(way) / np.where(self.turns > 0.0, TURNED, NEAR + FARTHER * most)
         if (share <= 1.0).all():
             return
         i, model = int(np.argmax(np.nan_to_num(share, nan=np.inf))), self.model

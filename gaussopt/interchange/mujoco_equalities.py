@@ -15,6 +15,9 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 
+SMALL = 1e-6
+"""Length of a row, 1 or m, below which it may be rounding."""
+
 
 def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
     """MuJoCo's efc_J, (nefc, nv), whichever way it is kept.
@@ -63,6 +66,11 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
     return sizes
 
 
+def may_be_small(rows: Matrix) -> bool:
+    """Whether a row, (k, nv), is so short that its terms have to be looked at."""
+    return bool(np.einsum("ij,ij->i", rows, rows).min(initial=1.0) < SMALL**2)
+
+
 class Equalities:
     """The equalities that are active in `data`: `m` rows, and for each of them the number of its equality, (m,)."""
 
@@ -98,21 +106,36 @@ class Equalities:
         self._near[at.stop : self._starts[i] + self._counts[i]] = 2.0 * abs(model.eq_data[i, 10]) * self._turns
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
+    def rows(self, data: Any) -> tuple[Matrix, Vector]:
+        """Rows, (m, nv), and how far they are missed, (m,), of a dense model; rows that are rounding are zero.
+
+        Both may lie in `data`, and change with them.
+        """
+        ne = int(data.ne)
+        J = data.efc_J.reshape(-1, self._model.nv)[:ne]
+        if ne == self.m and not may_be_small(J):
+            return J, data.efc_pos[:ne]
+        J, phi, _ = self(data)
+        return J, phi
+
+    def _as_they_are(self, data: Any) -> tuple[Matrix, Vector]:
+        """Rows in their order, (m, nv), and how far they are missed, (m,), m or rad."""
+        ne, model = int(data.ne), self._model
+        J, phi, ids = np.zeros((self.m, model.nv)), np.zeros(self.m), data.efc_id[:ne]
+        found = np.bincount(ids, minlength=model.neq)
+        if ((found != self._counts) & (found != 0)).any():
+            raise BadInput("Rows of the equality of a flexible body come and go along the motion, so that they cannot "
+                           "be told from each other; leave that equality out.")  # fmt: skip
+        if ne:
+            places = self._starts[ids] + np.arange(ne) - np.searchsorted(ids, ids)
+            J[places], phi[places] = constraint_rows(self._mj, model, data)[:ne], data.efc_pos[:ne]
+        return J, phi
+
     def __call__(self, data: Any) -> tuple[Matrix, Vector, Matrix]:
         """Rows, (m, nv), how far they are missed, (m,), m or rad, and the sizes of their terms, (m, nv)."""
-        ne, model = int(data.ne), self._model
-        J, phi = np.zeros((self.m, model.nv)), np.zeros(self.m)
+        model, (J, phi) = self._model, self._as_they_are(data)
         if not self.m:
             return J, phi, J
-        places: Any = slice(0, ne)
-        if ne != self.m:
-            ids = data.efc_id[:ne]
-            found = np.bincount(ids, minlength=model.neq)
-            if ((found != self._counts) & (found != 0)).any():
-                raise BadInput("Rows of the equality of a flexible body come and go along the motion, so that they "
-                               "cannot be told from each other; leave that equality out.")  # fmt: skip
-            places = self._starts[ids] + np.arange(ne) - np.searchsorted(ids, ids)
-        J[places], phi[places] = constraint_rows(self._mj, model, data)[:ne], data.efc_pos[:ne]
         reach = np.maximum.reduceat(distances(data)[self._bodies], self._trees)
         sizes = self._near + self._far * reach[self.numbers][:, None]
         for i in self._ropes:

@@ -27,7 +27,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
-from gaussopt.interchange.mujoco_contacts import AHEAD, AT_LEAST, ContactFinder
+from gaussopt.interchange.mujoco_contacts import AHEAD, AT_LEAST, NEAR, ContactFinder
 from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
@@ -300,12 +300,15 @@ class MujocoStep(TimeStep):
         self._w = system.velocities(q, v)
         system.place(t, q, self._w)
         data = system.data
-        self._E, self._missed, _ = system.equalities(data)
-        self._acting = np.flatnonzero(self._E.any(axis=1))  # rows of zeros, as on the axis of a hinge, hold nothing
-        self._phi = self._missed[self._acting]
-        self._contacts, self._R, self._gaps = system.near(self._E[self._acting])
+        E, phi = system.equalities.rows(data)
+        self._phi = phi.copy()
+        self._contacts, self._R, self._gaps = system.near(E)
         self._force, self.M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
         self.D = damping_matrix(system.mj, system.model, data) if system.all_at_end else None
+
+    @property
+    def _E(self) -> Matrix:
+        return self._R[: len(self._phi)]
 
     @property
     def names(self) -> Sequence[str]:
@@ -321,7 +324,7 @@ class MujocoStep(TimeStep):
     @cached_property
     def drift(self) -> tuple[float, float]:
         """Of MuJoCo's equality rows."""
-        return float(np.abs(self._missed).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
+        return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
 
     def energy(self) -> Energy:
         """As MuJoCo computes it."""
@@ -369,14 +372,13 @@ class MujocoStep(TimeStep):
         q = system.moved(self._q, way)
         v = system.rates_of(q, w)
         system.latest = q, v, w
-        impulses = np.zeros(len(self._E) + system.unit_rows)
-        impulses[self._acting] = lam
-        return Reached(q, v, impulses, missed)
+        return Reached(q, v, np.concatenate((lam, np.zeros(system.unit_rows))), missed)
 
     def _check_way_back(self, way: Vector) -> None:
         """Note contacts that nothing can take apart, and refuse a way back, (nv,), far beyond what it mends."""
-        system, n = self._system, ROWS * len(self._gaps)
-        for j in np.flatnonzero(self._gaps < -AT_LEAST).tolist():
-            if self._local[ROWS * j * (n + 1)] == 0.0:
-                system.stuck[self.names[j]] = -float(self._gaps[j])
-        system.near.refuse_far(way, (self.names, -self._gaps), (system.row_names, np.abs(self._missed)))
+        if np.abs(way).max() > NEAR:
+            self._system.near.refuse_far(way, (self.names, -self._gaps), (self._system.row_names, np.abs(self._phi)))
+        if self._gaps.min(initial=0.0) < -AT_LEAST:
+            own = self._local[:: ROWS * (ROWS * len(self._gaps) + 1)]
+            for j in np.flatnonzero((self._gaps < -AT_LEAST) & (own[: len(self._gaps)] == 0.0)).tolist():
+                self._system.stuck[self.names[j]] = -float(self._gaps[j])
