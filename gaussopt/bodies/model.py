@@ -24,7 +24,7 @@ from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
-from gaussopt.bodies.tree import in_joint_coordinates, rows_of_loops
+from gaussopt.bodies.tree import in_joint_coordinates, moving, rows_of_loops
 from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Vector
@@ -219,7 +219,7 @@ class Model:
         holonomic = {f"{x.name}.{k}": row for x in holders for k, row in x.holonomic().items()}
         if self.kind == "joint":
             holonomic |= rows_of_loops(elements, bodies, values)
-        nonholonomic = {f"{e.name}.{k}": row for e in elements for k, row in e.nonholonomic().items()}
+        nonholonomic = moving({f"{e.name}.{k}": x for e in elements for k, x in e.nonholonomic().items()}, [*q, *v])
         contacts = [contact for e in elements for contact in e.contacts()]
         name = self.name or "model"
         if len(bodies) > MANY and self.dim == 2 and self.kind == "maximal" and not (nonholonomic or contacts):

@@ -208,6 +208,21 @@ def rows_of_loops(
     return {label: row for label, (row, _) in rows.items() if label not in implied}
 
 
+def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
+    """Rows of velocities without those of bodies that cannot move, which hold by themselves.
+
+    Raises BadInput for one of these that asks for a velocity.
+    """
+    held = {label: row for label, row in rows.items() if not sp.sympify(row).has(*unknowns)}
+    for label, row in held.items():
+        if (rest := sp.simplify(row)) != 0:
+            raise BadInput(
+                f"The row {label} joins bodies that no joint lets move, and asks for {rest} = 0: nothing can satisfy "
+                f"it; remove {label.partition('.')[0]!r}, or free one of its bodies."
+            )
+    return {label: row for label, row in rows.items() if label not in held}
+
+
 def _drawn(random: np.random.Generator, bodies: Sequence[RigidBody]) -> Vector:
     """Coordinates at random; quaternions have length one."""
     q = [x for body in bodies for x in body.new_q]

@@ -47,7 +47,7 @@ class WarmGain(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """In one word; three quarters of the steps must agree, and the median must leave the noise.
+        """In one word; three quarters of the steps must agree, and the median must leave noise and spread.
 
         Less time is a gain of the start only where the algorithm itself did less: fewer iterations, or less time by
         the backend's own account. The rest of a call may be shorter for reasons of its own, such as a copy saved.
@@ -58,10 +58,12 @@ class WarmGain(NamedTuple):
 
 
 def verdict_of(ratios: Sequence[float]) -> str:
-    """Gain, loss or no difference, from the quartiles of a ratio."""
+    """Gain, loss or no difference, from the quartiles of a ratio, whose median lies farther from 1 than they apart."""
     low, middle, high = ratios
     if np.isnan(middle):
         return "not timed"
+    if abs(middle - 1) <= high - low:
+        return "no difference"
     if high < 1 and middle < 1 / NOISE:
         return "gain"
     return "loss" if low > 1 and middle > NOISE else "no difference"

@@ -295,7 +295,7 @@ class LCP:
 
     def to_mapping(self) -> dict[str, Any]:
         """The contents of an `lcp` file."""
-        return {"kind": "lcp", "M": self.M.tolist(), "q": self.q.tolist()}
+        return {"kind": "lcp", "M": np.asarray(self.M).tolist(), "q": np.asarray(self.q).tolist()}
 
 
 def places_of(A: Matrix) -> Any:

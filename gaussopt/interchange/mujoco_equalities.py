@@ -6,6 +6,8 @@ as on the axis of a hinge. So rows are told by the number of their equality and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,25 @@ from gaussopt.core.row_rounding import without_rounding
 
 SMALL = 1e-6
 """Length of a row, 1 or m, below which it may be rounding."""
+
+
+@contextmanager
+def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
+    """Raise BadInput where MuJoCo has no room for contacts or rows: it goes on without them, or gives up."""
+    kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
+    before = [data.warning[int(kind)].number for kind in kinds]
+    full = False
+    try:
+        yield
+    except mj.FatalError as error:
+        if "out of memory" not in str(error):
+            raise
+        full = True
+    if full or before != [data.warning[int(kind)].number for kind in kinds]:
+        raise BadInput(
+            f"The contacts and constraints of the model need more memory than the {int(model.narena)} bytes that it "
+            'gives them; write <size memory="64M"/> into it, or more, and no nconmax.'
+        )
 
 
 def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:

@@ -15,7 +15,7 @@ from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
-from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows
+from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory
 from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, dry_rows
 from gaussopt.interchange.touching import touching
 
@@ -142,7 +142,8 @@ def forward(model: Any, data: Any) -> Any:
     if model.nv == 0:
         raise BadInput("The model has no joint, so that nothing can move.")
     _check_state(mujoco, model, data)
-    mujoco.mj_forward(model, data)
+    with enough_memory(mujoco, model, data):
+        mujoco.mj_forward(model, data)
     if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP and (data.tree_asleep >= 0).any():
         raise BadInput("A body of data sleeps, so that MuJoCo leaves its contacts out; disable the flag sleep of the "
                        "option of the model.")  # fmt: skip

@@ -29,7 +29,7 @@ from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
 from gaussopt.interchange.mujoco_contacts import AHEAD, AT_LEAST, NEAR, ContactFinder
 from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
-from gaussopt.interchange.mujoco_equalities import Equalities
+from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
 from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_and_limits, derivatives, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
@@ -189,11 +189,12 @@ class MujocoSystem(SteppedSystem):
         """Bring MuJoCo's data to a state: positions, contacts, and all forces but those of constraints."""
         mj, model, data = self.mj, self.model, self.data
         data.time, self._qpos[:], self._qvel[:] = t, q, w
-        mj.mj_fwdPosition(model, data)
-        exclude = data.contact.exclude
-        if IN_GAP in exclude.tolist():
-            exclude -= exclude == IN_GAP  # so that MuJoCo makes their rows too
-            mj.mj_makeConstraint(model, data)
+        with enough_memory(mj, model, data):
+            mj.mj_fwdPosition(model, data)
+            exclude = data.contact.exclude
+            if IN_GAP in exclude.tolist():
+                exclude -= exclude == IN_GAP  # so that MuJoCo makes their rows too
+                mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)

@@ -23,6 +23,7 @@ from gaussopt.interchange.mujoco_equalities import (
     Equalities,
     constraint_rows,
     distances,
+    enough_memory,
     rope_sizes,
     sizes_of_places,
     turning,
@@ -198,7 +199,8 @@ def derivatives(
     for at_neighbour, (by, weight) in enumerate(STENCIL):
         near.qpos[:] = data.qpos
         mj.mj_integratePos(model, near.qpos, v, by * step)
-        mj.mj_fwdPosition(model, near)
+        with enough_memory(mj, model, near):
+            mj.mj_fwdPosition(model, near)
         J, _, sizes = equalities(near)
         weight /= 12.0 * step
         total += weight * (J @ v)

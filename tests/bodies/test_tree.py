@@ -12,6 +12,7 @@ from gaussopt.bodies import (
     AppliedTorque,
     Cylindrical,
     Drive,
+    Gear,
     Model,
     Prismatic,
     Revolute,
@@ -313,3 +314,27 @@ def test_redundant_rows_neither_stop_nor_brake_a_mechanism(build, settings):
     for name, angle in turned.items():
         i = motion.coordinates.index(name)
         assert motion.q[-1, i] - motion.q[0, i] == pytest.approx(angle, abs=1e-5)
+
+
+def fixed_wheels(*more):
+    """Two wheels welded to the ground beside a pendulum, in joint coordinates."""
+    model = Model(gravity=(0, -G), coordinates="joint")
+    wheels = [model.body(f"wheel{i}", 1.0, 0.1, at=(i, 1)) for i in range(2)]
+    bob = model.body("bob", 1.0, 0.1, at=(0.5, 0))
+    for i, wheel in enumerate(wheels):
+        model.add(Weld(f"fixed{i}", model.ground.at(i, 1), wheel))
+    model.add(Revolute("O", model.ground, bob.at(-0.5, 0)))
+    for element in more:
+        model.add(element(*wheels))
+    return go.simulate(model.problem(t_end=0.1), error_estimate=False)
+
+
+def test_a_gear_between_bodies_that_cannot_move_holds_by_itself():
+    geared = fixed_wheels(lambda a, b: Gear("mesh", a, b, 2.0))
+    assert geared.status == go.Status.SOLVED
+    assert np.array_equal(geared.q, fixed_wheels().q)
+
+
+def test_a_row_that_asks_bodies_that_cannot_move_for_a_velocity_is_refused():
+    with pytest.raises(go.BadInput, match=r"row turn\.row joins bodies that no joint lets move, and asks for 1 = 0"):
+        fixed_wheels(lambda a, b: Row("turn", a, b, sp.Integer(1), velocity=True))

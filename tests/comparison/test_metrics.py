@@ -415,6 +415,18 @@ def test_warm_gain_by_hand() -> None:
     assert math.isnan(newton.update[1])
 
 
+@pytest.mark.parametrize(("factor", "verdict"), [(0.6, "gain"), (0.9, "no difference"), (1.5, "loss")])
+def test_a_difference_within_the_spread_of_timings_is_none(factor: float, verdict: str) -> None:
+    """Three quarters of the steps agree, and the quartiles lie 0.3 times the factor apart."""
+    ratios = [factor * x for x in (0.85, 0.85, 0.85, 1.0, 1.0, 1.15, 1.15, 1.15)]
+    a = [answers("osqp", "c" * 9, start="cold"), answers("osqp", "c" * 9, iterations=[2] * 9)]
+    (found,) = warm_gain(a, [times("osqp", [1.0] * 9, start="cold"), times("osqp", [1.0, *ratios])])
+    assert found.work[2] - found.work[0] == pytest.approx(0.3 * factor)
+    assert found.verdict == verdict
+    shifted = [times("osqp", [1.0] * 9, start="cold"), times("osqp", [1.0, *(0.8 * x / factor for x in ratios)])]
+    assert warm_gain(a, shifted)[0].verdict == "no difference"  # 0.68 to 0.92: on one side of one, and no farther away
+
+
 @pytest.mark.parametrize(
     ("spent", "backend", "verdict"),
     [

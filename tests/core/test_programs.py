@@ -103,3 +103,9 @@ def test_timing_adds_up_and_an_unknown_part_is_null() -> None:
     assert timing.total == 63.0
     assert timing.to_mapping()["backend"] is None
     assert timing.to_mapping()["total"] == 63.0
+
+
+def test_a_problem_made_from_lists_is_written_as_one_made_from_arrays() -> None:
+    listed = go.LCP([[2.0, 1.0], [0.0, 3.0]], [-3.0, 1.0])  # type: ignore[arg-type]
+    assert listed.to_mapping() == go.LCP(np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([-3.0, 1.0])).to_mapping()
+    assert go.LCP.from_mapping(listed.to_mapping()).n == 2

@@ -108,3 +108,30 @@ def test_an_unstable_equilibrium_is_no_reason_to_refuse() -> None:
     motion = moved(problem(away.replace('type="slide"', 'name="j" type="slide"'), 0.5, [-0.1]))
     assert motion.status == go.Status.SOLVED
     assert motion.q[-1, 0] == pytest.approx(0.1 * (np.cosh(np.sqrt(20) * 0.5) - 1), rel=0.05)
+
+
+def boxes(memory: str) -> Any:
+    """Twenty-five boxes on the floor, a hundred contacts, and a joint that an equality holds."""
+    each = "".join(f'<body pos="{i % 5 * 0.3} {i // 5 * 0.3} .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+                   for i in range(25))  # fmt: skip
+    text = f"""<mujoco><size memory="{memory}"/><worldbody><geom type="plane" size="9 9 1" pos="0 0 1e-4"/>{each}
+<body pos="0 0 5"><joint name="j" type="slide"/><geom size=".1"/></body></worldbody>
+<equality><joint joint1="j"/></equality></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    return model, mujoco.MjData(model)
+
+
+@pytest.mark.parametrize("memory", ["60K", "100K", "400K"])
+def test_too_little_memory_for_contacts_is_told_with_the_remedy(memory: str) -> None:
+    """MuJoCo gives up, or goes on without the rows: then the joint would fall."""
+    model, data = boxes(memory)
+    words = r'more memory than the \d+ bytes that it gives them; write <size memory="64M"/>'
+    with pytest.raises(go.BadInput, match=words):
+        go.problem_from_mujoco(model, data, t_end=0.01)
+    if memory != "400K":
+        for make in (go.from_mujoco, go.contacts_from_mujoco, go.soft_from_mujoco):
+            with pytest.raises(go.BadInput, match=words):
+                make(model, mujoco.MjData(model))
+    model, data = boxes("64M")
+    assert go.contacts_from_mujoco(model, data).k == 100
+    assert go.from_mujoco(model, data).m == 1

@@ -271,4 +271,8 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
         if of:
             named = [f"{g.solver} on {group.title} (takes {g.work[1]:.2g} of the cold time)" for group, g in of]
             lines.append(f"{words}: {listed(named, 5)}.")
+    if not lines and any(g.verdict != "not timed" for _, g in found):
+        lines.append(
+            "No difference between warm and cold starts was measured that is larger than the spread of timings."
+        )
     return Section("warm", "Sequences: what a warm start gains", tuple(blocks)), lines
