@@ -70,13 +70,15 @@ class Steps(Looks):
     Attributes
     ----------
     low, high : (n,), smallest and largest values; empty before the first
+    fastest : largest speed, the norm of the mean velocity of a step
     whole : whether all were kept
     """
 
     def __init__(self, most: int = MOST) -> None:
         super().__init__()
         self.low, self.high = np.zeros(0), np.zeros(0)
-        self.whole, self._most, self._size = True, most, 0
+        self.whole, self._most, self._size, self.fastest = True, most, 0, 0.0
+        self._end: tuple[Vector, Matrix] | None = None
         self._blocks: list[tuple[Vector, Matrix]] = []
 
     def take(self, t: Vector, q: Matrix) -> None:
@@ -84,6 +86,10 @@ class Steps(Looks):
         low, high = q.min(axis=0), q.max(axis=0)
         first = not len(self.low)
         self.low, self.high = (low, high) if first else (np.minimum(self.low, low), np.maximum(self.high, high))
+        begin = (t[:1], q[:1]) if self._end is None else self._end
+        times, ways = np.diff(np.append(begin[0], t)), np.linalg.norm(np.diff(np.vstack((begin[1], q)), axis=0), axis=1)
+        self.fastest = max(self.fastest, float((ways[times > 0] / times[times > 0]).max(initial=0.0)))
+        self._end = t[-1:], q[-1:].copy()
         self._size += q.size
         if self._size > self._most:
             self.whole, self._blocks = False, []

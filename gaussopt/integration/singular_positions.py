@@ -281,10 +281,10 @@ def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
     return max(0.0, float(s[k] + down * x)), float(t[k] + x)
 
 
-def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0) -> str | None:
+def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0, fastest: float = 0.0) -> str | None:
     """What is to be said of accelerations that the steps cannot follow, (N,), (N, n), (N, n); rest is none.
 
-    The states are those at the ends of all steps: beside fewer of them nobody knows the largest velocity.
+    The states are those at the ends of steps: of all of them, or `fastest` tells the largest speed of the others.
     """
     if len(t) < 2:
         return None
@@ -294,10 +294,11 @@ def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0) -> str |
         return None
     sizes: NDArray[np.float64] = np.linalg.norm(a, axis=1)
     steps = np.minimum(np.append(intervals, np.inf), np.append(np.inf, intervals))
-    k, fastest = int((sizes * steps).argmax()), float(np.linalg.norm(v, axis=1).max())
+    k, fastest = int((sizes * steps).argmax()), max(fastest, float(np.linalg.norm(v, axis=1).max()))
     if not fastest > 0.0 or sizes[k] <= rest or not sizes[k] * steps[k] > ABRUPT * fastest:
         return None
     return (
         f"At t = {t[k]:.6g} the acceleration is {sizes[k]:.3g} and would change the velocities by more than their "
-        "largest value within one step: no step follows it. Compute the motion again with smaller steps, and compare."
+        "largest known value within one step: no step follows it. Compute the motion again with smaller steps, and "
+        "compare."
     )

@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.errors import GaussoptError
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control
 from gaussopt.integration.looks import Differences, Steps
 from gaussopt.integration.loops import MotionLoop, Progress
-from gaussopt.integration.stabilisation import Projection
 from gaussopt.simulation.engine import choose_engine
 from gaussopt.simulation.settings import LEAST_RTOL, NEVER, RunSettings
 
@@ -29,18 +26,8 @@ HARDLY = 1e-3
 TENFOLD = 10.0
 """Factor between the tolerances of an adaptive motion and those of the motion that it is compared with."""
 
-BALANCED, HELD = 1e-12, 1e-8
-"""Part of the accelerations that forces would cause one by one which rounding leaves where they balance, and which the
-tolerances of a method leave."""
-
 REST = 1e-4
 """Way of a coordinate, relative to its largest value, below which a motion is near rest."""
-
-SOME_DRIFT = 1e-8
-"""Largest constraint residual up to which nobody asks how far the state is from the constraints."""
-
-SMALL_DRIFT = 1e-4
-"""Residual of positions, relative to the least amplitude of a coordinate, below which the same holds."""
 
 SAFETY = 1.5
 """Of what the order of a method makes of two motions: an error need not fall by exactly that order."""
@@ -50,11 +37,6 @@ ALIKE = 0.9
 
 FEWEST = 64
 """Steps, at least, of a motion that is compared with one whose steps its tolerances do not decide."""
-
-LEAP = (
-    "its tolerances do not decide its steps, which may leap over what lasts shorter than they do: take a stepper of "
-    "constant steps, such as rk4 with a small dt."
-)
 
 Columns = Mapping[str, Any]
 
@@ -266,97 +248,3 @@ def _part(progress: Progress | None, begin: float, end: float) -> Progress | Non
 def of_motion(progress: Progress | None) -> Progress | None:
     """Progress of a motion whose error is estimated."""
     return _part(progress, 0.0, 2 / 3)
-
-
-# -- what is said of it ------------------------------------------------------------------------------------
-
-
-def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) -> str | None:
-    """What a person is told where the estimate exceeds its bound or is not known; None where all is well."""
-    if not error.compared:
-        # Without a step there is no error.
-        unknown = np.isnan(error.largest).any()
-        return "The error of the motion is unknown: its estimate was interrupted." if unknown else None
-    if np.isnan(error.largest).any():
-        return (
-            f"The error of the motion is unknown: the same motion with {' and with '.join(error.compared)} does not "
-            f"get to its end; {_remedy(settings)}."
-        )
-    noise = BALANCED * free_acceleration(settings.first) * float(columns["t"][-1] - columns["t"][0]) ** 2
-    i, share = _worst(error.largest, np.maximum(amplitudes(error.extent, settings.first.M.diagonal()), noise))
-    late = error.end / max(float(columns["t"][-1] - columns["t"][0]), error.end)
-    if share <= BOUND and late <= BOUND:
-        return None
-    if share <= BOUND:
-        return (
-            f"The motion is inexact: the estimated error of the instant at which it ends is {error.end:.2g} s, "
-            f"{100 * late:.2g} % of its length (bound: {100 * BOUND:g} %); {_remedy(settings)}."
-        )
-    drift = columns["position_drift"].max(initial=0.0)
-    more = f" at a constraint drift of {drift:.2g}" if drift > SOME_DRIFT else ""
-    return (
-        f"The motion is inexact: the estimated error of {_name(settings, i)} is {error.largest[i]:.2g}, "
-        f"{100 * share:.2g} % of its amplitude (bound: {100 * BOUND:g} %){more}; "
-        + (LEAP if error.leaps else f"{_remedy(settings)}.")
-    )
-
-
-def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
-    """What a person is told where the state is too far from the constraints; None where it is not.
-
-    The distance is that to the nearest positions on the constraints, and to the nearest velocities that they allow
-    there, in the mass metric, at the instants of the largest drifts.
-    """
-    first, system = settings.first, settings.system
-    moved = amplitudes(columns["q"], first.M.diagonal())
-    fastest = np.abs(columns["v"]).max(axis=0, initial=0.0)
-    small = min(SOME_DRIFT, SMALL_DRIFT * float(moved.min(initial=1.0)))
-    for at, what, unit, most in ((0, "position", moved, small), (1, "velocity", fastest, SOME_DRIFT)):
-        drift = columns[f"{what}_drift"]
-        if not (len(drift) and np.nanmax(drift, initial=0.0) > most):
-            continue
-        k = int(np.nanargmax(drift))
-        state = columns["q"][k], columns["v"][k]
-        t, projection = float(columns["t"][k]), Projection()
-        try:
-            near = (projection.positions, projection.velocities)[at](system, t, *state)
-        except (GaussoptError, np.linalg.LinAlgError):
-            continue
-        i, share = _worst(np.abs(near - state[at]), np.maximum(unit, HARDLY * unit.max(initial=0.0)))
-        if share > BOUND:
-            size = "its amplitude" if at == 0 else "its largest value"
-            rate = "" if at == 0 else "the velocity of "
-            return (
-                f"The motion leaves its constraints ({what} drift {drift[k]:.2g}): {rate}{_name(settings, i)} is off "
-                f"by {100 * share:.2g} % of {size} (bound: {100 * BOUND:g} %); {_remedy(settings)}."
-            )
-    return None
-
-
-def free_acceleration(first: StepData) -> float:
-    """Largest acceleration that the forces at the start would cause without constraints, about."""
-    mass, force = first.M.diagonal(), first.force
-    heavy = mass > 0
-    return float((np.abs(force[heavy]) / mass[heavy]).max(initial=0.0))
-
-
-def _worst(error: Vector, unit: Vector) -> tuple[int, float]:
-    """The coordinate of the largest error in units of its own, and that."""
-    share = np.divide(error, unit, out=np.where(error > 0, math.inf, 0.0), where=unit > 0)
-    i = int(np.argmax(share))
-    return i, float(share[i])
-
-
-def _name(settings: RunSettings, i: int) -> str:
-    return settings.system.coordinates(len(settings.start.q))[i]
-
-
-def _remedy(settings: RunSettings) -> str:
-    """What to do for a more exact motion."""
-    method, first = settings.method, settings.first
-    found = ["smaller rtol and atol" if method.adaptive else "a smaller dt"]
-    if not (method.adaptive or method.loop):
-        found.append("the stepper dop853")
-    if first.m and not method.loop and not isinstance(settings.stabiliser, Projection):
-        found.append("the stabilisation projection")
-    return f"take {' or '.join((', '.join(found[:-1]), found[-1])) if len(found) > 1 else found[0]}"

@@ -32,22 +32,13 @@ from gaussopt.integration.bilateral_loop import WorthCompiling
 from gaussopt.integration.looks import Steps
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.restart import Deferred, Mark
-from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces, rows_by_name
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.continuation import CONTINUABLE, restart_of
 from gaussopt.simulation.engine import choose_engine
-from gaussopt.simulation.error_estimate import (
-    HELD,
-    MotionError,
-    drift_sentence,
-    error_sentence,
-    estimated,
-    free_acceleration,
-    of_motion,
-    unknown,
-)
+from gaussopt.simulation.error_estimate import MotionError, estimated, of_motion, unknown
+from gaussopt.simulation.motion_sentences import drift_sentence, error_sentence, growth_sentence, step_sentence
 from gaussopt.simulation.settings import RunSettings
 
 SEEN_LATE = (
@@ -244,20 +235,17 @@ def _trajectory(
     rows = settings.system.row_names
     message += rows_by_name(message, rows)
     many = _of_many(motion.open_forces, settings.system.contact_names)
-    abrupt = None
-    adaptive = settings.method.adaptive and settings.control.dt is not None
-    if not settings.with_contacts and settings.record_every == 1 and not adaptive:
-        rest = HELD * free_acceleration(settings.first)
-        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], rest)
+    abrupt = step_sentence(settings, loop, columns)
     inexact = None if error is None else error_sentence(settings, columns, error)
     if inexact is None and end.status is Status.SOLVED:
         inexact = drift_sentence(settings, columns)
+    growing = growth_sentence(settings, columns) if end.status is Status.SOLVED else None
     passed = motion.singular.sentence()
     if passed is not None and motion.singular.stop and end.status is Status.SOLVED:
         # It lay between two states, and shows in those behind it only.
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
-    found = (*motion.warnings, passed, abrupt, _loose(motion.worst, end.status), inexact)
+    found = (*motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact)
     warnings = tuple(sentence for sentence in found if sentence is not None)
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):

@@ -1,0 +1,180 @@
+"""What is said of a motion as a whole: its error, its drift, steps that are too long, a state that runs away."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import GaussoptError
+from gaussopt.core.step_data import StepData
+from gaussopt.integration.looks import Steps
+from gaussopt.integration.loops import MotionLoop
+from gaussopt.integration.singular_positions import abrupt_sentence
+from gaussopt.integration.stabilisation import Projection
+from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionError, amplitudes
+from gaussopt.simulation.settings import RunSettings
+
+BALANCED, HELD = 1e-12, 1e-8
+"""Part of the accelerations that forces would cause one by one which rounding leaves where they balance, and which the
+tolerances of a method leave."""
+
+SOME_DRIFT = 1e-8
+"""Largest constraint residual up to which nobody asks how far the state is from the constraints."""
+
+SMALL_DRIFT = 1e-4
+"""Residual of positions, relative to the least amplitude of a coordinate, below which the same holds."""
+
+LEAP = (
+    "its tolerances do not decide its steps, which may leap over what lasts shorter than they do: take a stepper of "
+    "constant steps, such as rk4 with a small dt."
+)
+
+RUNAWAY = 1e10
+"""Factor by which a state outgrows what its start makes of it, from which on a motion is not simply solved."""
+
+UNSEEN = 1.5
+"""By how much velocities may exceed the recorded ones where most are not recorded; unstable steps exceed it."""
+
+NOTHING = 1e-10
+"""Size of a start, in its units, up to which it may be rounding."""
+
+
+def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) -> str | None:
+    """What a person is told where the estimate exceeds its bound or is not known; None where all is well."""
+    if not error.compared:
+        # Without a step there is no error.
+        unknown = np.isnan(error.largest).any()
+        return "The error of the motion is unknown: its estimate was interrupted." if unknown else None
+    if np.isnan(error.largest).any():
+        return (
+            f"The error of the motion is unknown: the same motion with {' and with '.join(error.compared)} does not "
+            f"get to its end; {_remedy(settings)}."
+        )
+    noise = BALANCED * free_acceleration(settings.first) * float(columns["t"][-1] - columns["t"][0]) ** 2
+    i, share = _worst(error.largest, np.maximum(amplitudes(error.extent, settings.first.M.diagonal()), noise))
+    late = error.end / max(float(columns["t"][-1] - columns["t"][0]), error.end)
+    if share <= BOUND and late <= BOUND:
+        return None
+    if share <= BOUND:
+        return (
+            f"The motion is inexact: the estimated error of the instant at which it ends is {error.end:.2g} s, "
+            f"{100 * late:.2g} % of its length (bound: {100 * BOUND:g} %); {_remedy(settings)}."
+        )
+    drift = columns["position_drift"].max(initial=0.0)
+    more = f" at a constraint drift of {drift:.2g}" if drift > SOME_DRIFT else ""
+    return (
+        f"The motion is inexact: the estimated error of {_name(settings, i)} is {error.largest[i]:.2g}, "
+        f"{100 * share:.2g} % of its amplitude (bound: {100 * BOUND:g} %){more}; "
+        + (LEAP if error.leaps else f"{_remedy(settings)}.")
+    )
+
+
+def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
+    """What a person is told where the state is too far from the constraints; None where it is not.
+
+    The distance is that to the nearest positions on the constraints, and to the nearest velocities that they allow
+    there, in the mass metric, at the instants of the largest drifts.
+    """
+    first, system = settings.first, settings.system
+    moved = amplitudes(columns["q"], first.M.diagonal())
+    fastest = np.abs(columns["v"]).max(axis=0, initial=0.0)
+    small = min(SOME_DRIFT, SMALL_DRIFT * float(moved.min(initial=1.0)))
+    for at, what, unit, most in ((0, "position", moved, small), (1, "velocity", fastest, SOME_DRIFT)):
+        drift = columns[f"{what}_drift"]
+        if not (len(drift) and np.nanmax(drift, initial=0.0) > most):
+            continue
+        k = int(np.nanargmax(drift))
+        state = columns["q"][k], columns["v"][k]
+        t, projection = float(columns["t"][k]), Projection()
+        try:
+            near = (projection.positions, projection.velocities)[at](system, t, *state)
+        except (GaussoptError, np.linalg.LinAlgError):
+            continue
+        i, share = _worst(np.abs(near - state[at]), np.maximum(unit, HARDLY * unit.max(initial=0.0)))
+        if share > BOUND:
+            size = "its amplitude" if at == 0 else "its largest value"
+            rate = "" if at == 0 else "the velocity of "
+            return (
+                f"The motion leaves its constraints ({what} drift {drift[k]:.2g}): {rate}{_name(settings, i)} is off "
+                f"by {100 * share:.2g} % of {size} (bound: {100 * BOUND:g} %); {_remedy(settings)}."
+            )
+    return None
+
+
+def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> str | None:
+    """What a person is told of accelerations that the steps cannot follow; None of a motion with contacts.
+
+    Where only some states are recorded, unstable steps show in the last state before the end, beside whose step that to
+    the end may be shorter.
+    """
+    t, v, a, mark, dt = columns["t"], columns["v"], columns["a"], loop.kept, settings.control.dt
+    rest, between = HELD * free_acceleration(settings.first), settings.method.adaptive and dt is not None
+    if settings.with_contacts or between:
+        return None
+    if settings.record_every == 1:
+        return abrupt_sentence(t, v, a, rest)
+    if dt is None or mark is None or not t[0] < mark.t < t[-1]:
+        return None
+    try:
+        there = loop.motion.acceleration(mark.t, mark.q, mark.v)
+    except GaussoptError:
+        return None
+    fastest = UNSEEN * float(np.linalg.norm(v, axis=1).max())
+    if isinstance(loop.looks, Steps):
+        fastest = max(loop.looks.fastest, fastest / UNSEEN)
+    twice = np.array([mark.v, mark.v]), np.array([there, there])
+    return abrupt_sentence(np.array([mark.t, mark.t + dt]), *twice, rest, fastest)
+
+
+def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
+    """What a person is told of a state that grows by ten orders of magnitude; None where it does not.
+
+    It is measured by what the start would make of it alone: its state, velocity and acceleration over the time of the
+    motion, in the largest entry of each; by one where these are no more than rounding.
+    """
+    t = columns["t"]
+    span = float(t[-1] - t[0]) if len(t) else 0.0
+    sizes = (
+        [float(np.abs(np.nan_to_num(columns[name][0])).max(initial=0.0)) for name in ("q", "v", "a")] if span else []
+    )
+    for what, name, parts in (("", "q", sizes), ("the velocity of ", "v", sizes[1:])):
+        start = max((x * span**i for i, x in enumerate(parts)), default=math.inf)
+        most = np.abs(columns[name]).max(axis=0, initial=0.0)
+        i = int(most.argmax()) if len(most) else 0
+        if len(most) and most[i] > RUNAWAY * (start if start > NOTHING else 1.0):
+            return (
+                f"The motion runs away: {what}{_name(settings, i)} grows to {most[i]:.2g}, ten orders of magnitude "
+                f"beyond what its start would make of it; {_remedy(settings)}, or look for what feeds it."
+            )
+    return None
+
+
+def free_acceleration(first: StepData) -> float:
+    """Largest acceleration that the forces at the start would cause without constraints, about."""
+    mass, force = first.M.diagonal(), first.force
+    heavy = mass > 0
+    return float((np.abs(force[heavy]) / mass[heavy]).max(initial=0.0))
+
+
+def _worst(error: Vector, unit: Vector) -> tuple[int, float]:
+    """The coordinate of the largest error in units of its own, and that."""
+    share = np.divide(error, unit, out=np.where(error > 0, math.inf, 0.0), where=unit > 0)
+    i = int(np.argmax(share))
+    return i, float(share[i])
+
+
+def _name(settings: RunSettings, i: int) -> str:
+    return settings.system.coordinates(len(settings.start.q))[i]
+
+
+def _remedy(settings: RunSettings) -> str:
+    """What to do for a more exact motion."""
+    method, first = settings.method, settings.first
+    found = ["smaller rtol and atol" if method.adaptive else "a smaller dt"]
+    if not (method.adaptive or method.loop):
+        found.append("the stepper dop853")
+    if first.m and not method.loop and not isinstance(settings.stabiliser, Projection):
+        found.append("the stabilisation projection")
+    return f"take {' or '.join((', '.join(found[:-1]), found[-1])) if len(found) > 1 else found[0]}"
