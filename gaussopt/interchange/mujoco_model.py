@@ -19,6 +19,9 @@ from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, 
 from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, dry_rows
 from gaussopt.interchange.touching import touching
 
+RESTS = 1e-3
+"""Speed of bodies, m/s, above which the derivative of the rows of a contact is always asked for."""
+
 GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
 """Fields of data that a user sets, which are finite."""
 
@@ -41,7 +44,7 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     BadInput
         If MuJoCo has a constraint that is no such row: dry friction of joints and tendons, contacts with torsional or
         anisotropic friction, with surfaces that move, height fields or flexible bodies; or if a contact that is closed
-        is not surely found again at a neighbouring configuration.
+        and whose bodies move faster than `at_rest` or 1 mm/s is not surely found again at a neighbouring configuration.
 
     Examples
     --------
@@ -55,7 +58,7 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ v <= at_rest]
     equalities = Equalities(mj, model, data)
     J, _, sizes = equalities(data)
-    J_dot_v, terms, bias = derivatives(mj, model, data, equalities, contacts, wanted)
+    J_dot_v, terms, bias = derivatives(mj, model, data, equalities, contacts, wanted, at_rest=min(at_rest, RESTS))
     acting = J.any(axis=1) | (J_dot_v != 0.0)
     of_rows = {"J": J, "gamma": -J_dot_v, "J_terms": sizes, "gamma_terms": terms}
     given: dict[str, Any] = {name: x[acting] for name, x in of_rows.items()} if acting.any() else {}

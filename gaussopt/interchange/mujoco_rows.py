@@ -177,13 +177,15 @@ def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], b
 
 def derivatives(
     mj: Any, model: Any, data: Any, equalities: Equalities, contacts: Sequence[Unilateral] = (),
-    wanted: Sequence[int] = (), near: Any = None,
+    wanted: Sequence[int] = (), near: Any = None, at_rest: float = 0.0,
 ) -> tuple[Vector, Vector, NDArray[np.float64]]:  # fmt: skip
     """J_dot v and the sizes of its terms, (m,), and that of the contacts `wanted`, (k, 3).
 
     They are derivatives of J(q) v along v with v held; what is rounding of its terms is zero.
 
-    `near` are data of the model to write neighbouring configurations into, which take time to make.
+    `near` are data of the model to write neighbouring configurations into, which take time to make. Rows of contacts
+    whose bodies move by `at_rest`, m/s, at most count as constant where they are not found again: a disk that lies
+    touches a plane elsewhere with every rounding of its pose, and v^2 / size is what such a row gains a second.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
@@ -195,6 +197,7 @@ def derivatives(
     near.eq_active[:], near.time = data.eq_active, data.time
     near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
     ways = [_way(mj, model, data, c) for c in contacts] if changing else []
+    rests = {i for _, i in changing if contacts[i].place is not None and ways[i].speed <= at_rest}
     nearby = np.zeros((len(STENCIL), len(wanted), ROWS))
     for at_neighbour, (by, weight) in enumerate(STENCIL):
         near.qpos[:] = data.qpos
@@ -210,13 +213,18 @@ def derivatives(
         there = contacts_and_limits(mj, model, near)
         found = _found_again(contacts, there, ways, by * step)
         for at, i in changing:
-            if i not in found:
+            if i in found:
+                nearby[at_neighbour, at] = found[i].rows @ v
+            elif i not in rests:
                 raise BadInput(_not_found(mj, model, contacts[i], by * step))
-            nearby[at_neighbour, at] = found[i].rows @ v
+            else:
+                nearby[:, at] = np.nan
     for at, i in changing:
         of_contacts[at] = _smooth_derivative(nearby[:, at], step, speed)
         if np.isnan(of_contacts[at]).any():
-            raise BadInput(_jumps(mj, model, contacts[i], 2 * step))
+            if i not in rests:
+                raise BadInput(_jumps(mj, model, contacts[i], 2 * step))
+            of_contacts[at] = 0.0
     total[np.abs(total) <= rounding(model.nv, equalities.m) * terms] = 0.0
     return total, terms, of_contacts
 

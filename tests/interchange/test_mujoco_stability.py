@@ -135,3 +135,24 @@ def test_too_little_memory_for_contacts_is_told_with_the_remedy(memory: str) -> 
     model, data = boxes("64M")
     assert go.contacts_from_mujoco(model, data).k == 100
     assert go.from_mujoco(model, data).m == 1
+
+
+def test_a_mug_at_rest_is_a_step_though_its_contacts_jump_about_its_foot() -> None:
+    """A disk stands on three points of its rim, which MuJoCo finds elsewhere with every rounding of its pose."""
+    mug = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1"/><body pos="0 0 .0026"><freejoint/>
+<geom name="foot" type="cylinder" size=".045 .0026" mass=".2"/><geom type="box" size=".04 .04 .03" pos="0 0 .04"
+mass=".2" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(mug)
+    data = mujoco.MjData(model)
+    for _ in range(250):
+        mujoco.mj_step(model, data)
+    assert 0.0 < np.abs(data.qvel).max() < 1e-6
+    step = go.from_mujoco(model, data)
+    assert step.k == 3
+    answer = go.solve_step(step, "coulomb-soccp", "hybrid")
+    assert answer.status == go.Status.SOLVED
+    assert answer.a == pytest.approx(np.zeros(6), abs=1e-6)
+    assert answer.lam_N.sum() == pytest.approx(0.4 * 9.81, abs=1e-6)
+    data.qvel[3] = 0.1  # it wobbles by 4.5 mm/s
+    with pytest.raises(go.BadInput, match="'floor' and 'foot' is not surely found again"):
+        go.from_mujoco(model, data, at_rest=0.1)
