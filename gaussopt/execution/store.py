@@ -156,6 +156,8 @@ class Store:
         return replace(outcome, value={**outcome.value, **paths}) if paths else outcome
 
     def _verify(self, key: str, entry: str, digest: str) -> None:
+        if not _ENTRY.fullmatch(entry):  # it might lead out of the folder
+            raise _Damaged(f"it names the attachment {entry[:40]!r}")
         try:
             with (self._cases / f"{key}.{entry}").open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -79,6 +79,8 @@ class BatchFolder:
         file = self._folder / f"part-{members[0]:07d}.nc"
         known = load_dataset(file) if file.exists() else None
         if known is not None:
+            if not {"status", "trajectory"} <= set(known.variables) or not np.isin(known.trajectory, members).all():
+                raise BadInput(f"{file} is no part of this batch; remove it, and its members are computed again.")
             done = known.isel(trajectory=(known.status != str(Status.INTERRUPTED)).values)
             members = np.setdiff1d(members, done.trajectory.values)
             if not len(members):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
 import shutil
@@ -226,3 +227,72 @@ def test_entries_of_an_atlas_of_another_kind_are_refused(entry: str, value: Any,
     netcdf.write(data, "atlas.nc")
     with pytest.raises(go.BadInput, match="atlas"):
         go.Atlas.load("atlas.nc")
+
+
+def test_the_parts_of_a_batch_are_data(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The problem of a batch is the one that is named with it, whatever its folder says."""
+    words = ["batch", "crank-slider", "--axis", "m1=0.3:0.4:2", "--t-end", "0.002", "--out", "b"]
+    assert run(words) == 0
+    (part,) = (here / "b").glob("part-*.nc")
+    good = netcdf.read(part, "a part")
+    for entry in ("problem", "parameters", "meta", "title"):
+        netcdf.write(good.assign_attrs({entry: "./payload.py"}), part)
+        assert run(words) == 0
+    for bad in (good.drop_vars("status"), good.assign_coords(trajectory=[7, 8]), good.drop_vars("trajectory")):
+        netcdf.write(bad, part)
+        assert "part-0000000.nc is no part of this batch" in refused(capsys, *words)
+    assert not (here / MARK).exists()
+
+
+def test_the_problem_of_a_sequence_is_not_loaded(here: Path) -> None:
+    words = ["--formulation", "dual", "--stride", "1000000", "--out", "sequence"]
+    assert run(["export", "crank-slider", *words]) == 0
+    file = here / "sequence" / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest.pop("checksum", None)
+    for name in ("./payload.py", "payload.py", "payload"):
+        file.write_text(json.dumps(manifest | {"problem": name, "formulation": "./payload.py"}))
+        out = f"out-{len(name)}"
+        assert run(["compare", "--sequence", "sequence", "--solvers", "kkt", "--time-budget", "0", "--out", out]) == 0
+        assert run(["report", out]) == 0
+    assert not (here / MARK).exists()
+
+
+def test_no_attachment_of_a_case_lies_elsewhere(here: Path) -> None:
+    from gaussopt.execution.store import Store
+    from gaussopt.processes.job import Job, JobOutcome
+    from gaussopt.storage.checksums import digest_of
+
+    job = Job("one", json.dumps, {"obj": 1})
+    Store(here / "s").put(job, JobOutcome({"a": b"x"}, None, 0.1))
+    file = Store(here / "s").path(job)
+    (here / "s" / "cases" / f"{file.stem}.d").mkdir()
+    record = json.loads(file.read_text())
+    record["attachments"] = {"d/../../../payload.py": digest_of((here / "payload.py").read_bytes())}
+    record.pop("checksum")
+    file.write_text(json.dumps({**record, "checksum": checksum(record)}))
+    told: list[str] = []
+    assert Store(here / "s", note=told.append).get(job) is None
+    assert any("names the attachment" in sentence for sentence in told)
+
+
+PERSONS = {
+    "__init__.py": "the public name", "cli/animate.py": "the command line", "cli/atlas.py": "the command line",
+    "cli/batch.py": "the command line",
+    "cli/compare.py": "the command line", "cli/run.py": "the command line", "animation/animate.py": "problem=",
+    "atlas/scan.py": "the argument of scan", "comparison/plan.py": "the sources that are asked",
+    "comparison/published.py": "names of our own", "simulation/continuation.py": "the problem named beside the motion",
+    "simulation/settings.py": "the argument of simulate", "reporting/figures/convergence.py": "names of our own",
+    "reporting/sections/atlas.py": "names of our own",
+}  # fmt: skip
+"""Where problems are looked up that may be files, and who names them."""
+
+
+def test_only_persons_name_files() -> None:
+    """Whoever looks up a problem by a name that may be a file says here that no data hold that name."""
+    found = set()
+    for file in (ROOT / "gaussopt").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "gaussopt.modelling.problem":
+                found |= {file.relative_to(ROOT / "gaussopt").as_posix() for x in node.names if x.name == "problem"}
+    assert {file for file in found if not file.startswith("papers/")} == set(PERSONS)
