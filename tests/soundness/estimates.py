@@ -37,8 +37,8 @@ OFF = 0.01
 FACTOR = 3.0
 """By which the true error may exceed its estimate."""
 
-ROUNDING = 1e-10
-"""Error relative to the range below which rounding and the truth itself may decide."""
+ROUNDING, TRUE = 1e-10, 1e-10
+"""Error relative to the range below which rounding may decide, and absolute, below which the truth itself may."""
 
 KINDS = ("smooth", "stiff", "pulsed", "oscillating")
 ADAPTIVE = ("rk45", "dop853", "radau", "radau-projected")
@@ -207,7 +207,7 @@ def silent(row: dict[str, Any]) -> bool:
 
 def low(row: dict[str, Any]) -> bool:
     """Whether the true error is above three times the estimate, where there is one."""
-    if row["estimate"] is None or row["off"] < ROUNDING:
+    if row["estimate"] is None or row["off"] < ROUNDING or row["error"] < TRUE:
         return False
     return bool(row["error"] > FACTOR * row["estimate"])
 
