@@ -173,7 +173,8 @@ class Drawing:
             if not (self.bodies[i].particle and not base and kind == "slot"):
                 self.add(self.joint(kind, a, b))
             return
-        self.add(self.kind_of(self.tree_kind(), a, b, parent, i))
+        kind = self.tree_kind()
+        self.add(self.kind_of(kind, GROUND if kind == "free" else a, b))
 
     def tree_kind(self) -> str:
         if self.engine != "bodies":
@@ -187,7 +188,7 @@ class Drawing:
             return str(self.draw("joint in space"))
         return str(self.rng.choice(["revolute", "prismatic", "weld"], p=[0.75, 0.15, 0.1]))
 
-    def kind_of(self, kind: str, a: int, b: int, parent: int = GROUND, child: int = GROUND) -> Joint:
+    def kind_of(self, kind: str, a: int, b: int) -> Joint:
         """A joint of a kind that fits the kind of mechanism."""
         kinship = self.dials["kind"]
         if kind == "rolling":

@@ -10,10 +10,10 @@ import gaussopt as go
 from gaussopt import bodies as b
 
 from . import rows
-from .fixed import Array, cross, dot, floats, zeros
+from .fixed import ONE, Array, cross, dot, floats, zeros
 from .judge import Floats
 from .measures import Measure, rates
-from .parts import GROUND, Joint, Mechanism, Point, Seen, State, turned
+from .parts import GROUND, Joint, Mechanism, Point, Seen, State, of_tangent, turned
 
 KINDS: dict[str, Any] = {
     "revolute": b.Revolute, "prismatic": b.Prismatic, "slot": b.Slot, "weld": b.Weld, "spherical": b.Spherical,
@@ -129,8 +129,8 @@ class Expressed:
                 found.append(Measure([at[name]], [value], [rows.turning(a, b, axis, a)]))
             if (name := f"angle1_{joint.name}") in at:
                 u, x = a.axes[0], b.axes[0]
-                first = rows.of_tangent(int(dot(cross(a.axes[1], x), u)), int(dot(a.axes[1], x)))
-                second = rows.of_tangent(int(dot(cross(-u, b.axes[1]), x)), int(dot(-u, b.axes[1])))
+                first = of_tangent(int(dot(cross(a.axes[1], x), u)), int(dot(a.axes[1], x)))
+                second = of_tangent(int(dot(cross(-u, b.axes[1]), x)), int(dot(-u, b.axes[1])))
                 found.append(Measure([at[name]], [first], [rows.turning(a, b, u, a)]))
                 found.append(Measure([at[f"angle2_{joint.name}"]], [second], [rows.turning(a, b, x, b)]))
         for i in range(len(self.made.bodies)):
@@ -139,7 +139,7 @@ class Expressed:
 
     def _own(self, i: int, state: State) -> list[Measure]:
         at, found = self.names, []
-        frame = np.array([[rows.ONE, 0, 0], [0, rows.ONE, 0], [0, 0, rows.ONE]], dtype=object)
+        frame = np.array([[ONE, 0, 0], [0, ONE, 0], [0, 0, ONE]], dtype=object)
         for k, letter in enumerate("xyz"):
             if f"{letter}_B{i}" in at:
                 own = rows.line((i, frame[k], zeros(3)))

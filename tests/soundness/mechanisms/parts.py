@@ -19,6 +19,7 @@ GROUND = -1
 SPACE = {
     "revolute": 1, "prismatic": 1, "cylindrical": 2, "universal": 2, "spherical": 3, "weld": 0, "slot": 4,
     "distance": 5, "rolling": 3, "gear": 5, "row": 5, "drive": 5,
+    "free": 6,
 }  # fmt: skip
 """Joints of space and the freedoms that each leaves."""
 PLANE = {

@@ -187,6 +187,7 @@ _SPACE = {
     "spherical": lambda a, b, j, s: _together(a, b, 3),
     "weld": lambda a, b, j, s: [*_together(a, b, 3), *_parallel(a, b), _no_turn(a, b)],
     "slot": lambda a, b, j, s: _guided(a, b),
+    "free": lambda a, b, j, s: [],
     "distance": _distance, "rolling": _roll_in_space, "gear": _gear, "row": _row, "drive": _drive,
 }  # fmt: skip
 _PLANE = {

@@ -17,7 +17,7 @@ from soundness.trials.work import Note, Tally, note_to
 import gaussopt as go
 from gaussopt.core.errors import GaussoptError, MissingBackend, NotAccepted
 
-from . import draw, in_bodies
+from . import draw, in_bodies, in_mujoco, in_pinocchio
 from .dials import drawn
 from .fixed import ONE, fixed, floats, zeros
 from .judge import Truth, Undecided, allowed_velocity, framed, judge, moved
@@ -150,6 +150,10 @@ class Trial:
 
     def descriptions(self) -> dict[str, Callable[[], Any]]:
         """By a name, how the mechanism is made for gaussopt."""
+        if self.kind == "mujoco":
+            return {"from_mujoco": lambda: in_mujoco.Expressed(self.made)}
+        if self.kind == "pinocchio":
+            return {"from_pinocchio": lambda: in_pinocchio.Expressed(self.made)}
         regular = self.made.dim == 3 and drawn(self.rng, "quaternion mass")
         return {
             "joint": lambda: in_bodies.Expressed(self.made, "joint"),
