@@ -84,6 +84,9 @@ def _checked(model: Any) -> Any:
         raise BadInput(f"model is {type(model).__name__}; expected pinocchio.Model, such as of buildModelFromUrdf.")
     if model.nv == 0:
         raise BadInput("The model has no joint, so that nothing can move.")
+    if any(max(tree) - min(tree) >= len(tree) for tree in model.subtrees):
+        raise BadInput("Joints of the model were not added branch by branch, each followed by all that it carries, as "
+                       "Pinocchio's crba needs them; add them so, as readers of URDF do.")  # fmt: skip
     return pinocchio
 
 

@@ -192,6 +192,23 @@ def test_a_planar_loop_in_a_tilted_plane_keeps_its_freedom(kind: str) -> None:
         assert close(answer.a, theirs(model, q, v, tau, [loop]))
 
 
+def test_joints_out_of_order_are_refused_as_crba_is_wrong_for_them() -> None:
+    """A branch that goes on behind another one: Pinocchio's crba then couples what does not hang together."""
+    parents = {"branch by branch": (0, 1, 2, 1), "one after the other": (0, 1, 1, 2)}
+    for order, found in parents.items():
+        model, turned = pin.Model(), pin.SE3(pin.utils.rotate("x", 0.3), np.array([0.1, 0.2, 0.3]))
+        for i, parent in enumerate(found):
+            number = model.addJoint(parent, pin.JointModelRY(), turned, f"j{i}")
+            model.appendBodyToJoint(number, pin.Inertia(1.0 + i, np.full(3, 0.1), np.diag([0.1, 0.2, 0.15])), turned)
+        q, v = np.array([0.1, -0.2, 0.3, 0.4]), np.ones(4)
+        if order == "branch by branch":
+            own = pin.aba(model, model.createData(), q, v, np.zeros(4))
+            assert close(go.solve_step(go.from_pinocchio(model, q, v)).a, own)
+            continue
+        with pytest.raises(go.BadInput, match="branch by branch"):
+            go.from_pinocchio(model, q, v)
+
+
 def test_a_contact_that_nothing_can_press_is_none() -> None:
     """An arm that turns about the vertical does not press on the floor, though its row there is not quite zero."""
     arm = LINK.format(name="arm", kind="continuous", parent="base", axis="1 0 0", mass=1.0, place="@")

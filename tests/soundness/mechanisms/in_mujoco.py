@@ -10,10 +10,10 @@ import numpy as np
 import gaussopt as go
 
 from . import rows
-from .fixed import ONE, Array, dot, floats, mul, times, unit, zeros
+from .fixed import ONE, Array, cross, dot, floats, mul, rotation, times, unit, zeros
 from .judge import Floats
 from .measures import Measure, rates
-from .parts import GROUND, Joint, Mechanism, Seen, State
+from .parts import GROUND, Joint, Mechanism, Point, Seen, State
 
 TREE = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball"}
 CLOSING = {"spherical": "connect", "weld": "weld"}
@@ -48,20 +48,12 @@ def back_at_zero(made: Mechanism, child: int, joint: Joint) -> tuple[Array, Arra
     if joint.kind == "revolute":
         half = unit(np.array([int(x) for x in _half(a, b)], dtype=object))
         back = np.concatenate(([half[0]], mul(axis, -half[1])))
-        return s + dot(rows_of(back), place - s), times(back, e)
+        return s + dot(rotation(back), place - s), times(back, e)
     return place, e
-
-
-def rows_of(e: Array) -> Array:
-    from .fixed import rotation
-
-    return rotation(e)
 
 
 def _half(a: Seen, b: Seen) -> tuple[int, int]:
     """Cosine and sine of half the angle of a hinge, of any length."""
-    from .fixed import cross
-
     c, s = int(dot(a.axes[1], b.axes[1])), int(dot(cross(a.axes[1], b.axes[1]), a.axes[0]))
     return (ONE + c, s) if c > -ONE // 2 else (s, ONE - c)
 
@@ -102,10 +94,11 @@ def xml_of(made: Mechanism) -> str:
         return f'<body pos="{text(place)}" quat="{text(e)}">{own}{motion}{"".join(sites.get(i, []))}{inner}</body>'
 
     roots = "".join(body(i) for i, joint in tree.items() if joint is None or joint.a.body == GROUND)
+    world = f"<worldbody>{''.join(sites.get(GROUND, []))}{roots}</worldbody>"
     return (
         f'<mujoco><compiler angle="radian" boundmass="0" boundinertia="0" balanceinertia="false"/>'
         f'<option gravity="{text(made.gravity)}"/>'
-        f'<worldbody>{"".join(sites.get(GROUND, []))}{roots}</worldbody><equality>{"".join(closing)}</equality></mujoco>'
+        f"{world}<equality>{''.join(closing)}</equality></mujoco>"
     )
 
 
@@ -147,8 +140,6 @@ def of_joint(joint: Joint, state: State, at: int) -> Measure | None:
 
 def of_free(i: int, state: State, at: int) -> Measure:
     """Velocity of the centre in the frame of the ground, angular velocity in that of the body."""
-    from .parts import Point
-
     axes, ground = state.R[i].T, Seen(Point(GROUND, zeros(3), FRAME), state)
     own = Seen(Point(i, zeros(3), FRAME), state)
     lines = [rows.line((i, n, zeros(3))) for n in FRAME]

@@ -9,7 +9,8 @@ import pinocchio as pin
 
 import gaussopt as go
 
-from .fixed import ONE, Array, dot, floats, times, zeros
+from . import rows
+from .fixed import Array, cross, dot, floats, rotation, zeros
 from .in_mujoco import moving_of, of_free, of_joint, relative, tree_of
 from .measures import Measure, rates
 from .parts import GROUND, Mechanism, Seen, State
@@ -50,8 +51,6 @@ class Expressed:
                 if joint.kind == "weld":
                     place, e = relative(made.state, parent, i)
                     self.joint_of[i] = self.joint_of[parent]
-                    from .fixed import rotation
-
                     self.frame_of[i] = self.frame_of[parent] * placement(rotation(e), place)
                     model.appendBodyToJoint(self.joint_of[i], self._inertia(i), self.frame_of[i])
                     continue
@@ -97,8 +96,6 @@ class Expressed:
                 a, b = Seen(joint.a, state), Seen(joint.b, state)  # type: ignore[union-attr]
                 turn = pin.Quaternion(floats(dot(a.axes, b.axes.T))).normalized()
                 q[own.idx_q : own.idx_q + 4] = turn.coeffs()
-                from . import rows
-
                 measure = Measure(measure.at, measure.values, [rows.turning(a, b, u, b) for u in b.axes])
             else:
                 q[own.idx_q] = float(floats(measure.values[0]))
@@ -108,21 +105,10 @@ class Expressed:
 
     def _local(self, measure: Measure, i: int, state: State) -> Measure:
         """Of a free body: its velocity too is seen in its own frame, which turns."""
-        from . import rows
-
         axes = state.R[i].T
         lines = []
         for n in axes:
             # The rate of n . v is n . a + (omega x n) . v.
-            dn = Seen_rate(state.w[i], n)
+            dn = cross(state.w[i], n)
             lines.append(rows.line((i, n, zeros(3)), level=-int(dot(dn, state.v[i]))))
         return Measure(measure.at, measure.values, lines + measure.lines[3:])
-
-
-def Seen_rate(w: Array, n: Array) -> Array:
-    from .fixed import cross
-
-    return cross(w, n)
-
-
-__all__ = ["ONE", "Expressed", "times"]

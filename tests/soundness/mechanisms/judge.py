@@ -161,6 +161,8 @@ class Truth:
     rows: int
     redundant: int
     freedoms: int
+    exact: Array
+    """`a` as fixed-point numbers."""
 
 
 def judge(mechanism: Mechanism, state: State) -> Truth:
@@ -175,7 +177,7 @@ def judge(mechanism: Mechanism, state: State) -> Truth:
     size = float(np.linalg.norm(root @ floats(free)) + np.linalg.norm(root @ floats(a)))
     return Truth(
         floats(spread(mechanism, a)), floats(spread(mechanism, free)), size, root, frame.least, len(frame.lines),
-        frame.redundant, len(f) - len(frame.chosen),
+        frame.redundant, len(f) - len(frame.chosen), spread(mechanism, a),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from soundness.trials.families import Program
-from soundness.trials.findings import CRASHED, NOT_TAKEN, REFUSED, RIGHT, UNDECIDED, WRONG, Claim, Finding
+from soundness.trials.findings import CRASHED, NOT_TAKEN, REFUSED, RIGHT, RIGHTLY, UNDECIDED, WRONG, Claim, Finding
 from soundness.trials.work import Note, Tally, note_to
 
 import gaussopt as go
@@ -44,6 +44,7 @@ PAIRS = (
 )  # fmt: skip
 INEXACT = ("piqp",)
 """Solvers that iterate to a tolerance: their refusals are counted, but not as those of exact ones."""
+NOTHING = "Nothing can move", "The model has no joint"
 DEFAULT = ("default", "default")
 
 
@@ -114,7 +115,7 @@ class Trial:
             try:
                 told[name] = make()
             except GaussoptError as failure:
-                self.add(first, name, DEFAULT, Finding("refused as input", words(str(failure))), truths)
+                self.add(first, name, DEFAULT, self.refused(str(failure), truths), truths)
             except Exception as failure:
                 self.add(first, name, DEFAULT, crash(failure), truths)
         for i, (state, truth) in enumerate(truths):
@@ -165,7 +166,7 @@ class Trial:
         try:
             step, found = expressed.step(state)
         except GaussoptError as failure:
-            self.add(index, name, DEFAULT, Finding("refused as input", words(str(failure))), truth)
+            self.add(index, name, DEFAULT, self.refused(str(failure), [(state, truth)]), truth)
             return
         except Exception as failure:
             self.add(index, name, DEFAULT, crash(failure), truth)
@@ -189,6 +190,13 @@ class Trial:
                 finding = crash(failure)
             self.add(index, name, pair, finding, truth, claim, step)
 
+    def refused(self, message: str, truths: list[tuple[State, Truth | None]]) -> Finding:
+        """Rightly, where no body can move and gaussopt says so."""
+        stuck = not any(truth is not None and truth.freedoms for _, truth in truths)
+        if stuck and message.startswith(NOTHING):
+            return Finding(RIGHTLY)
+        return Finding("refused as input", words(message))
+
     def judged(self, expressed: Any, state: State, truth: Truth, found: Any, step: Any, answer: Any) -> Finding:
         """What the truth says of an answer."""
         if str(answer.status) != "solved":
@@ -210,7 +218,7 @@ class Trial:
         """One answer; of a mechanism that is refused, once for all its states."""
         well = 2 * int(isinstance(truth, list) or truth.least > WELL)
         data: dict[str, Any] = {}
-        if finding.outcome not in (RIGHT, NOT_TAKEN):
+        if finding.outcome not in (RIGHT, RIGHTLY, NOT_TAKEN):
             data = {"mechanism": described(self.made), "step": numbers_of(step)}
         self.tally.add(Program(f"{self.kind}, {name}", self.family, data, index), *pair, finding, claim, well)
 
