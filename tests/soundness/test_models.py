@@ -88,7 +88,7 @@ def test_the_judge_knows_a_pendulum_a_top_and_a_spring():
 def tally():
     """Some mechanisms of every kind."""
     found = work.States()
-    for kind, seeds, count in (("plane", range(3), 8), ("space", (5, 13), 4), ("mujoco", range(12), 4),
+    for kind, seeds, count in (("plane", range(3), 8), ("space", (0, 49), 4), ("mujoco", range(12), 4),
                                ("pinocchio", range(12), 4)):  # fmt: skip
         for seed in seeds:
             trial = work.Trial(kind, np.random.default_rng(seed), found, set(), lambda index, name: None)
@@ -107,10 +107,10 @@ def test_most_states_are_solved(tally):
     answers, refused, causes = page.refusals(counts)
     assert answers > 200
     assert refused <= answers // 50, causes
-    kinds = {key[0] for key, n in counts.items() if key[4] == "right" and n > 5}
-    assert kinds == {
+    kinds = {key[0] for key in counts if key[4] == "right"}
+    assert kinds >= {
         "plane, joint", "plane, maximal", "space, joint", "space, maximal", "mujoco, from_mujoco",
-        "pinocchio, from_pinocchio",
+        "pinocchio, from_pinocchio", "plane, motion, joint", "plane, motion, maximal", "space, motion, joint",
     }  # fmt: skip
 
 

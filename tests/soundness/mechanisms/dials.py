@@ -87,6 +87,10 @@ DIALS: dict[str, Dial] = {
     "stiffness": Dial(LOG, 0.1, 1e3, "of springs, units of mass / s^2; of torques times the squared unit of length"),
     "damping": Dial(LOG, 0.01, 30, "of dampers, units of mass / s"),
     "way": Dial(LOG, 0.02, 0.6, "how far, rad or units of length, a state is from that before it"),
+    "duration": Dial(LOG, 0.05, 1, "of a motion, in units of the time in which speeds or accelerations turn a body "
+                     "by a radian or carry it by a unit of length"),
+    "maximal in space": Dial(SHARE, 0, 0.3, "mechanisms in space that are described in maximal coordinates too, which "
+                             "take longest to derive; all are in joint coordinates, and all in the plane in both"),
     "quaternion mass": Dial(SHARE, 0, 0.5, "mechanisms in maximal coordinates in space whose mass matrix is regular"),
 }  # fmt: skip
 

@@ -165,13 +165,13 @@ class Truth:
     """`a` as fixed-point numbers."""
 
 
-def judge(mechanism: Mechanism, state: State) -> Truth:
-    """The accelerations of a state; raises Undecided."""
+def judge(mechanism: Mechanism, state: State, allowed: float = 1e-35) -> Truth:
+    """The accelerations of a state, in which rows miss at most the part `allowed`; raises Undecided."""
     frame = framed(mechanism, state)
     f = loads(mechanism, state).ravel()[mechanism.columns]
     free = dot(frame.inverse, f)
     level = column(row.level for row in frame.lines)
-    a = free + frame.lift(level - dot(frame.J, free), 1e-35) if len(level) else free
+    a = free + frame.lift(level - dot(frame.J, free), allowed) if len(level) else free
     _, half = masses(mechanism, state)
     root = np.linalg.inv(half)
     size = float(np.linalg.norm(root @ floats(free)) + np.linalg.norm(root @ floats(a)))

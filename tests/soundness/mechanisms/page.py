@@ -48,12 +48,13 @@ def summary(total: Counter[Key], results: list[dict[str, Any]], settings: dict[s
     answers, refused, causes = refusals(total)
     states, unjudged = counted(results, "states"), counted(results, "unjudged")
     trials = sum(n for key, n in total.items() if key[4] != NOT_TAKEN)
-    seconds = sum(result["seconds"] for result in results)
+    seconds, motions = sum(result["seconds"] for result in results), counted(results, "motions")
     out = [
         BEGIN, "",
         f"{states:,} states of {counted(results, 'mechanisms'):,} mechanisms (seed {settings['seed']}, "
-        f"{seconds / 3600:.1f} hours of one core), {trials:,} answers. **Called solved and refuted: {wrong:,}. "
-        f"Crashed: {crashed:,}.** Wrongly refused among {answers:,} answers of exact methods to well-conditioned "
+        f"{seconds / 3600:.1f} hours of one core), and {motions:,} motions; {trials:,} answers. "
+        f"**Called solved and refuted: {wrong:,}. Crashed: {crashed:,}.** Wrongly refused among {answers:,} answers of "
+        "exact methods to well-conditioned "
         f"states: {refused:,} ({100.0 * refused / max(answers, 1):.3f} %). {unjudged:,} states were left unjudged, "
         "because rows depend on each other there but for a little.", "",
         "By description:", "", *table(HEAD, outcomes(total, lambda k: k[0])),

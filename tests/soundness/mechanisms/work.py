@@ -17,7 +17,7 @@ from soundness.trials.work import Note, Tally, note_to
 import gaussopt as go
 from gaussopt.core.errors import GaussoptError, MissingBackend, NotAccepted
 
-from . import draw, in_bodies, in_mujoco, in_pinocchio
+from . import draw, in_bodies, in_mujoco, in_pinocchio, motions
 from .dials import drawn
 from .fixed import ONE, fixed, floats, zeros
 from .judge import Truth, Undecided, allowed_velocity, framed, judge, moved
@@ -32,11 +32,11 @@ SURE = 1e-5
 """The same, below which a wrong answer is left undecided."""
 KINDS = {"plane": 0.3, "space": 0.3, "mujoco": 0.2, "pinocchio": 0.2}
 """Shares of the blocks."""
-STATES = 100
-"""States of a block: of one mechanism of `gaussopt.bodies`, of ten of another engine."""
+STATES = 200
+"""States of a block: of one mechanism of `gaussopt.bodies`, of twenty of another engine."""
 SPEEDS = 4
 """Velocities tried in one position."""
-MECHANISMS = 10
+MECHANISMS = 20
 """Mechanisms of another engine in a block."""
 PAIRS = (
     ("gauss", "daqp"), ("null-space", "kkt"), ("lagrange", "kkt"), ("udwadia-kalaba", "kkt"), ("dual", "kkt"),
@@ -46,15 +46,21 @@ INEXACT = ("piqp",)
 """Solvers that iterate to a tolerance: their refusals are counted, but not as those of exact ones."""
 NOTHING = "Nothing can move", "The model has no joint"
 DEFAULT = ("default", "default")
+MOTION = ("dop853", "projection")
 
 
 class States(Tally):
     """What came of a block, with the number of states and of motions."""
 
-    states = unjudged = mechanisms = 0
+    states = unjudged = mechanisms = motions = 0
 
     def mapping(self) -> dict[str, Any]:
-        numbers = {"states": self.states, "unjudged": self.unjudged, "mechanisms": self.mechanisms}
+        numbers = {
+            "states": self.states,
+            "unjudged": self.unjudged,
+            "mechanisms": self.mechanisms,
+            "motions": self.motions,
+        }
         return {**super().mapping(), **numbers}
 
 
@@ -118,6 +124,9 @@ class Trial:
                 self.add(first, name, DEFAULT, self.refused(str(failure), truths), truths)
             except Exception as failure:
                 self.add(first, name, DEFAULT, crash(failure), truths)
+        for i, (state, truth) in enumerate(truths[:SPEEDS] if self.kind in ("plane", "space") else ()):
+            if truth is not None and truth.least > WELL:
+                self.motion(first + i, told, state, truth)
         for i, (state, truth) in enumerate(truths):
             self.tally.states += 1
             if truth is None:
@@ -155,11 +164,12 @@ class Trial:
             return {"from_mujoco": lambda: in_mujoco.Expressed(self.made)}
         if self.kind == "pinocchio":
             return {"from_pinocchio": lambda: in_pinocchio.Expressed(self.made)}
-        regular = self.made.dim == 3 and drawn(self.rng, "quaternion mass")
-        return {
-            "joint": lambda: in_bodies.Expressed(self.made, "joint"),
-            "maximal": lambda: in_bodies.Expressed(self.made, "maximal", regular),
-        }
+        space = self.made.dim == 3
+        regular, both = space and drawn(self.rng, "quaternion mass"), not space or drawn(self.rng, "maximal in space")
+        found: dict[str, Callable[[], Any]] = {"joint": lambda: in_bodies.Expressed(self.made, "joint")}
+        if both:
+            found["maximal"] = lambda: in_bodies.Expressed(self.made, "maximal", regular)
+        return found
 
     def one(self, index: int, name: str, expressed: Any, state: State, truth: Truth) -> None:
         """All answers to one state in one description."""
@@ -189,6 +199,44 @@ class Trial:
             except Exception as failure:
                 finding = crash(failure)
             self.add(index, name, pair, finding, truth, claim, step)
+
+    def motion(self, index: int, told: dict[str, Any], state: State, truth: Truth) -> None:
+        """One motion in every description, of as many as there are velocities in the first position."""
+        unit = self.made.dials["unit of length"] * np.array([1.0] * 3 + [1.0 / self.made.dials["unit of length"]] * 3)
+        speed = np.abs(np.hstack((floats(state.v), floats(state.w))) / unit).max()
+        t_end = drawn(self.rng, "duration") / max(speed, np.sqrt(np.abs(truth.a / unit).max()), 1e-3)
+        self.note(index, "reference")
+        if (index, "reference") in self.skip:
+            return
+        try:
+            end = motions.reference(self.made, state, t_end)
+        except (motions.TooLong, Undecided):
+            return
+        self.tally.motions += 1
+        for name, expressed in told.items():
+            label = f"motion, {name}"
+            if (index, f"{label}/{'/'.join(MOTION)}") in self.skip:
+                continue
+            self.note(index, f"{label}/{'/'.join(MOTION)}")
+            try:
+                moved_on = motions.simulated(expressed, state, t_end)
+                finding = self.moved(expressed, end, moved_on)
+            except GaussoptError as failure:
+                finding = self.refused(str(failure), [(state, truth)])
+            except Exception as failure:
+                finding = crash(failure)
+            self.add(index, label, MOTION, finding, truth)
+
+    def moved(self, expressed: Any, end: State, motion: go.Trajectory) -> Finding:
+        """What the reference says of the end of a motion."""
+        if str(motion.status) != "solved":
+            return Finding(REFUSED, f"{motion.status}: {words(motion.message)}")
+        share = motions.distance(expressed, end, motion)
+        if share <= motions.RIGHT_TO:
+            return Finding(RIGHT, number=share)
+        if motion.warnings:
+            return Finding(RIGHTLY, "far from the true end, with a warning", share)
+        return Finding(WRONG, "far from the true end", share)
 
     def refused(self, message: str, truths: list[tuple[State, Truth | None]]) -> Finding:
         """Rightly, where no body can move and gaussopt says so."""
