@@ -66,7 +66,8 @@ def solve_all(path: Path, solvers: list[str], queue: Any) -> None:
             queue.put(row(path.stem, solver, go.solve(qp, solver)))
         except (go.NotAccepted, go.MissingBackend) as error:
             queue.put({"problem": path.stem, "solver": solver, "status": "not taken", "why": str(error)[:60]})
-    queue.put(None)
+        except go.BadInput as error:
+            queue.put({"problem": path.stem, "solver": solver, "status": "bad_input", "why": str(error)[:60]})
 
 
 def shown(r: dict[str, Any]) -> str:

@@ -44,7 +44,7 @@ def polished_bound(qp: QP, root: Matrix, x: Vector, held: Any, upper: Any) -> fl
     root : of `definite_root`
     held, upper : (m,), rows that are guessed to push, and of these the ones that do so from their upper bounds
     """
-    found = _minimiser(qp, root, x, held, upper) or _minimiser(qp, root, x, *_least_distance(qp, root, x))
+    found = _minimiser(qp, root, held, upper) or _minimiser(qp, root, *_least_distance(qp, root))
     if found is None:
         return math.inf
     z, y, held, bound = found
@@ -64,7 +64,7 @@ def _inverse(B: Matrix, n: int) -> Matrix:
     return np.asarray(np.linalg.pinv(B, rcond=rounding(n)))
 
 
-def _minimiser(qp: QP, root: Matrix, x: Vector, held: Any, upper: Any) -> tuple[Vector, Vector, Any, Vector] | None:
+def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vector, Any, Vector] | None:
     """A point and duals that satisfy all optimality conditions to rounding, the rows that push, and their bounds."""
     held, upper = held | qp.equality, upper & ~qp.equality
     level, size = rounding(qp.n), np.abs(qp.A)
@@ -73,7 +73,7 @@ def _minimiser(qp: QP, root: Matrix, x: Vector, held: Any, upper: Any) -> tuple[
     seen: set[bytes] = set()
     for _ in range(2 * ROUNDS):
         bound = np.where(upper, qp.u, qp.l)
-        z, y = _on_rows(qp, root, x, held, bound)
+        z, y = _on_rows(qp, root, held, bound)
         if not (np.isfinite(z).all() and np.isfinite(y).all()):
             return None
         force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive where it pulls
@@ -100,14 +100,14 @@ def _minimiser(qp: QP, root: Matrix, x: Vector, held: Any, upper: Any) -> tuple[
     return None
 
 
-def _least_distance(qp: QP, root: Matrix, x: Vector) -> tuple[Any, Any]:
+def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
     """Rows that push, and those that do so from their upper bounds, by non-negative least squares.
 
     In the unit of P the minimiser is the feasible point nearest to that without rows (Lawson and Hanson 1974, ch. 23).
     """
     from scipy.optimize import nnls
 
-    start, _ = _on_rows(qp, root, x, np.zeros(qp.m, dtype=bool), qp.l)
+    start, _ = _on_rows(qp, root, np.zeros(qp.m, dtype=bool), qp.l)
     z = qp.A @ start
     lower, upper = np.flatnonzero(np.isfinite(qp.l)), np.flatnonzero(np.isfinite(qp.u))
     B = qp.A @ root
@@ -125,9 +125,9 @@ def _least_distance(qp: QP, root: Matrix, x: Vector) -> tuple[Any, Any]:
     return pushes, above
 
 
-def _on_rows(qp: QP, root: Matrix, x: Vector, held: Any, bound: Vector) -> tuple[Vector, Vector]:
+def _on_rows(qp: QP, root: Matrix, held: Any, bound: Vector) -> tuple[Vector, Vector]:
     """The minimiser on rows that are met, and its duals, (n,), (m,); with two steps of refinement."""
-    y, z = np.zeros(qp.m), x
+    y, z = np.zeros(qp.m), np.zeros(qp.n)
     B = qp.A[held] @ root
     inverse = _inverse(B, qp.n) if len(B) else np.zeros((qp.n, 0))
     for _ in range(3):
