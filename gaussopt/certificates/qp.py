@@ -247,6 +247,8 @@ def _distance(point: CandidatePoint, y: Vector, sizes: Sizes, noise: Vector, sla
     else:  # rows that hold flat directions have no unit in the norm of P
         held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
     bound = error_bound(qp, curvature, point.x, y, noise, held)
+    if curvature.L is None:  # rounding that it takes for met and balanced, in the norm of P
+        bound += point.level * math.sqrt(float(np.abs(sizes.x) @ (point.absolute_P @ np.abs(sizes.x))))
     size = math.sqrt(max(float(sizes.x @ qp.P @ sizes.x), 0.0))
     if bound > point.level * size:
         bound = min(bound, point.polished(held, y < 0))
