@@ -40,6 +40,7 @@ class Contact:
     mu : expression in the parameters, friction coefficient
     e_N, e_T : expressions in the parameters, coefficients of restitution, normal and tangential
     two_sided : a guide without clearance: the contact always has one bearing wall, and changes walls instead of opening
+        In motions; at impacts elsewhere it is an equality, and e_N is not used. A single step has it as one-sided.
 
     Examples
     --------

@@ -208,9 +208,11 @@ def trial(seed: int) -> Trial:
     tip = float(_tip(made)[0])
     p["wall"] = tip + float(uniform(0.02, 0.5))
     # Steps at velocity level are of order one beside moving and curved guides: there the models differ by their error.
-    stepper = str(random.choice(["rk4", "rk4", "dop853", *([] if family in CURVED_ONES else ["moreau-jean"] * 2)]))
+    # Of friction in guides impacts alone are judged, and these steps name none.
+    stepping = family not in CURVED_ONES and not family.startswith("rough")
+    stepper = str(random.choice([*["rk4"] * 4, "dop853", *(["moreau-jean"] if stepping else [])]))
     impact = "newton" if stepper == "moreau-jean" else str(random.choice(["newton", "poisson"]))
-    settings: dict[str, Any] = {"stepper": stepper, "impact": impact, "dt": 2e-3, "t_end": 0.5}
+    settings: dict[str, Any] = {"stepper": stepper, "impact": impact, "dt": 5e-3, "t_end": 0.2}
     if stepper == "rk4":
         settings["engine"] = str(random.choice(["compiled", "interpreted"]))
     if stepper == "dop853":
@@ -257,7 +259,7 @@ def against_reduced(made: Trial) -> dict[str, Any]:
             wrong.append(f"{one['kind']} at {one['t']:.9g} for {other['t']:.9g}")
         elif one["kind"] == "impact":
             t = np.array([other["t"]])
-            q = reduced.q[int(np.argmin(np.abs(reduced.t - t)))]
+            q = reduced.q[instant(reduced, other)]
             after = made.lifted(t, q[None], np.array(other["v_after"])[None])[1][0]
             if _apart(np.array(one["v_after"]), after) > tolerance:
                 wrong.append(f"velocity {one['v_after']} for {after.tolist()}")
@@ -280,10 +282,15 @@ def _apart(a: Array, b: Array) -> float:
     return float(np.abs(a - b).max(initial=0.0) / (1.0 + np.abs(b).max(initial=0.0)))
 
 
+def instant(motion: go.Trajectory, event: dict[str, Any]) -> int:
+    """The state behind an event."""
+    return int(np.flatnonzero(np.abs(motion.t - event["t"]) <= 1e-12)[-1])
+
+
 def momentum(made: Trial, motion: go.Trajectory, event: dict[str, Any]) -> list[str]:
     """What is wrong with an impact as such: momentum, rates of the guides, energy."""
     model = system(made.family, made.links, True).with_parameters(**made.numbers)
-    q = motion.q[int(np.argmin(np.abs(motion.t - event["t"])))]
+    q = motion.q[instant(motion, event)]
     before, after = np.array(event["v_before"]), np.array(event["v_after"])
     step = model.evaluate(event["t"], q, before)
     places = [model.contact_names.index(name) for name in event["contacts"]]
@@ -311,7 +318,7 @@ def against_modes(made: Trial) -> dict[str, Any]:
             continue
         row["impacts"] += 1
         row["wrong"] += momentum(made, motion, event)
-        q = motion.q[int(np.argmin(np.abs(motion.t - event["t"])))]
+        q = motion.q[instant(motion, event)]
         step = model.evaluate(event["t"], q, np.array(event["v_before"]))
         places = [model.contact_names.index(name) for name in event["contacts"]]
         guides = np.array(model.two_sided)[places]
@@ -402,6 +409,16 @@ def judged(seed: int) -> dict[str, Any]:
     return {"seed": seed, "family": made.family, **made.settings, **row}
 
 
+def summary(rows: list[dict[str, Any]]) -> str:
+    """The figures of the campaign so far."""
+    impacts, wrong = sum(r["impacts"] for r in rows), sum(bool(r["wrong"]) for r in rows)
+    apart = max(r.get("apart", 0.0) for r in rows)
+    words = [f"{len(rows)} motions, {impacts} impacts, {wrong} wrong; at most {apart:.2g} apart"]
+    for name, of in (("status", "in guides and along them"), ("family", ""), ("stepper", ""), ("impact", "law")):
+        words.append(f"{name} {of}: {dict(Counter(row[name] for row in rows))}")
+    return "\n".join(words)
+
+
 def main() -> None:
     """Run the campaign and print its figures."""
     parser = argparse.ArgumentParser(description="Mechanisms in guides against models without them.")
@@ -413,13 +430,8 @@ def main() -> None:
         rows.append(judged(seed))
         if rows[-1]["wrong"] or set(rows[-1]["status"]) != {"solved"}:
             print(seed, rows[-1])
-    statuses = Counter(row["status"] for row in rows)
-    impacts, wrong = sum(r["impacts"] for r in rows), sum(bool(r["wrong"]) for r in rows)
-    print(
-        f"{len(rows)} motions, {impacts} impacts, {wrong} wrong; at most {max(r.get('apart', 0.0) for r in rows):.2g}"
-    )
-    print(f"apart; status in guides and along them: {dict(statuses)}")
-    print(dict(Counter(row["family"] for row in rows)), dict(Counter(row["stepper"] for row in rows)))
+        if len(rows) % 50 == 0 or len(rows) == given.count:
+            print(summary(rows), flush=True)
 
 
 if __name__ == "__main__":

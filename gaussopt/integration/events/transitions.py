@@ -124,7 +124,11 @@ class Transitions:
 
     def _impact(self, touching: list[int], rate: float) -> ImpactAccumulation | None:
         """Jump to the velocity after the impact."""
-        guides = np.array(self.system.two_sided, dtype=bool)[touching]
+        guides, loop = np.array(self.system.two_sided, dtype=bool)[touching], self.loop
+        if guides.any():
+            # The positions have been moved onto the contacts that close, which turns the rows of the guides.
+            held = ContactSurface(self.system, self.motion.whole, tuple(np.array(touching)[guides].tolist()))
+            loop.v = Projection().velocities(held, loop.t, loop.q, loop.v)
         step = without_restitution(self._whole.select(touching), guides)
         assert step.gdot_N is not None
         found: ImpactAccumulation | None = None
