@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.activity import tolerances
+from gaussopt.contact.impact_laws import poisson
 from gaussopt.contact.joints import eliminate_joints
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.accelerations import ContactAccelerations
-from gaussopt.integration.events.guides import solve_guided, without_restitution
+from gaussopt.integration.events.guides import refuse_open_compression, solve_guided, without_restitution
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.loops import EventKind, MotionLoop
@@ -148,7 +149,10 @@ class Transitions:
             # What projection leaves of a guide's rate is rounding, by which redundant guides would contradict each
             # other.
             jump = replace(jump, zeta_N=np.where(guides, 0.0, jump.zeta_N))
-            return solve_guided(jump, guides, self.motion.solve_impact)
+            answer = solve_guided(jump, guides, self.motion.solve_impact)
+            if loop.rules.impact is poisson and jump.least_N is None and step.e_N is not None:
+                refuse_open_compression(jump, guides, step.e_N, answer)
+            return answer
 
         impact = self.loop.rules.impact(step, solve)
         names = [self.system.contact_names[i] for i in touching]
