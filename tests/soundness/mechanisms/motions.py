@@ -15,7 +15,7 @@ from .parts import Mechanism, State
 
 RIGHT_TO = 1e-5
 """Error of a coordinate, relative to its largest size and way, that a motion called solved may have."""
-MOST = 700
+MOST = 300
 """Evaluations of the judge that a reference may take."""
 OFF = 1e-4
 """What redundant rows may miss in states that an integration reaches."""
