@@ -55,9 +55,13 @@ class Outline(NamedTuple):
 
 @shown
 class AbstractSystem(ABC):
-    """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden."""
+    """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden.
+
+    `depends_on_time` says whether the equations may hold the time itself; True where nothing is known of it.
+    """
 
     name: str
+    depends_on_time: bool = True
 
     def _about(self) -> About:
         contacts = f"contacts {listed(self.contact_names)}" if self.contact_names else "no contacts"

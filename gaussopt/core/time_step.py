@@ -69,6 +69,8 @@ class SteppedSystem(AbstractSystem):
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """The state as the beginning of a step; raises BadInput where something is no contact of Coulomb's law."""
 
+    depends_on_time = False  # what moves by itself is refused or held
+
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
         """Raise BadInput where steps of length dt, s, from this state throw the system, whatever it does."""
 

@@ -115,6 +115,7 @@ class System(AbstractSystem):
         self._coordinates = None if coordinates is None else tuple(coordinates)
         self._contacts = contacts
         self._checked_mass: tuple[Any, Any] | None = None
+        self.depends_on_time = any(callable(part) for part in (mass, force, inertia, equality, contacts))
         for label, part in (
             ("equality", equality), ("position", position), ("velocity", velocity), ("energy", energy),
             ("contacts", contacts),

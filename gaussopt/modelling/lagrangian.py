@@ -57,7 +57,7 @@ class LagrangianSystem(AbstractSystem):
         self, model: SymbolicModel, coordinates: tuple[str, ...], parameters: Mapping[str, float], module: ModuleType,
         contacts: Layout,
     ) -> None:  # fmt: skip
-        self.name, self.model = model.name, model
+        self.name, self.model, self.depends_on_time = model.name, model, model.holds_time
         self.n, self.m_h = len(coordinates), len(model.holonomic)
         self.m, self.p_omega = self.m_h + len(model.nonholonomic), len(model.quasi_velocities)
         self._shape = (self.n,)

@@ -27,8 +27,8 @@ SMALL_DRIFT = 1e-4
 """Residual of positions, relative to the least amplitude of a coordinate, below which the same holds."""
 
 LEAP = (
-    "its tolerances do not decide its steps, which may leap over what lasts shorter than they do: take a stepper of "
-    "constant steps, such as rk4 with a small dt."
+    "its steps may leap over what lasts shorter than they do: take a stepper of constant steps, such as rk4, with a dt "
+    "shorter than that."
 )
 
 RUNAWAY = 1e10

@@ -69,6 +69,13 @@ class SymbolicModel:
         return cache.key_of(sp.__version__, *map(sp.srepr, parts))
 
     @cached_property
+    def holds_time(self) -> bool:
+        """Whether an energy, a force, a constraint or a contact holds the time itself."""
+        parts = [self.kinetic, self.potential, *self.forces, *self.holonomic, *self.nonholonomic]
+        parts += [x for c in self.contacts for x in (c.gap, *c.slip)]
+        return any(sp.sympify(x).has(TIME) for x in parts)
+
+    @cached_property
     def equations(self) -> Equations:
         """The model differentiated; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
         d = Derivatives()

@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.bodies import AppliedTorque, Revolute, Row
+from gaussopt.bodies import AppliedTorque, Drive, Prismatic, Revolute, Row
 from gaussopt.core import registry
 from gaussopt.integration.looks import Steps
 from gaussopt.modelling.reference import Reference
@@ -251,3 +251,31 @@ def test_a_motion_that_ends_where_it_begins_has_no_error(stepper: str) -> None:
     assert motion.t[-1] == 0.0
     assert motion.error_estimate[0] == 0.0
     assert motion.warnings == ()
+
+
+@pytest.mark.parametrize("options", [{"stepper": "rk4", "dt": 0.5}, {"stepper": "dop853"}])
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_pulse_between_all_steps_is_in_the_estimate(options, plain):
+    x, v, t = sp.symbols("x v t")
+    width, at = 0.01, 3.137
+
+    def force(t, q, v):
+        return np.array([np.exp(-(((t - at) / width) ** 2)) / width])
+
+    pulse = sp.exp(-(((t - at) / width) ** 2)) / width
+    derived = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces={x: pulse}, t=t)
+    system = go.System([[1.0]], force) if plain else derived
+    motion = go.simulate(system, q0=[0.0], v0=[0.01], t_end=10.0, **options)
+    late = 0.1 + np.sqrt(np.pi) * (10.0 - at)
+    assert motion.error_estimate[0] == pytest.approx(abs(motion.q[-1, 0] - late), rel=0.01)
+    assert any("leap over what lasts shorter" in warning for warning in motion.warnings)
+
+
+def test_a_drive_that_moves_between_all_steps_is_in_the_estimate():
+    t = sp.Symbol("t")
+    model = go.Model(dim=2, gravity=(0, 0))
+    body = model.body("b", 1.0, 0.1, at=(0, 0), velocity=(0.01, 0))
+    slide = model.add(Prismatic("s", model.ground, body))
+    model.add(Drive("d", slide, 0.01 * t + 0.3 * (1 + sp.tanh((t - 3.137) / 0.01))))
+    motion = go.simulate(model.problem(t_end=10.0), stepper="rk4", dt=0.5, stabilisation="none")
+    assert motion.warnings
