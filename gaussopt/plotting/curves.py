@@ -11,7 +11,7 @@ import numpy as np
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import UnknownName
 from gaussopt.plotting.colours import CURVES, GREY
-from gaussopt.plotting.figures import MOST_IN_LEGEND, given_axes, plain_figure, styled
+from gaussopt.plotting.figures import MOST_IN_LEGEND, given_axes, literal, plain_figure, styled
 from gaussopt.plotting.looks import STYLES
 
 WIDTH, NARROW, HEIGHT = 6.8, 5.4, 1.9
@@ -85,7 +85,7 @@ def draw(
     for one, ((label, log), members) in zip(axes, panels.items(), strict=True):
         _panel(one, t, members, log)
         alone = _count(one) == 1
-        styled(one, "", label.replace(members[0].what, members[0].name.replace("$", r"\$"), 1) if alone else label)
+        styled(one, "", literal(label.replace(members[0].what, members[0].name, 1) if alone else label))
     _mark(axes, [e for e in events if len(t) and t[0] <= e[0] <= t[-1]])
     for one in axes:
         _legend(one)
@@ -102,7 +102,7 @@ def _panel(axes: Any, t: Vector, curves: Sequence[Curve], log: bool) -> None:
     for i, curve in enumerate(curves, _count(axes)):
         values = np.maximum(np.abs(curve.values), SMALLEST) if log else curve.values
         axes.plot(t, values, STYLES[i % len(STYLES)], color=CURVES[i % len(CURVES)], linewidth=1.4,
-                  label=curve.name.replace("$", r"\$"), gid="curve")  # fmt: skip
+                  label=literal(curve.name), gid="curve")  # fmt: skip
     if log:
         axes.set_yscale("log")
 
@@ -112,7 +112,7 @@ def _mark(axes: Sequence[Any], events: Sequence[tuple[float, str]]) -> None:
     named = {line.get_label() for line in axes[0].lines}
     for i, kind in enumerate(dict.fromkeys(kind for _, kind in events)):
         times = [t for t, of in events if of == kind][:MOST_EVENTS]
-        words = kind.replace("_", " ")
+        words = literal(kind.replace("_", " "))
         look = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (2 + 2 * i, 2)), "zorder": 0.5, "gid": "event"}
         for one in axes:
             for t in times:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gaussopt.plotting.colours import WHITE
-from gaussopt.plotting.figures import given_axes, plain_figure, styled
+from gaussopt.plotting.figures import given_axes, literal, plain_figure, styled
 from gaussopt.plotting.looks import look, places
 
 MOST = 24
@@ -53,8 +53,8 @@ def _panel(axes: Any, title: str, dots: Sequence[Dot], known: Mapping[str, int])
                   markerfacecolor=style["color"] if dot.right else WHITE)  # fmt: skip
     styled(axes, "", "")
     axes.set_xscale("log")
-    axes.set_yticks(range(len(shown)), [dot.name.replace("$", r"\$") for dot in shown], fontsize=8)
+    axes.set_yticks(range(len(shown)), [literal(dot.name) for dot in shown], fontsize=8)
     axes.set_ylim(len(shown) - 0.4, -0.6)
     more = f", the quickest {MOST} of {len(dots)}" if len(dots) > MOST else ""
     hollow = "" if all(dot.right for dot in shown) else "; hollow: not all answers confirmed"
-    axes.set_title(f"{title}{more}{hollow}".replace("$", r"\$"), fontsize=9, loc="left")
+    axes.set_title(literal(f"{title}{more}{hollow}"), fontsize=9, loc="left")

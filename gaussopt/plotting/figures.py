@@ -76,6 +76,11 @@ def pyplot_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
     return pyplot.figure(figsize=size, dpi=dpi, layout="constrained")
 
 
+def literal(name: str) -> str:
+    """A name as it is written, which may look like a formula, and like one that cannot be set."""
+    return name.replace("$", r"\$")
+
+
 def plain_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
     """A figure of so many inches that is written to a file or a page."""
     return figure_of(size, "constrained", dpi=dpi)

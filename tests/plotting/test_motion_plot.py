@@ -10,6 +10,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
+from gaussopt.plotting.curves import Curve, draw
 from gaussopt.plotting.figures import figure_of
 
 BALL_FALLS = {"t_end": 0.6, "dt": 1e-2}
@@ -83,3 +84,11 @@ def test_command(ball: go.Trajectory, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "Unknown quantity of this motion 'theta'" in capsys.readouterr().err
     assert run(["plot", file, "--out", "figure.bmp"]) == 2
     assert "a figure ends in .svg" in capsys.readouterr().err
+
+
+def test_names_and_units_that_are_no_formula_are_drawn_as_they_are_written(tmp_path: Path) -> None:
+    wrong = r"$\frac"
+    curve = Curve(wrong, np.array([0.0, 1.0]), "coordinate", wrong)
+    axes = draw(np.array([0.0, 1.0]), [curve], [(0.5, wrong + "$")])
+    axes[0].figure.savefig(tmp_path / "curve.svg")
+    assert (tmp_path / "curve.svg").stat().st_size > 1000
