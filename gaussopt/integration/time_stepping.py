@@ -156,11 +156,10 @@ class TimeSteppingLoop(MotionLoop):
         guides = self._guides[active]
         step = without_restitution(whole.select(active), guides)
         drift = self.system.velocity_residual(t, q, v)
-        if isinstance(self.motion.stabiliser, Projection):
-            # On the constraints before and after the step: else friction would not feel the forces that turn v.
+        if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
+            # On the guides before and after the step: else their friction would not feel the forces that turn v.
             drift = None if drift is None else drift - h * whole.gamma
-            if guides.any() and step.gdot_N is not None:
-                step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
+            step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = whole.force
         for _ in range(100):
             jump = replace(jump_step(step, h, drift), Q=h * force)

@@ -133,6 +133,18 @@ def test_what_a_stop_gives_back_after_poisson_is_open_beside_a_rough_rail() -> N
     assert motion.t[-1] > 0.009
 
 
+def test_poisson_where_normal_and_friction_act_in_one_direction() -> None:
+    """A point on a line meets a tilted wall: what its normal impulse is beside its friction nobody knows."""
+    x, vx = sp.symbols("x vx")
+    for mu, expected in ((0.2, go.Status.MULTIPLE_SOLUTIONS), (0.0, SOLVED)):
+        wall = go.Contact("wall", gap=0.1 - 0.6 * x, slip=[0.8 * vx], mu=mu, e_N=0.5)
+        system = go.System.from_lagrangian([x], [vx], kinetic=vx**2 / 2, contacts=[wall])
+        for law in ("poisson", "newton"):
+            motion = go.simulate(system, q0=[0.0], v0=[1.0], t_end=0.3, dt=1e-2, impact=law, step_folder=None)
+            assert motion.status is (expected if law == "poisson" else SOLVED), motion.message
+            assert motion.v[-1, 0] == pytest.approx(1.0 if motion.status is not SOLVED else -0.5)
+
+
 def test_the_energy_of_a_cart_on_a_rough_rail_balances() -> None:
     """What friction took on the way and what the impact took is what is missing at the end."""
     motion = go.simulate(cart_energies(), dt=1e-3, step_folder=None, error_estimate=False)

@@ -135,18 +135,19 @@ def _undetermined(answer: Answer, solutions: int) -> Answer:
 
 
 def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vector, answer: Answer) -> None:
-    """See that Poisson's law knows the impulses that contacts give back, where guides have friction.
+    """See that Poisson's law knows the impulses that contacts give back, where there is friction.
 
-    A guide that sticks shares the impulse along it with a stop there, in many ways. Raises Rejected.
+    A contact that sticks shares the impulse along it with another one in many ways, or with its own normal impulse
+    where both act in one direction. Raises Rejected.
     """
     contact, others = answer.contact, ~guides | (jump.mu > 0)
-    if contact is None or contact.ranges is None or not (guides & (jump.mu > 0)).any():
+    if contact is None or contact.ranges is None or not jump.mu.any():
         return
     low, high = contact.ranges["lam_N"].T
     if (e_N[others] * (high - low) > SAME * np.abs(answer.lam_N).max()).any():
         words = (
-            "Friction of the guides leaves the impulses of the compression open, and after Poisson contacts give back "
-            "a part of them; choose the impact law newton."
+            "Friction leaves the impulses of the compression open, and after Poisson contacts give back a part of "
+            "them; choose the impact law newton."
         )
         raise Rejected(jump, replace(answer, a=None, status=Status.MULTIPLE_SOLUTIONS, message=words))
 
