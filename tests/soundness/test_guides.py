@@ -51,3 +51,11 @@ def test_the_judge_of_modes_against_a_closed_form() -> None:
     step = replace(step, v=v, gdot_N=J_N @ v, v_T=np.array([[1.0], [0.0]]), e_N=np.array([0.7, 0.5]))
     (dv,) = guides.impact_by_modes(step, np.array([True, False]), "newton")
     assert dv == pytest.approx([-1.5, 0.0])
+
+
+@pytest.mark.parametrize("seed", [356, 404])
+def test_a_limit_that_is_left_by_rounding_ends_no_motion(seed: int) -> None:
+    """Where redundant contacts share friction, the interval of an event may end before its level is reached."""
+    row = guides.judged(seed)
+    assert "crashed" not in row["status"]
+    assert row["wrong"] == []

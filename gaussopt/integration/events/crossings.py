@@ -145,6 +145,11 @@ class Crossings:
             level = -2.0 * noise
         if value <= level:
             return low
+        if float(at(high).values[j]) >= level:
+            # It has left the limit by less than what counts there, or, computed by a step of that length, not yet.
+            if after.values[j] >= level:
+                return high
+            high = after.t - before.t
         accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
         from scipy.optimize import brentq  # a third of a second that motions without events need not wait
 
