@@ -210,7 +210,7 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     stake, wide, least = point.stake(y, sizes)
     lost = gap - float(np.abs(y) @ np.where(point.losing, 0.0, slack))
     worst = max(worst, ratio(lost, stake), ratio(sloped, math.sqrt(2.0 * wide)), CANCELLED * ratio(lost, least))
-    if lost > least:
+    if not lost <= least < math.inf:  # squares beyond the range of numbers measure nothing
         worst = LARGEST
     bound, scale = _distance(point, y, sizes, noise_r, slack / sizes.row(named))
     verdict = Status.SOLVED
