@@ -133,7 +133,7 @@ def estimated(
         late = mine.resolution if mine.event is not None else 0.0
         return MotionError(error[:-1], by.count, tuple(tried), mine.extent, leaps, float(error[-1]) + late)
 
-    missed = 0.0 if settings.first.sparse else missed_in_time(settings.system, method, mine.steps)
+    missed = 0.0 if settings.first.sparse else missed_in_time(settings.system, method, *start[:2], mine.steps)
     if missed > BOUND / 2:
         often = other(0.5, (2 / 3, 1.0), PROBES)
         if not np.isnan(often.all).any():

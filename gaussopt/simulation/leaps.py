@@ -28,27 +28,28 @@ ENOUGH = 1024
 """Steps from which on the motion itself looks as often."""
 
 
-def missed_in_time(system: AbstractSystem, method: Stepper, steps: Steps) -> float:
+def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Vector, steps: Steps) -> float:
     """The change of velocity that the steps miss because time passes between them, relative to the largest velocity.
 
-    It is that of forces in the mass norm, and that of rows along them. Zero where nothing is known of it: of motions of
-    many steps, which look as often themselves, and of sparse systems.
+    It is that of forces in the mass norm, and that of rows along them; `begin` (s) and q0 (n,) are the start. It is zero
+    where nothing is known of it, and of motions of many steps, which look as often themselves.
     """
     if not (system.depends_on_time and steps.whole):
         return 0.0
     t, q = steps.states()
-    if not 2 <= len(t) <= ENOUGH:
-        return 0.0
+    t, q = np.append(begin, t), np.vstack((q0, q))
     spans = np.diff(t)
     kept = spans > 0
-    begin, spans = t[:-1][kept], spans[kept]
+    if not kept.any() or len(t) > ENOUGH:
+        return 0.0
+    starts, spans = t[:-1][kept], spans[kept]
     v, middle = np.diff(q, axis=0)[kept] / spans[:, None], 0.5 * (q[:-1] + q[1:])[kept]
     fast = np.abs(v).max(axis=0)
     nodes = _simpson(2 * math.ceil(PROBES / len(spans) / 2) + 2)
     seen = _lobatto(3 if method.stages <= 4 else method.stages + 1)
     total, worst = np.zeros(0), 0.0
     try:
-        for there in zip(begin, spans, middle, v, strict=True):
+        for there in zip(starts, spans, middle, v, strict=True):
             missed = _changes(system, there, *nodes) - _changes(system, there, *seen)
             total = total + missed if len(total) else missed
             if missed.any():

@@ -17,12 +17,12 @@ import sympy as sp
 def sizes(expressions: Sequence[Any]) -> list[Any]:
     """S of each expression; what they share is worked out once."""
     known: dict[Any, Any] = {}
-    return [_size(sp.sympify(e), known) for e in expressions]
+    return [_size(e, known) for e in expressions]
 
 
 def may_cancel(expression: Any) -> bool:
     """Whether an expression has a sum in it, of which the terms may cancel."""
-    return bool(sp.sympify(expression).has(sp.Add))
+    return bool(expression.has(sp.Add))
 
 
 def _size(e: Any, known: dict[Any, Any]) -> Any:

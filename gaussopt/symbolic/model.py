@@ -73,7 +73,7 @@ class SymbolicModel:
         """Whether an energy, a force, a constraint or a contact holds the time itself."""
         parts = [self.kinetic, self.potential, *self.forces, *self.holonomic, *self.nonholonomic]
         parts += [x for c in self.contacts for x in (c.gap, *c.slip)]
-        return any(sp.sympify(x).has(TIME) for x in parts)
+        return any(TIME in getattr(x, "free_symbols", ()) for x in parts)
 
     @cached_property
     def equations(self) -> Equations:

@@ -279,3 +279,13 @@ def test_a_drive_that_moves_between_all_steps_is_in_the_estimate():
     model.add(Drive("d", slide, 0.01 * t + 0.3 * (1 + sp.tanh((t - 3.137) / 0.01))))
     motion = go.simulate(model.problem(t_end=10.0), stepper="rk4", dt=0.5, stabilisation="none")
     assert motion.warnings
+
+
+@pytest.mark.parametrize("t_end", [1.0, 0.4])
+def test_a_pulse_within_the_first_or_only_step_is_in_the_estimate(t_end):
+    x, v, t = sp.symbols("x v t")
+    pulse = 100 * sp.exp(-(((t - sp.Rational(137, 1000)) / sp.Rational(1, 100)) ** 2))
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces={x: pulse}, t=t)
+    motion = go.simulate(system, q0=[0.0], v0=[0.1], t_end=t_end, stepper="rk4", dt=0.5)
+    truth = 0.1 * t_end + np.sqrt(np.pi) * (t_end - 0.137)
+    assert motion.error_estimate[0] == pytest.approx(abs(motion.q[-1, 0] - truth), rel=0.01)
