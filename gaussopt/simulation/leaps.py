@@ -31,8 +31,8 @@ ENOUGH = 1024
 def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Vector, steps: Steps) -> float:
     """The change of velocity that the steps miss because time passes between them, relative to the largest velocity.
 
-    It is that of forces in the mass norm, and that of rows along them; `begin` (s) and q0 (n,) are the start. It is zero
-    where nothing is known of it, and of motions of many steps, which look as often themselves.
+    It is that of forces in the mass norm, and that of rows along them; `begin` (s) and q0 (n,) are the start. It is
+    zero where nothing is known of it, and of motions of many steps, which look as often themselves.
     """
     if not (system.depends_on_time and steps.whole):
         return 0.0
