@@ -183,11 +183,15 @@ def motion(seed: int) -> Motion:
 def trial(seed: int) -> dict[str, Any]:
     """One motion, run and judged."""
     made = motion(seed)
-    traj = made.run()
     row: dict[str, Any] = {
-        "seed": seed, "kind": made.kind, "form": made.form, "stepper": made.stepper, "status": str(traj.status),
-        "message": traj.message, "warned": bool(traj.warnings), "estimate": None, "off": None, "error": None,
+        "seed": seed, "kind": made.kind, "form": made.form, "stepper": made.stepper, "status": "refused",
+        "message": "", "warned": False, "estimate": None, "off": None, "error": None,
     }  # fmt: skip
+    try:
+        traj = made.run()
+    except go.GaussoptError as error:  # the first step is none already
+        return row | {"message": str(error)}
+    row |= {"status": str(traj.status), "message": traj.message, "warned": bool(traj.warnings)}
     if traj.status != "solved":
         return row
     steps = traj if made.settings["record_every"] == 1 else made.run(error_estimate=False, record_every=1)
@@ -235,7 +239,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
     """The section of docs/soundness.md."""
     known = [r for r in rows if r["estimate"] is not None]
     lines = [
-        "## Estimated errors",
+        "### Estimated errors",
         "",
         f"{len(rows)} random motions ({', '.join(KINDS)}) by all steppers, compared at every step with an integration "
         "of the equation of motion to twelve digits that shares no code with gaussopt. Silent is a motion called "
