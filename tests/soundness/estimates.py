@@ -12,7 +12,6 @@ goes on where it was interrupted; the summary is written between two marks of th
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Sequence
@@ -221,18 +220,9 @@ def low(row: dict[str, Any]) -> bool:
 
 def run(count: int, out: Path) -> list[dict[str, Any]]:
     """Motions 0, ..., count - 1; those that the file already holds are not repeated."""
-    kept = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    known = {row["seed"] for row in kept}
-    with out.open("a") as file:
-        for seed in range(count):
-            if seed not in known:
-                row = trial(seed)
-                kept.append(row)
-                file.write(json.dumps(row) + "\n")
-                file.flush()
-                if silent(row) or low(row):
-                    print(f"motion {seed}: {row}", file=sys.stderr)
-    return [row for row in kept if row["seed"] < count]
+    from soundness.trials import lines
+
+    return lines.run(count, out, trial, lambda row: str(row) if silent(row) or low(row) else None)
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
@@ -275,6 +265,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
 
 def main() -> int:
     """The command line; 1 where a motion is silently off, or more than 1 % of the estimates are low."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests import each other from their folder
     parser = argparse.ArgumentParser(description="Estimated errors of random motions against the truth.")
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--out", type=Path, default=Path("estimates.jsonl"))

@@ -13,7 +13,6 @@ goes on where it was interrupted; the summary is written between two marks of th
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections import Counter
@@ -350,20 +349,14 @@ def trial(seed: int) -> dict[str, Any]:
 
 def run(count: int, out: Path) -> list[dict[str, Any]]:
     """Motions 0, ..., count - 1; those that the file already holds are not repeated."""
-    kept = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    known = {row["seed"] for row in kept}
-    with out.open("a") as file:
-        for seed in range(count):
-            if seed not in known:
-                row = trial(seed)
-                kept.append(row)
-                file.write(json.dumps(row) + "\n")
-                file.flush()
-                if row["missed"] or row["phantoms"]:
-                    print(f"motion {seed}: {row['missed']} {row['phantoms']}", file=sys.stderr)
-            if seed % 50 == 49:
-                print(f"{seed + 1} of {count}", file=sys.stderr)
-    return [row for row in kept if row["seed"] < count]
+    from soundness.trials import lines
+
+    return lines.run(
+        count,
+        out,
+        trial,
+        lambda row: f"{row['missed']} {row['phantoms']}" if row["missed"] or row["phantoms"] else None,
+    )
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
@@ -419,6 +412,7 @@ def write(target: Path, text: str) -> None:
 
 def main() -> int:
     """The command line; 1 where something was missed."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests import each other from their folder
     parser = argparse.ArgumentParser(description="Random motions against closed forms.")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=Path("motions.jsonl"))
