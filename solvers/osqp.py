@@ -11,11 +11,9 @@ from __future__ import annotations
 import sys
 import threading
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from gaussopt.core.errors import BadInput
@@ -24,6 +22,7 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
+from gaussopt.solvers._places import Columns
 
 
 class _Hush:
@@ -111,14 +110,16 @@ class OSQP(Solver[OSQPOptions]):
     options_type = OSQPOptions
 
     def setup(self, program: Program) -> None:
-        """Scale and factorise; all entries are kept so that later values fit the pattern."""
+        self._columns = Columns()
+        self._begin(as_qp(program))
+
+    def _begin(self, qp: QP) -> None:
+        """Scale and factorise; the places of zeros that were entries before are kept, so that updates fit."""
         osqp = backend("osqp")
-        qp = as_qp(program)
         o = self.options
         settings = {x.name: getattr(o, x.name) for x in fields(o) if x.name != "time_limit" or o.time_limit > 0}
-        P, A = (qp.P, qp.A) if qp.sparse else (np.ones(qp.P.shape), np.ones(qp.A.shape))
-        P, A = _columns(sparse.triu(P)), _columns(A)
-        P.data, A.data = _values(qp)
+        given = self._columns.matrices({"P": qp.P, "A": qp.A})
+        P, A = sparse.triu(given["P"], format="csc"), given["A"]
         self._model = osqp.OSQP(algebra="builtin")
         try:
             with _HUSH:
@@ -131,7 +132,11 @@ class OSQP(Solver[OSQPOptions]):
 
     def update(self, program: Program) -> None:
         qp = as_qp(program)
-        Px, Ax = _values(qp)
+        values = self._columns.take({"P": qp.P, "A": qp.A})
+        if self._columns.fresh:
+            self._begin(qp)
+            return
+        Px, Ax = values["P"][self._columns.places["P"].upper], values["A"]
         if qp.m:
             self._model.update(q=qp.q, l=qp.l, u=qp.u, Px=Px, Ax=Ax)
         else:
@@ -156,27 +161,6 @@ def _refused(options: OSQPOptions) -> str:
     given = ", ".join(f"{x.name} = {getattr(options, x.name)!r}" for x in fields(options)
                       if getattr(options, x.name) != x.default)  # fmt: skip
     return f"OSQP does not take these settings: {given}; see its documentation for their types and ranges."
-
-
-def _columns(A: Any) -> Any:
-    """The matrix in compressed columns with the short indices that OSQP takes."""
-    A = sparse.csc_matrix(A)
-    A.indices, A.indptr = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False)
-    return A
-
-
-def _values(qp: QP) -> tuple[Vector, Vector]:
-    """The upper triangle of P and A, column by column; zeros of dense matrices are kept."""
-    if qp.sparse:
-        return sparse.triu(qp.P, format="csc").data, sparse.csc_matrix(qp.A).data
-    return qp.P.take(_upper_places(qp.n)), qp.A.flatten(order="F")
-
-
-@cache
-def _upper_places(n: int) -> NDArray[np.intp]:
-    """Indices of the upper triangle in a flat (n, n) matrix, column by column."""
-    columns, rows = np.tril_indices(n)
-    return np.asarray(columns + rows * n)
 
 
 solver = OSQP

@@ -1,8 +1,9 @@
 """PIQP through its own interface: set up once, then matrices and vectors updated in place.
 
-Algorithm family: an infeasible interior-point method combined with the proximal method of multipliers, on dense
-matrices. Every row enters the Newton matrix regularised, so dependent rows and a singular P are no obstacle.
-Assumptions: convex and dense. An interior-point method cannot use a warm start, and none is offered: warm and
+Algorithm family: an infeasible interior-point method combined with the proximal method of multipliers. Every row enters
+the Newton matrix regularised, so dependent rows and a singular P are no obstacle. Its dense or its sparse interface is
+used as size and density say (`_places.py: pays_sparse`), or as `piqp:dense` and `piqp:sparse` ask.
+Assumptions: convex. An interior-point method cannot use a warm start, and none is offered: warm and
 cold runs are the same. Of several multipliers it returns one in the middle of their set, not a vertex.
 Weaknesses: the last digits depend on its stopping rule. An absolute tolerance of 1e-12 alone (`eps_rel` 0) stalls at
 the rounding floor until `max_iter`; the defaults here stop at rounding level, with the duality gap of 1e-15 that an
@@ -18,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.programs import QP, LeastSquares
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
+from gaussopt.solvers._places import TwoInterfaces
 
 _CLAIMS = {
     1: (Status.SOLVED, "solved"),
@@ -52,7 +54,7 @@ class PIQPOptions(Options):
     iterative_refinement_always_enabled: bool = False
 
 
-class PIQP(Solver[PIQPOptions]):
+class PIQP(TwoInterfaces[PIQPOptions]):
     """Proximal interior point."""
 
     name = "piqp"
@@ -66,16 +68,16 @@ class PIQP(Solver[PIQPOptions]):
     precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = PIQPOptions
 
-    def setup(self, program: Program) -> None:
-        qp = as_qp(program)
-        self._solver = backend("piqp").DenseSolver()
+    def begin(self, qp: QP, data: dict[str, Any]) -> None:
+        piqp = backend("piqp")
+        self._solver = piqp.SparseSolver() if self.as_columns else piqp.DenseSolver()
         for key, value in {"verbose": False, "compute_timings": True, **vars(self.options)}.items():
             setattr(self._solver.settings, key, value)
-        self._solver.setup(**self._data(qp))
+        self._solver.setup(**data)
         self._started = False
 
-    def update(self, program: Program) -> None:
-        self._solver.update(**self._data(as_qp(program)))
+    def renew(self, data: dict[str, Any]) -> None:
+        self._solver.update(**data)
         self._started = True
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
@@ -95,7 +97,7 @@ class PIQP(Solver[PIQPOptions]):
             y[bounded] = result.z_l - result.z_u
         return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
 
-    def _data(self, qp: QP) -> dict[str, Any]:
+    def data(self, qp: QP) -> dict[str, Any]:
         """Rows split into equalities A x = b and h_l <= G x <= h_u; PIQP prints a warning of rows without a bound."""
         if qp.equalities_only:  # without copies
             self._rows = None

@@ -1,9 +1,10 @@
 """ProxQP through its own interface: initialised once, then matrices and vectors updated in place.
 
 Algorithm family: primal-dual augmented Lagrangian with proximal terms, its inner problems solved by semismooth
-Newton steps on dense LDL^T factors. Dependent rows and a singular P are no obstacle; a program without a feasible
+Newton steps on LDL^T factors, dense or sparse: as size and density say (`_places.py: pays_sparse`), or as
+`proxqp:dense` and `proxqp:sparse` ask. Dependent rows and a singular P are no obstacle; a program without a feasible
 point is recognised by its multipliers.
-Assumptions: convex and dense. A start replaces its default guess, the solution of the equality rows; with equality
+Assumptions: convex. A start replaces its default guess, the solution of the equality rows; with equality
 rows only that guess is the answer, and a warm start costs an iteration more.
 Weaknesses: the multipliers converge linearly, hence several outer iterations where an active-set method needs one
 solve. Without `check_duality_gap` it accepts points whose complementarity is open by 1e-8. Contradictory inequalities
@@ -20,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.programs import QP, LeastSquares
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
+from gaussopt.solvers._places import TwoInterfaces
 
 _CLAIMS = {
     "PROXQP_SOLVED": Status.SOLVED, "PROXQP_MAX_ITER_REACHED": Status.ITERATION_LIMIT,
@@ -54,7 +56,7 @@ class ProxQPOptions(Options):
     update_preconditioner: bool = False
 
 
-class ProxQP(Solver[ProxQPOptions]):
+class ProxQP(TwoInterfaces[ProxQPOptions]):
     """Proximal augmented Lagrangian."""
 
     name = "proxqp"
@@ -69,19 +71,19 @@ class ProxQP(Solver[ProxQPOptions]):
     precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = ProxQPOptions
 
-    def setup(self, program: Program) -> None:
-        qp = as_qp(program)
+    def begin(self, qp: QP, data: dict[str, Any]) -> None:
         proxqp = backend("proxsuite").proxqp
         self._cold = proxqp.InitialGuess.EQUALITY_CONSTRAINED_INITIAL_GUESS
         self._warm = proxqp.InitialGuess.WARM_START
         equalities = int(qp.equality.sum())
-        self._solver = proxqp.dense.QP(qp.n, equalities, qp.m - equalities)
+        form = proxqp.sparse if self.as_columns else proxqp.dense
+        self._solver = form.QP(qp.n, equalities, qp.m - equalities)
         for key, value in {"verbose": False, "compute_timings": True, **vars(self.options)}.items():
             setattr(self._solver.settings, key, value)
-        self._solver.init(**self._data(qp))
+        self._solver.init(**data)
 
-    def update(self, program: Program) -> None:
-        self._solver.update(**self._data(as_qp(program)), update_preconditioner=self.options.update_preconditioner)
+    def renew(self, data: dict[str, Any]) -> None:
+        self._solver.update(**data, update_preconditioner=self.options.update_preconditioner)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Iterate from the start, or from the solution of the equality rows."""
@@ -107,7 +109,7 @@ class ProxQP(Solver[ProxQPOptions]):
             y[eq], y[~eq] = -result.y, -result.z
         return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
 
-    def _data(self, qp: QP) -> dict[str, Any]:
+    def data(self, qp: QP) -> dict[str, Any]:
         """Rows split into equalities A x = b and two-sided rows l <= C x <= u."""
         data: dict[str, Any] = {"H": qp.P, "g": qp.q}
         self._eq = None
