@@ -17,7 +17,7 @@ from soundness.trials.work import Note, Tally, note_to
 import gaussopt as go
 from gaussopt.core.errors import GaussoptError, MissingBackend, NotAccepted
 
-from . import draw, in_bodies, in_mujoco, in_pinocchio, motions
+from . import draw, in_bodies, in_mujoco, motions
 from .dials import drawn
 from .fixed import ONE, fixed, floats, zeros
 from .judge import Truth, Undecided, allowed_velocity, framed, judge, moved
@@ -163,6 +163,8 @@ class Trial:
         if self.kind == "mujoco":
             return {"from_mujoco": lambda: in_mujoco.Expressed(self.made)}
         if self.kind == "pinocchio":
+            from . import in_pinocchio  # Pinocchio takes 380 MB: the tests run without it, the campaign does not.
+
             return {"from_pinocchio": lambda: in_pinocchio.Expressed(self.made)}
         space = self.made.dim == 3
         regular, both = space and drawn(self.rng, "quaternion mass"), not space or drawn(self.rng, "maximal in space")
