@@ -76,6 +76,8 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     residual, r_c = Ma - f, times(J, a) - step.gamma
     found = saddle.solve(residual, r_c, ENOUGH)
     e, best = found.x, -found.y
+    # Rows that refinement could not meet are an error too: that of the smallest motion along their directions.
+    unmet = 0.0 * a if saddle.regular else times(J.T, found.rest_g * saddle.row**2) * saddle.scale
     size_a = times(abs(M), np.abs(a))
     size_f = size_a + np.abs(f) + times(abs(J).T, np.abs(best))
     size_c = times(abs(J), np.abs(a)) + np.abs(step.gamma)
@@ -93,10 +95,9 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         if finite and not saddle.definite:
             share = beside(*(norm(x * saddle.scale) for x in (residual - pull, Ma, f, pull)))
     certificate = Certificate(
-        mass_norm(e, times(M, e)), norm(e), norm(r_c), reported, floor, math.nan,
-        mass_norm(a, Ma), norm(a), norm(step.gamma), Status.SOLVED, forces_unique,
-        not saddle.definite, best, unit_error=math.nan if saddle.definite else norm(e / saddle.scale),
-        force_share=share,
+        mass_norm(e, times(M, e)), norm(e) + norm(unmet * saddle.scale), norm(r_c), reported, floor, math.nan,
+        mass_norm(a, Ma), norm(a), norm(step.gamma), Status.SOLVED, forces_unique, not saddle.definite, best,
+        unit_error=math.nan if saddle.definite else norm(e / saddle.scale) + norm(unmet), force_share=share,
     )  # fmt: skip
     largest = max(certificate.error_bound, reported, floor)
     if largest > NEGLIGIBLE * certificate.norm_a or certificate.unit_error > NEGLIGIBLE * certificate.norm_a:

@@ -111,7 +111,7 @@ class ConeLaws:
         true, floor = self._complete(x)
         if true is not None:
             e = a - op.acceleration(true)
-            return mass_norm(e, op.step.M @ e), norm(e), floor
+            return mass_norm(e, op.step.M @ e), norm(e), floor + op.rounding(x - true, own_error)
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
             # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
             return own_error + residual, (own_error + residual) * scale, 0.0

@@ -210,7 +210,7 @@ class ComplementarityLaws(ContactLCP):
         if uniqueness.reason is UniquenessProof.ENUMERATION:
             return self._to_enumerated(a, true, floor)
         if true is not None:
-            return *_lengths(step, a - op.acceleration(true)), floor
+            return *_lengths(step, a - op.acceleration(true)), floor + op.rounding(x - true, own_error)
         scale = float(op.scale.max())
         # By the data of the step: beside huge accelerations of its own any candidate would be lawful.
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):

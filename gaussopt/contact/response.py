@@ -190,6 +190,15 @@ class ContactResponse:
         """a_J + K f of the unknowns, (n,)."""
         return np.asarray(self.joints.a_J + self.effect @ x)
 
+    def rounding(self, between: Vector, own_error: float) -> float:
+        """Rounding in a_J that an error measured against `acceleration` does not see, in the mass norm.
+
+        An acceleration that is `own_error` from what its own unknowns cause is no farther than that, and what
+        `between` moves, from the acceleration of the other ones.
+        """
+        far = own_error + float(np.linalg.norm(self.motion @ between))
+        return min(far, EPS * float(np.linalg.norm(self.joints.a_J / self.scale)))
+
     def multipliers(self, x: Vector) -> Vector:
         """lam, (m,)."""
         return np.asarray(self.joints.lam_J + self.joints.lift @ (self.forces @ x))

@@ -178,7 +178,7 @@ def regular_bases(
     Returns
     -------
     x : (..., 2^n, n), z_i for i in the subset, w_i for the others
-    f : (..., 2^n, n), |B^-1| (|B| |x| + size), and one rounding of the largest
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), and one rounding of the largest that B ties to it
     regular : (..., 2^n), where x means anything
     """
     n = M.shape[-1]
@@ -202,7 +202,16 @@ def regular_bases(
     sizes = np.abs(rhs) if size is None else size[..., None, :, None]
     f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
     # Where all terms of a row vanish, f is the rounding of a rounding, and x may be as large as that.
-    return x[..., 0], f + EPS * f.max(axis=-1, keepdims=True, initial=0.0), regular
+    return x[..., 0], f + EPS * np.where(_tied(absolute), f[..., None, :], 0.0).max(axis=-1, initial=0.0), regular
+
+
+def _tied(absolute: Matrix) -> Mask:
+    """Which unknowns entries of B tie together, directly or through others: elimination mixes no others' rounding."""
+    n = absolute.shape[-1]
+    tied = np.minimum(absolute + absolute.swapaxes(-1, -2), 1.0) > 0.0
+    for _ in range(max(n - 1, 1).bit_length()):
+        tied = tied.astype(float) @ tied > 0.0
+    return np.asarray(tied)
 
 
 def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:

@@ -308,12 +308,19 @@ class Saddle:
             force = times(J.T, y)
             dx, dy = self.precondition(f - times(M, x) + force, g - times(J, x))
             x, y, passes = x + dx, y + dy, passes + 1
-            moved = norm(dx / self.scale)
+            moved, size = norm(dx / self.scale), norm(x / self.scale)
             rounding = 4 * EPS * (norm(f * self.scale) + norm(force * self.scale))
-            if not moved > max(accuracy * norm(x / self.scale), rounding) or moved > least_gain * before:
+            if not moved > accuracy * size or moved > least_gain * before:
+                break
+            # Where there is no mass, rows alone say what x is, and rounding of large forces is no reason to miss them.
+            if moved <= rounding and (self.regular or self._rows_met(x, g, size)):
                 break
             before = moved
         return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
+
+    def _rows_met(self, x: Vector, g: Vector, size: float) -> bool:
+        """Whether J x = g holds to rounding in rows of unit length."""
+        return norm((g - times(self.J, x)) * self.row) <= 4 * EPS * (norm(g * self.row) + size)
 
     def left_null(self, g: Vector) -> Vector:
         """The part w of g outside the range of J, J^T w near zero; of a regularised system, in its scaled rows.

@@ -131,13 +131,15 @@ def idle_part(rows: list[list[Fraction]], n: int) -> list[list[Fraction]]:
 
 
 def force_gap(
-    step: Step, a: list[float], pull: list[Fraction], measures: list[float], terms_of_pull: list[Fraction]
-) -> tuple[float, float]:
+    step: Step, a: list[float], pull: list[Fraction], measures: list[float], terms_of_pull: list[Fraction],
+    called: float = 0.0,
+) -> tuple[float, float]:  # fmt: skip
     """How far forces are from explaining a: a lower bound of ||M a - Q + h - pull|| in the norm of M^-1.
 
     Parameters
     ----------
     terms_of_pull : the sizes of the terms J_ji lam_j that pull is the sum of, (n,)
+    called : size of the accelerations of masses that the rows call for, in the mass norm
 
     Returns
     -------
@@ -157,7 +159,8 @@ def force_gap(
             continue  # no forces in floats are nearer
         if step.M[i][i] > 0:
             gap = max(gap, math.sqrt(float(r * r / step.M[i][i])))
-        elif r > Fraction(EPS) * terms_of_pull[i]:  # more than rounding of multipliers to floats leaves
+        elif r > Fraction(EPS) * terms_of_pull[i] and r > 8 * step.n * EPS * called * measures[i]:
+            # More than rounding of the multipliers to floats leaves, and of the accelerations that are called for.
             size = float(sum((abs(t) for t in terms), Fraction(0))) + most * measures[i]
             part = max(part, float(r) / size if size else 0.0)
     return gap, part

@@ -155,6 +155,14 @@ def natural(step: bilateral.Step) -> float:
     return free + math.hypot(*(float(g) / r for g, r in zip(step.gamma, rows, strict=True) if r > 0))
 
 
+def called_of_masses(step: bilateral.Step) -> float:
+    """A size of the accelerations, of coordinates with mass alone, that rows call for, in the mass norm."""
+    d = [1.0 / math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 0.0 for i in range(step.n)]
+    rows = [math.hypot(*(float(v) * s for v, s in zip(row, d, strict=True))) for row in step.J]
+    own = math.hypot(*(float(g) / r for g, r in zip(step.gamma, rows, strict=True) if r > 0))
+    return min(own, natural(step))
+
+
 def _forces(step: bilateral.Step, unique: bool, claim: Claim, pull: list[Fraction] | None = None) -> Finding | None:
     """Whether rows and forces of an answer called solved hold, and whether they are unique as it says."""
     if claim.forces_unique and not unique:
@@ -176,7 +184,7 @@ def _forces(step: bilateral.Step, unique: bool, claim: Claim, pull: list[Fractio
         for i in range(step.n)
     ]
     sizes = [sum((abs(row[i] * f) for row, f in zip(step.J, lam, strict=True)), Fraction(0)) for i in range(step.n)]
-    gap, part = bilateral.force_gap(step, list(claim.x), total, measures(step), sizes)
+    gap, part = bilateral.force_gap(step, list(claim.x), total, measures(step), sizes, called_of_masses(step))
     if gap > TOLERANCE * (1.0 + length(common(claim.x), step.M)) * SLACK + FLOORS * claim.rounding_floor:
         return Finding(WRONG, "forces do not explain the acceleration", gap)
     if part > PROPORTION:
@@ -229,13 +237,16 @@ def norm(x: np.ndarray) -> float:
 def measures(step: bilateral.Step) -> list[float]:
     """sqrt(M_ii), or how much the rows speak of a coordinate without mass beside those with."""
     d = [math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 0.0 for i in range(step.n)]
-    for i, size in enumerate(d):
-        if not size:
-            held = 0.0
-            for row in step.J:
-                own = math.hypot(*(float(v) / s for v, s in zip(row, d, strict=True) if s > 0))
-                held = max(held, abs(float(row[i])) / own if own > 0 else 0.0)
-            d[i] = held or max((abs(float(row[i])) for row in step.J), default=0.0) or 1.0
+    while not all(d):
+        # All that hang on the same ones are measured at once: the order of the coordinates says nothing.
+        lengths = [math.hypot(*(float(v) / s for v, s in zip(row, d, strict=True) if s > 0)) for row in step.J]
+        held = {
+            i: max((abs(float(row[i])) / own for row, own in zip(step.J, lengths, strict=True) if own > 0), default=0.0)
+            for i, size in enumerate(d) if not size
+        }  # fmt: skip
+        if not any(held.values()):
+            held = {i: max((abs(float(row[i])) for row in step.J), default=0.0) or 1.0 for i in held}
+        d = [size or held.get(i, 0.0) for i, size in enumerate(d)]
     return d
 
 
