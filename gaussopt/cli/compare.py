@@ -25,7 +25,7 @@ Sources = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[PROBLEM|FILE.py|FILE.json]...",
-        help="Problems by name or file, and qp, lcp or step files.",
+        help="Problems by name or file, qp, lcp or step files, and files of solvers that take part.",
         autocompletion=common.completion("problem", files=(".py", ".json")),
     ),
 ]
@@ -52,6 +52,7 @@ Contacts = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")]
 Convex = Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")]
+Lcp = Annotated[bool, typer.Option("--lcp", help="The set of complementarity problems that ships with gaussopt.")]
 Formulations = Annotated[
     str | None,
     typer.Option(
@@ -108,11 +109,11 @@ Parquet = Annotated[
 
 def compare_command(
     context: typer.Context, out: Out, sources: Sources = None, family: Families = None, dial: Dials = None,
-    qp: Convex = False, sequence: Sequences = None, contact: Contacts = None, formulations: Formulations = None,
-    solvers: Solvers = None, precision: Precision = None, stepper: Steppers = "rk4", dt: common.TimeStep = None,
-    t_end: common.End = None, tolerance: common.Tolerance = 1e-7, stride: Stride = 10, motions: Motions = True,
-    time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None, parquet: Parquet = False,
-    against: Against = None, rows: RowOrder = None, json_: common.Json = False,
+    qp: Convex = False, lcp: Lcp = False, sequence: Sequences = None, contact: Contacts = None,
+    formulations: Formulations = None, solvers: Solvers = None, precision: Precision = None, stepper: Steppers = "rk4",
+    dt: common.TimeStep = None, t_end: common.End = None, tolerance: common.Tolerance = 1e-7, stride: Stride = 10,
+    motions: Motions = True, time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None,
+    parquet: Parquet = False, against: Against = None, rows: RowOrder = None, json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
     from gaussopt.comparison.changes import changes
@@ -126,7 +127,7 @@ def compare_command(
         check_parquet()
     before = None if against is None else Results.load(against)  # which may be the folder that is written into
     count = common.processes(jobs)
-    chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [], contact or [], rows)
+    chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
     with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
         results = compare(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
@@ -227,13 +228,13 @@ def _sources(
     names: list[str],
     families: list[str],
     dials: list[str],
-    qp: bool,
+    sets: tuple[bool, bool],
     sequences: list[Path],
     contacts: list[Path],
     rows: str | None,
 ) -> list[str | Problem | Spec]:
     from gaussopt.comparison.contact_sources import ContactFiles
-    from gaussopt.comparison.sources import ExportedSequence, ProgramFile, convex_programs, family_sweep
+    from gaussopt.comparison.sources import ExportedSequence, ProgramFile, convex_programs, family_sweep, lcp_programs
 
     found: list[str | Problem | Spec] = [ProgramFile.of(n) if n.endswith(".json") else n for n in names]
     if dials and not families:
@@ -242,8 +243,7 @@ def _sources(
     for name in families:
         # Each family takes the dials that it has; one that nobody has is refused by the first.
         found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
-    if qp:
-        found += convex_programs()
+    found += [*(convex_programs() if sets[0] else ()), *(lcp_programs() if sets[1] else ())]
     found += [ExportedSequence.of(folder) for folder in sequences]
     found += [ContactFiles.of(path, _note, rows) for path in contacts]
     return found

@@ -32,7 +32,7 @@ from gaussopt.cli.run import run_command
 from gaussopt.cli.show import show_command
 from gaussopt.cli.solve import solve_command, verify_command
 from gaussopt.core.cache import UnsafeCache, check_chosen
-from gaussopt.core.errors import GaussoptError, MachineFailure, Unverified
+from gaussopt.core.errors import GaussoptError, LeftOut, MachineFailure, Unverified
 from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
 
 app = typer.Typer(
@@ -70,7 +70,7 @@ def _plain_warnings() -> Iterator[None]:
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        if issubclass(category, UnsafeCache | Unverified):
+        if issubclass(category, LeftOut | UnsafeCache | Unverified):
             print(f"gaussopt: {message}", file=sys.stderr)
         else:
             usual(message, category, *where)

@@ -57,9 +57,11 @@ def compare(
 
     Parameters
     ----------
-    sources : problems, their names or files, or specs such as those of `family_sweep` and `ProgramFile`
+    sources : problems, their names or files, specs such as those of `family_sweep` and `ProgramFile`, files of solvers
         Of a problem the states of all its references are taken, of one without references those of its own motion.
-    formulations, solvers : names, solvers with options in parentheses if wanted; all that are there if not given
+        A file of a solver adds it to the others; with nothing else the sets of programs that it takes are solved.
+    formulations, solvers : names, solvers with options in parentheses if wanted; all that are there if not given, but
+        stochastic solvers
     stepper : name or names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
     dt, t_end : the problem's own if not given; of adaptive steppers dt is the recording interval
     tolerance : of the certificate
@@ -81,10 +83,9 @@ def compare(
         Before anything is computed.
     """
     check_progress(progress)
-    asked = planning.listed_sources(sources)
     check_jobs(max(1, jobs))  # less than one has always been one
     plan = planning.plan_of(
-        asked, formulations, solvers, precision, stride, motions,
+        sources, formulations, solvers, precision, stride, motions,
         steppers=(stepper,) if isinstance(stepper, str) else tuple(stepper), dt=dt, t_end=t_end, tolerance=tolerance,
         time_budget=time_budget, case_limit=case_limit,
     )  # fmt: skip

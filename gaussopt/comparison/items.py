@@ -32,7 +32,10 @@ Data = StepData | QP | LCP | ConeComplementarity
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One step or program of a sequence, with the reference acceleration (n,) and the instant in s where known."""
+    """One step or program of a sequence.
+
+    `a` is the reference acceleration, or the solution of a program, (n,), and t the instant in s, where they are known.
+    """
 
     data: Data
     a: Vector | None = None

@@ -18,9 +18,10 @@ from gaussopt.relaxations import first_program, is_contact_formulation
 from gaussopt.solving.foreign_formulation import find
 
 
-def installed_solvers() -> list[str]:
-    """Names of all solvers whose packages are there."""
-    return [s for s in registry.names("solver") if not missing_packages(registry.load("solver", s))]
+def installed_solvers(stochastic: bool = True) -> list[str]:
+    """Names of all solvers whose packages are there; stochastic ones too, or not."""
+    entries = {name: registry.load("solver", name) for name in registry.names("solver")}
+    return [name for name, entry in entries.items() if not missing_packages(entry) and stochastic >= entry.stochastic]
 
 
 def is_exact(formulation: str) -> bool:

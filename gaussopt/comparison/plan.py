@@ -24,10 +24,11 @@ from gaussopt.comparison.pairing import (
 from gaussopt.comparison.records import Answers, SourceKey
 from gaussopt.comparison.solver_sequence_run import starts_of
 from gaussopt.comparison.solver_spec import canonical, precision_words, registered_name, solver_class, stepper_settings
-from gaussopt.comparison.sources import ProblemStates, plain_settings, problem_specs
+from gaussopt.comparison.sources import ProblemStates, convex_programs, lcp_programs, plain_settings, problem_specs
 from gaussopt.comparison.spec import Spec
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
@@ -46,7 +47,6 @@ class Plan:
     specs : where the steps come from
     entries : the problems whose trajectories are asked for
     formulations, solvers : names, and words with options
-    carriers : solvers that may carry a trajectory
     precision : formulations on which solvers are also run at every setting of their precision, "" for programs
     """
 
@@ -54,7 +54,6 @@ class Plan:
     entries: tuple[Problem, ...]
     formulations: tuple[str, ...]
     solvers: tuple[str, ...]
-    carriers: frozenset[str]
     precision: tuple[str, ...]
     steppers: tuple[str, ...]
     dt: float | None
@@ -92,28 +91,40 @@ class Plan:
         }  # fmt: skip
 
 
-def listed_sources(sources: Any) -> list[str | Problem | Spec]:
-    """The sources as a list, each of a known kind; raises BadInput."""
+def listed_sources(sources: Any) -> tuple[list[str | Problem | Spec], list[str]]:
+    """The sources, each of a known kind, and the solvers among them, which are files; raises BadInput.
+
+    With nothing else than solvers the sets of programs that they take are the sources.
+    """
     single = isinstance(sources, str | os.PathLike | Problem | Spec) or not isinstance(sources, Iterable)
     found: list[str | Problem | Spec] = []
+    solvers = []
     for source in [sources] if single else sources:
         if not isinstance(source, str | os.PathLike | Problem | Spec):
             raise BadInput(
                 f"compare takes problems by name or file, problems and specs, not {type(source).__name__}; of a system "
                 "make a problem with Problem.of, in a file of its own."
             )
-        found.append(os.fspath(source) if isinstance(source, os.PathLike) else source)
-    return found
+        source = os.fspath(source) if isinstance(source, os.PathLike) else source
+        if isinstance(source, str) and registry.holds_solver(source):
+            solvers.append(registry.named_by_file("solver", source))
+        else:
+            found.append(source)
+    if not found:
+        taken = {kind for name in solvers for kind in registry.load("solver", name).accepts}
+        found += [*(convex_programs() if QP in taken else ()), *(lcp_programs() if LCP in taken else ())]
+    return found, solvers
 
 
 def plan_of(
-    asked: Sequence[str | Problem | Spec], formulations: Sequence[str] | None, solvers: Sequence[str] | None,
+    sources: Any, formulations: Sequence[str] | None, solvers: Sequence[str] | None,
     precision: bool | Sequence[str], stride: int, motions: bool, **settings: Any,
 ) -> Plan:  # fmt: skip
     """Check everything that can be checked before computing; raises UnknownName, BadInput, MissingBackend.
 
     The arguments are those of `gaussopt.comparison.compare.compare`; `settings` are attributes of the plan.
     """
+    asked, own = listed_sources(sources)
     tolerance, budget, limit = settings["tolerance"], settings["time_budget"], settings["case_limit"]
     for holds, sentence in (
         (asked, "Give at least one problem, family or program to compare on."),
@@ -126,20 +137,20 @@ def plan_of(
     ):  # fmt: skip
         if not holds:
             raise BadInput(sentence)
-    sources = [find_problem(s) if isinstance(s, str) else s for s in asked]
-    entries = tuple(s for s in sources if isinstance(s, Problem))
+    found = [find_problem(s) if isinstance(s, str) else s for s in asked]
+    entries = tuple(s for s in found if isinstance(s, Problem))
     _check_motions(entries, settings)
-    specs = [spec for s in sources for spec in (problem_specs(s, stride) if isinstance(s, Problem) else [s])]
+    specs = [spec for s in found for spec in (problem_specs(s, stride) if isinstance(s, Problem) else [s])]
     names = _all_formulations(specs) if formulations is None else list(formulations)
     for f in names:
         check_formulation(f)
-    words = installed_solvers() if solvers is None else [canonical(word) for word in solvers]
+    words = installed_solvers(stochastic=False) if solvers is None else [canonical(word) for word in solvers]
+    words += own
     for kind, listed in (("formulation", names), ("solver", words)):
         if not listed:
             raise BadInput(f"Give at least one {kind}, or none at all for every one.")
-    carriers = frozenset(w for w in words if solvers is not None or not solver_class(w).stochastic)
     return Plan(
-        _distinct(specs), entries if motions else (), tuple(names), tuple(dict.fromkeys(words)), carriers,
+        _distinct(specs), entries if motions else (), tuple(names), tuple(dict.fromkeys(words)),
         _finer(precision, names), **settings,
     )  # fmt: skip
 
@@ -246,7 +257,7 @@ def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
     """How many trajectories there are if all pairs are right."""
     if not plan.entries:
         return 0
-    carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.carriers}
+    carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.solvers}
     return len(carrying) * len(plan.steppers)
 
 
@@ -296,7 +307,7 @@ def motion_jobs(plan: Plan, answers: Iterable[Answers], seconds: float) -> list[
             if r.source.key in own and r.start == starts_of(r.solver)[-1]:
                 good = not r.refused and not r.failure and all(r.confirmed)
                 passed[r.formulation, r.solver] = passed.get((r.formulation, r.solver), True) and good
-        carrying = [pair for pair, good in passed.items() if good and pair[1] in plan.carriers]
+        carrying = [pair for pair, good in passed.items() if good and pair[1] in plan.solvers]
         for (formulation, solver), stepper in product(carrying, plan.steppers):
             depends = (
                 ("problem", entry.name), ("formulation", formulation),

@@ -70,8 +70,8 @@ class StepSource:
 
     Attributes
     ----------
-    kind : "problem" (states of a reference), "family", "qp" (a single program), "sequence" (exported programs) or
-        "contact" (files of contacts with friction cones)
+    kind : "problem" (states of a reference), "family", "qp" or "lcp" (a single program), "sequence" (exported programs)
+        or "contact" (files of contacts with friction cones)
     name : of the problem, family, program or folder
     part : the reference of a problem, "" elsewhere
     dials : of a family, all of them

@@ -118,7 +118,7 @@ class SequenceRun:
         bounds = (found.get(name) for name in ("relative_error", "relative_residual", "residual"))
         bound = next((x for x in bounds if x is not None), None)
         return Reply(
-            solution.status, solution.claim, math.inf if bound is None else float(bound), math.nan,
+            solution.status, solution.claim, math.inf if bound is None else float(bound), _miss(solution.x, item.a),
             solution.iterations, solution.timing, message=solution.message,
         )  # fmt: skip
 
@@ -139,6 +139,14 @@ def _arrays(item: Item) -> list[NDArray[Any]]:
 
 def _contents(item: Item) -> list[bytes]:
     return [array.tobytes() for array in _arrays(item)]
+
+
+def _miss(x: Vector | None, reference: Vector | None) -> float:
+    """Distance of an answer to a program from its solution, relative to 1 + its size; NaN where that is not known."""
+    if reference is None:
+        return math.nan
+    known = x is not None and x.shape == reference.shape
+    return float(np.linalg.norm(x - reference) / (1.0 + np.linalg.norm(reference))) if known else math.inf  # type: ignore[operator]
 
 
 def error_of(step: StepData, a: Vector | None, reference: Vector | None) -> float:

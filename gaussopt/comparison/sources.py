@@ -28,6 +28,7 @@ from gaussopt.core.files import read_bytes, read_json
 from gaussopt.core.problem_files import parse
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
+from gaussopt.lcp.collection import known_lcps
 from gaussopt.modelling.family import Family, sweep_values
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.registered import registered_problem
@@ -149,6 +150,25 @@ class ConvexProgram(Spec):
 
 
 @dataclass(frozen=True, slots=True)
+class CollectedLCP(Spec):
+    """A complementarity problem of the set that tells solvers apart, by name."""
+
+    name: str
+
+    @property
+    def source(self) -> StepSource:
+        return StepSource("lcp", self.name)
+
+    def items(self) -> tuple[Item, ...]:
+        """The problem, with its solution where there is one only."""
+        known = known_lcps()[self.name]
+        return (Item(known.lcp, known.z if known.answers == "one" else None),)
+
+    def typical(self) -> LCP:
+        return known_lcps()[self.name].lcp
+
+
+@dataclass(frozen=True, slots=True)
 class ExportedSequence(Spec):
     """The programs of a folder that `gaussopt export` wrote; `digest` pins its contents."""
 
@@ -180,7 +200,8 @@ class ExportedSequence(Spec):
 
 
 SPECS: dict[str, type[Spec]] = {
-    c.__name__: c for c in (ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, ExportedSequence, ContactFiles)
+    c.__name__: c
+    for c in (ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, CollectedLCP, ExportedSequence, ContactFiles)
 }
 
 
@@ -238,6 +259,11 @@ def _possible(point: FamilyPoint) -> bool:
 def convex_programs() -> list[ConvexProgram]:
     """The convex test set, program by program."""
     return [ConvexProgram(name) for name in convex_set()]
+
+
+def lcp_programs() -> list[CollectedLCP]:
+    """The set of complementarity problems that tells solvers apart, problem by problem."""
+    return [CollectedLCP(name) for name in known_lcps()]
 
 
 def plain_settings(entry: Problem) -> dict[str, Any]:

@@ -33,6 +33,10 @@ class MachineFailure(BadInput):
     """
 
 
+class LeftOut(UserWarning):
+    """A plug-in file was not loaded."""
+
+
 class Unverified(UserWarning):
     """A file was read that carries no checksum: damage to it goes unnoticed."""
 

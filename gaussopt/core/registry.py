@@ -2,7 +2,8 @@
 
 A file `my_solver.py` in its folder is the entry `my-solver`. The module holds one object, called `problem`,
 `formulation`, `solver`, `stepper` or `family`. Files outside the package are found through the environment variable
-GAUSSOPT_PLUGINS (files or folders, separated as in PATH) or `register`; a problem may be named by its file.
+GAUSSOPT_PLUGINS (files or folders, separated as in PATH; in folders but those that begin with _) or `register`; a
+problem may be named by its file. They may import modules that lie beside them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from inspect import signature
@@ -22,9 +24,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from gaussopt.core.errors import BadInput, GaussoptError, UnknownName
+from gaussopt.core.errors import BadInput, GaussoptError, LeftOut, UnknownName
 from gaussopt.core.machine import pass_on
-from gaussopt.core.source_loader import imported
+from gaussopt.core.source_loader import Neighbours, imported
 
 PACKAGES = {
     "problem": "gaussopt.problems",
@@ -51,9 +53,12 @@ class Registered(NamedTuple):
 
     path: str
     source: bytes
+    neighbours: tuple[tuple[str, bytes], ...] = ()
+    """Names and sources of the modules beside it that it imports."""
 
 
 _registered: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+_broken: dict[str, BadInput] = {}
 _seen: set[Path] = set()
 _files: dict[tuple[str, str], Registered] = {}
 
@@ -82,13 +87,20 @@ def load(kind: str, name: str) -> Any:
     _load_plugins()
     if name in _registered[kind]:
         return _registered[kind][name]
+    if name in _broken and name not in _listed(kind):
+        raise _broken[name]
     if name not in _listed(kind):
         raise UnknownName(kind, name, names(kind))
     module = importlib.import_module(f"{PACKAGES[kind]}.{name.replace('-', '_')}")
     return _entry(module, kind, name)
 
 
-def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: str | None = None) -> tuple[str, str]:
+def register(
+    path: str | os.PathLike[str],
+    source: bytes | None = None,
+    wanted: str | None = None,
+    neighbours: Mapping[str, bytes] | None = None,
+) -> tuple[str, str]:
     """Register one file from anywhere; return its kind and name.
 
     Parameters
@@ -96,6 +108,7 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
     path : the file
     source : bytes, optional, what is in it, if it need not be there: another process may have read it
     wanted : the kind that it must be, optional
+    neighbours : sources by name of the modules beside the file that it imports; read from there if not given
 
     Raises
     ------
@@ -116,8 +129,10 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
             source = file.read_bytes()
         except OSError as error:
             raise BadInput(f"Cannot read {path}: {error.strerror}.") from None
+    beside = Neighbours(file.parent, neighbours)
     try:
-        module = imported(f"gaussopt_plugin_{file.stem}", source, str(file))
+        with beside.at_hand():
+            module = imported(f"gaussopt_plugin_{file.stem}", source, str(file))
     except BaseException as error:
         pass_on(f"{file.name} was not loaded", error)
         raise BadInput(_blame(file, error)) from error
@@ -133,7 +148,7 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
                 raise BadInput(f"The {kind} in {file.name} {lack}.")
             _registered[kind][name] = entry
             _files.pop((kind, name), None)
-            _files[kind, name] = Registered(str(file), source)
+            _files[kind, name] = Registered(str(file), source, tuple(beside.found.items()))
             return kind, name
     if wanted:
         raise BadInput(f"{file.name} defines no {wanted!r}; {HOW.get(wanted, 'name the entry so')}.")
@@ -167,6 +182,14 @@ def is_file(word: str | os.PathLike[str]) -> bool:
     return word.endswith((".py", ".nc")) or "/" in word or os.sep in word
 
 
+def holds_solver(path: str) -> bool:
+    """Whether a file is one of a solver, judged by its text; it is not imported."""
+    file = Path(path)
+    with contextlib.suppress(OSError):
+        return file.suffix == ".py" and re.search(rb"(?m)^solver\s*[:=]", file.read_bytes()) is not None
+    return False
+
+
 def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
     """The name of the entry in a file, which is registered unless it is already, as it is now.
 
@@ -178,7 +201,8 @@ def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
     if known is not None and known.path != str(file) and Path(known.path).exists():
         raise BadInput(f"{path} and {known.path} would both be the {kind} {name!r}; rename one of them.")
     with contextlib.suppress(OSError):  # then `register` says why
-        if known is not None and file.read_bytes() == known.source:
+        beside = () if known is None else ((file.parent / f"{n}.py", text) for n, text in known.neighbours)
+        if known is not None and all(f.read_bytes() == text for f, text in ((file, known.source), *beside)):
             return name
     return register(path, wanted=kind)[1]
 
@@ -199,8 +223,8 @@ def adopt(files: Sequence[Registered]) -> None:
     _seen.update(_plugin_files())
     known = list(_files.values())
     if known != list(files):
-        for path, source in files:
-            register(path, source)
+        for path, source, neighbours in files:
+            register(path, source, neighbours=dict(neighbours))
 
 
 def sources(kind: str, name: str) -> dict[str, bytes]:
@@ -212,7 +236,7 @@ def sources(kind: str, name: str) -> dict[str, bytes]:
     if name not in known:
         raise UnknownName(kind, name, known)
     if (kind, name) in _files:
-        return {"plugin": _files[kind, name].source}
+        return {"plugin": _files[kind, name].source, **dict(_files[kind, name].neighbours)}
     folder = Path(importlib.import_module(PACKAGES[kind]).__path__[0])
     tables = folder.glob("data/*") if kind == "problem" else ()
     files = (folder / f"{name.replace('-', '_')}.py", *folder.glob("_*.py"), *tables)
@@ -269,11 +293,15 @@ def _load_plugins() -> None:
     for file in _plugin_files():
         if file not in _seen:
             _seen.add(file)
-            register(file)
+            try:
+                register(file)
+            except BadInput as error:
+                _broken[_name(file.stem)] = error
+                warnings.warn(f"{str(error).rstrip('.')}; the plug-in is left out.", LeftOut, stacklevel=2)
 
 
 def _plugin_files() -> Iterator[Path]:
     for part in os.environ.get("GAUSSOPT_PLUGINS", "").split(os.pathsep):
         if part:
             path = Path(part).resolve()
-            yield from sorted(path.glob("*.py")) if path.is_dir() else [path]
+            yield from sorted(path.glob("[!_]*.py")) if path.is_dir() else [path]

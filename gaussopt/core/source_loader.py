@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from importlib.abc import ExecutionLoader
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.abc import ExecutionLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from importlib.util import decode_source
+from pathlib import Path
 from types import ModuleType
+from typing import Any, ClassVar
 
 
 class SourceLoader(ExecutionLoader):
@@ -38,3 +43,46 @@ def imported(name: str, source: str | bytes, path: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+class Neighbours(MetaPathFinder):
+    """Finds modules beside a file for its imports, from their sources where those are given, and keeps the sources.
+
+    Imports inside functions come too late, since the sources of all that takes part are known from the beginning.
+
+    Parameters
+    ----------
+    folder : where they lie, or lay
+    sources : contents by module name that another process has read; the files are not looked at then
+    """
+
+    _loaded: ClassVar[set[str]] = set()
+
+    def __init__(self, folder: Path, sources: Mapping[str, bytes] | None) -> None:
+        self._folder, self._given = folder, sources
+        self.found: dict[str, bytes] = {}
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The module of this name beside the file; None if there is none."""
+        file = self._folder / f"{fullname}.py"
+        if self._given is None and path is None and file.is_file():
+            self.found[fullname] = file.read_bytes()
+        elif self._given is not None and fullname in self._given:
+            self.found[fullname] = self._given[fullname]
+        if fullname not in self.found:
+            return None
+        return importlib.util.spec_from_loader(fullname, SourceLoader(self.found[fullname], str(file)))
+
+    @contextmanager
+    def at_hand(self) -> Iterator[None]:
+        """Let imports find them for a while, and nothing of the same name from beside another file."""
+        others = {name: module for name, module in sys.modules.items() if name in self._loaded}
+        for name in others:
+            del sys.modules[name]
+        sys.meta_path.append(self)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(self)
+            self._loaded.update(self.found)
+            sys.modules.update({name: module for name, module in others.items() if name not in self.found})

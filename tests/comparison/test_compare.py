@@ -25,6 +25,7 @@ from gaussopt.comparison import tables
 from gaussopt.comparison.compare import CasesDone
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import liars
+from gaussopt.comparison.plan import plan_of
 from gaussopt.comparison.results import Results, read_results
 from gaussopt.comparison.solver_sequence_run import TAMPERED
 from gaussopt.comparison.solver_sequence_run import SequenceRun as Follower
@@ -34,6 +35,9 @@ from gaussopt.reporting.sections.comparison import document
 
 QUICK: dict[str, Any] = {"t_end": 0.02, "stride": 50, "time_budget": 0.01}
 UNTIMED: dict[str, Any] = {**QUICK, "time_budget": 0.0}
+SETTINGS: dict[str, Any] = {
+    "steppers": ("rk4",), "dt": None, "t_end": None, "tolerance": 1e-7, "time_budget": 0.0, "case_limit": 10.0,
+}  # fmt: skip
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
 
@@ -197,6 +201,35 @@ def test_a_liar_is_named(clean_registry: None, compare: Callable[..., Results]) 
     assert named.never_right
     assert any("liar" in finding for finding in document(results).findings)
     assert "liar" not in {m.solver for m in results.motions}
+
+
+def test_a_solver_that_forgets_a_sign_is_found_out(
+    clean_registry: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On all mechanisms it would be right: their contact problems have forces that push from the beginning."""
+    forgetful, honest = str(PLUGINS / "sign_forgetter.py"), str(PLUGINS / "least_index.py")
+    command = ["compare", forgetful, honest, "--solvers", "principal-pivoting", "--time-budget", "0", "--json"]
+    assert run([*command, "--lcp", "--out", str(tmp_path)]) == 0
+    finding = next(f for f in json.loads(capsys.readouterr().out)["findings"] if "certificate refutes" in f)
+    assert "sign-forgetter at " in finding
+    answers = Results.load(tmp_path).answers
+    named = {w.solver: w for w in liars(answers)}
+    assert named["sign-forgetter"].false_claims > 50
+    assert named["sign-forgetter"].correct < 0.5
+    assert "principal-pivoting" not in named
+    # The problems with one solution hold it, so that the true error stands beside the proved one.
+    for a in answers:
+        assert a.source.kind == "lcp"
+        if a.solver == "principal-pivoting" and all(a.confirmed):
+            assert math.isnan(a.error[0]) or a.error[0] < 1e-6
+
+
+def test_a_solver_alone_is_asked_what_it_takes(clean_registry: None) -> None:
+    solver = PLUGINS / "least_index.py"
+    plan = plan_of(str(solver), None, ["lemke"], False, 10, True, **SETTINGS)
+    assert plan.solvers == ("lemke", "least-index")
+    assert {type(spec).__name__ for spec in plan.specs} == {"CollectedLCP"}
+    assert not {"deap", "deap-cma"} & {*plan_of(solver, None, None, False, 10, True, **SETTINGS).solvers}
 
 
 def test_a_solver_that_rewrites_the_question_is_not_believed(

@@ -196,6 +196,46 @@ def test_a_file_that_cannot_be_registered_is_named(
     assert {kind: go.names(kind) for kind in registry.KINDS} == before
 
 
+def test_a_file_may_import_its_neighbours(folder: Path, clean_registry: None) -> None:
+    """And is another solver when they change; two folders may have neighbours of the same name."""
+    text = SOLVER.replace("import numpy", "from helper import VALUE\nimport numpy", 1) + "\nsolver.value = VALUE\n"
+    other = folder.parent / "other"
+    other.mkdir()
+    for place, name, value in ((folder, "my_elimination", 1), (other, "elsewhere", 2)):
+        (place / f"{name}.py").write_text(text.replace("my-elimination", name.replace("_", "-")))
+        (place / "helper.py").write_text(f"VALUE = {value}\n")
+        go.register(place / f"{name}.py")
+    assert [registry.load("solver", n).value for n in ("my-elimination", "elsewhere")] == [1, 2]
+    assert registry.sources("solver", "elsewhere")["helper"] == b"VALUE = 2\n"
+    # Another process needs no file of them.
+    files = registry.registered_files()
+    (folder / "helper.py").write_text("VALUE = 3\n")
+    registry.adopt([*files, files[0]])
+    assert registry.load("solver", "my-elimination").value == 1
+    # A file that is named again is read again if a neighbour has changed.
+    assert registry.named_by_file("solver", folder / "my_elimination.py") == "my-elimination"
+    assert registry.load("solver", "my-elimination").value == 3
+
+
+def test_one_broken_plugin_is_named_and_the_others_are_listed(folder: Path, run_python: Callable[..., str]) -> None:
+    (folder / "broken.py").write_text("solver = 1 / 0\n")
+    (folder / "_helper.py").write_text("1 / 0\n")  # no plug-in, by its name
+    code = (
+        "import warnings, gaussopt as go\n"
+        "from gaussopt.core import registry\n"
+        "with warnings.catch_warnings(record=True) as said:\n"
+        "    print('my-elimination' in go.names('solver'), *(str(s.message) for s in said))\n"
+        "try:\n"
+        "    registry.load('solver', 'broken')\n"
+        "except go.BadInput as error:\n"
+        "    print(error)\n"
+    )
+    listed, why = run_python(code, GAUSSOPT_PLUGINS=str(folder)).splitlines()
+    sentence = "broken.py, line 1: ZeroDivisionError: division by zero"
+    assert listed == f"True {sentence}; the plug-in is left out."
+    assert why == f"{sentence}."
+
+
 def test_what_is_not_a_python_file_is_named(tmp_path: Path, assert_sentence: Callable[..., None]) -> None:
     (tmp_path / "notes.txt").write_text("solver = 1")
     for path in (tmp_path / "absent.py", tmp_path / "notes.txt", tmp_path):

@@ -8,7 +8,6 @@ from concurrent.futures import Executor
 from gaussopt.comparison.compare import compare
 from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.results import Results
-from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.comparison.sources import problem_specs
 from gaussopt.comparison.spec import Spec
 from gaussopt.modelling.problem import problem
@@ -46,7 +45,7 @@ def results(quick: bool, executor: Executor, progress: Callable[[float], None] |
 
 def solvers(quick: bool) -> list[str]:
     """The solvers that take part; a quick run leaves out relatives."""
-    found = [s for s in installed_solvers() if not solver_class(s).stochastic]
+    found = installed_solvers(stochastic=False)
     return [s for s in found if s in FEW] if quick else found
 
 

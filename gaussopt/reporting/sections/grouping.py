@@ -51,7 +51,7 @@ class Group:
     def title(self) -> str:
         """In words."""
         titles = {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}", "qp": "Convex programs",
-                  "contact": f"Contact problems of {self.name}"}  # fmt: skip
+                  "lcp": "Complementarity problems", "contact": f"Contact problems of {self.name}"}  # fmt: skip
         return titles.get(self.kind, self.name)
 
 
@@ -78,7 +78,7 @@ def _widest(answers: Sequence[Answers]) -> str:
 def group_of(record: CaseRecord) -> tuple[str, str]:
     """Kind and name; single programs belong together."""
     source = record.source
-    return source.kind, "" if source.kind == "qp" else source.name
+    return source.kind, "" if source.kind in ("qp", "lcp") else source.name
 
 
 def groups(results: Results) -> list[Group]:

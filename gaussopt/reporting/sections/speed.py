@@ -27,7 +27,7 @@ DRAWN = 12
 START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
 """Kinds of start in figures; tables have their names."""
 
-PROGRAMS = ("qp", "file", "sequence")
+PROGRAMS = ("qp", "lcp", "file", "sequence")
 """Kinds of source whose steps are programs without mechanics."""
 
 FLOOR = 1e-8
