@@ -162,8 +162,12 @@ class ConeCertificate:
         return self._problem.asymmetry
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Whether r solves the problem within the tolerance on the natural map, and rounding lets that be told."""
-        return bool(self.residual <= tolerance and self.floor <= tolerance)
+        """Whether r solves the problem within the tolerance on the natural map, and rounding lets that be told.
+
+        The cones are looked at by themselves too: an answer never passes against its own violations.
+        """
+        small = self.residual <= tolerance and self.floor <= tolerance
+        return bool(small and max(self.cone_violation, self.dual_violation) <= np.sqrt(tolerance))
 
     def to_mapping(self) -> Mapping[str, Any]:
         """For JSON, every entry computed when it is read; `solutions` stand beside the certificate."""

@@ -21,7 +21,7 @@ EPS = 2.220446049250313e-16
 
 @kernel
 def distances(W: Vector, q: Vector, mu: Vector, r: Vector) -> tuple[float, float]:
-    """|e| of the natural map e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i, m/s, and what rounding may hide of u."""
+    """|e| of the natural map e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i, m/s, and what rounding may hide of it."""
     n, rho = len(q), np.zeros(len(mu))
     missed, hidden = 0.0, 0.0
     steps_into(W, rho)
@@ -34,7 +34,8 @@ def distances(W: Vector, q: Vector, mu: Vector, r: Vector) -> tuple[float, float
                 total += W[row * n + j] * r[j]
                 terms += abs(W[row * n + j] * r[j])
             u[axis] = total + q[row]
-            terms = EPS * (terms + abs(q[row]))
+            # In r - rho u an impulse that is huge beside rho u swallows the velocity.
+            terms = EPS * (terms + abs(q[row]) + abs(r[row]) / rho[i])
             hidden += terms * terms
         step, p = rho[i], 3 * i
         x0 = r[p] - step * (u[0] + mu[i] * math.sqrt(u[1] * u[1] + u[2] * u[2]))

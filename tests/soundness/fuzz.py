@@ -25,12 +25,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz_cases import DEVICE_ZERO, Case, case_of
+from fuzz_cases import DEVICE_ZERO, FLAGS, Case, case_of
 from fuzz_files import RAN
 
 SECONDS = 20.0
@@ -102,7 +102,7 @@ def judged(case: Case, code: int, out: str, err: str) -> str:
         return ""
     if code and not re.search(r"^gaussopt: .*\S", err, re.MULTILINE) and case.arguments and "Usage" not in out:
         return f"exit code {code} without a sentence"
-    if "--json" in case.arguments:
+    if "--json" in case.arguments and not _is_value(case.arguments):
         try:
             (line,) = out.splitlines()
             if not isinstance(json.loads(line, parse_constant=_no_number), dict):
@@ -110,6 +110,12 @@ def judged(case: Case, code: int, out: str, err: str) -> str:
         except ValueError:
             return f"with --json something else was printed: {out[:80]!r}"
     return ""
+
+
+def _is_value(arguments: Sequence[str]) -> bool:
+    """Whether `--json` stands behind an option that lost its value, and is taken for it."""
+    before = arguments[arguments.index("--json") - 1]
+    return before.startswith("--") and "=" not in before and before not in FLAGS
 
 
 def _no_number(word: str) -> None:
