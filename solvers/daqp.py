@@ -138,8 +138,8 @@ class DAQP(Solver[DAQPOptions]):
         claim, note = _CLAIMS.get(flag, (Status.INACCURATE, f"exit flag {flag}"))
         y = -info["lam"]
         if self._units is not None:
-            d, e, size = self._units
-            x, y = size * (d * x), size * (e * y)
+            d, e, size, pull = self._units
+            x, y = size * (d * x), pull * (e * y)
         return RawSolution(x, y, claim, info["iterations"], seconds, note)
 
     def _failed(self, flag: int, iterations: int = 0, seconds: float = float("nan")) -> RawSolution:
@@ -150,8 +150,9 @@ class DAQP(Solver[DAQPOptions]):
         """P, q, A and the bounds u, l as DAQP takes them: writable, in rows, finite."""
         P, q, A, l, u = qp.P, qp.q, qp.A, qp.l, qp.u
         if self._units is not None:
-            d, e, size = self._units
-            P, q, A, l, u = d[:, None] * P * d, d * q / size, e[:, None] * A * d, e * l / size, e * u / size
+            d, e, size, pull = self._units
+            P, q = (size / pull) * d[:, None] * P * d, d * q / pull
+            A, l, u = e[:, None] * A * d, e * l / size, e * u / size
         if self._weight:
             rows = A[qp.equality]
             P = P + self._weight * (rows.T @ rows)
@@ -166,21 +167,27 @@ def _own(array: Any) -> Any:
     return array if array.flags.writeable else array.copy()
 
 
-def _units(qp: QP) -> tuple[Vector, Vector, float] | None:
-    """Units of the coordinates, factors of the rows and the size of bounds; None if all is well scaled as it is."""
+def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
+    """Units of coordinates, factors of rows, sizes of bounds and of q; None if all is well scaled as it is.
+
+    The sizes of bounds and of q may differ where P = 0, and forces have nothing to do with accelerations.
+    """
     d, e = equilibrate(qp.P, qp.A)
     # Inequalities may be far away and say nothing of the size of the answer.
     held = e[qp.equality] * qp.l[qp.equality]
-    size = max(float(np.abs(d * qp.q).max()), float(np.abs(held).max(initial=0.0)))
+    pull, reached = float(np.abs(d * qp.q).max()), float(np.abs(held).max(initial=0.0))
+    size = max(pull, reached) if qp.P.any() or not reached else reached
     near = (np.minimum(np.abs(qp.l), np.abs(qp.u)) * e)[qp.A.any(axis=1)]
     reach = float(near[near < np.inf].max(initial=0.0))
     if size <= _ROUNDING * reach:  # the bounds alone set the size of the answer
         size = reach or 1.0
+    if qp.P.any() or not pull:
+        pull = size
     factors = np.concatenate((d, e))
     low, high = float(factors.min()), float(factors.max())
-    if high < _WELL_SCALED * min(low, 1.0) and low > 1.0 / _WELL_SCALED and 1e-6 < size < 1e6:
+    if high < _WELL_SCALED * min(low, 1.0) and low > 1.0 / _WELL_SCALED and 1e-6 < size < 1e6 and 1e-6 < pull < 1e6:
         return None
-    return d, e, size
+    return d, e, size, pull
 
 
 def _weight(data: tuple[Matrix, Vector, Matrix, Vector, Vector], equality: Any) -> float:

@@ -102,7 +102,10 @@ def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
         x = x + space.pinv @ (b - K @ x)
     found, idle = t * x, t[:, None] * np.where(np.abs(space.Z) > NOISE, space.Z, 0.0)
     size = 1.0 / np.linalg.norm(idle, axis=0)
-    return np.asarray(found - (idle * size) @ np.linalg.lstsq(idle * size, found, rcond=None)[0])
+    least = found - (idle * size) @ np.linalg.lstsq(idle * size, found, rcond=None)[0]
+    # In units far apart null vectors look alike, and what they take out no longer cancels.
+    allowed = np.maximum(np.abs(K @ x - b), 64 * len(b) * EPS * (np.abs(K) @ np.abs(x) + np.abs(b)))
+    return np.asarray(least if (np.abs(K @ (least / t) - b) <= allowed).all() else found)
 
 
 def _lu(K: Matrix, b: Vector, absolute: Matrix, largest: Vector) -> Vector | None:

@@ -19,10 +19,11 @@ import scipy
 from gaussopt.core.programs import QP, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
+from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
-from gaussopt.linalg.dense import EPS
-from gaussopt.linalg.sparse_saddle_point import Saddle
+from gaussopt.linalg.dense import EPS, norm
+from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
 ACCURACY = 4 * EPS
 """Relative correction at which refinement ends."""
@@ -70,24 +71,25 @@ class SparseKKT(Solver[Options]):
         if saddle is None:
             return RawSolution(None, None, Status.SOLVER_ERROR, note="a pivot of the regularised system vanishes")
         found = saddle.solve(-program.q, program.l, ACCURACY)
-        left = np.linalg.norm(found.rest_f * saddle.scale) + np.linalg.norm(found.rest_g * saddle.row)
-        size = 1.0 + np.linalg.norm(program.q * saddle.scale) + np.linalg.norm(program.l * saddle.row)
-        size += np.linalg.norm((program.A.T @ found.y) * saddle.scale)
-        good = bool(left <= RESIDUAL * size)
-        note = "" if good else f"the optimality conditions are missed by {left / size:.3g}, relative"
+        left, size = _left(saddle, found, program.q, program.l)
+        good = bool(left <= RESIDUAL * (1.0 + size))
+        note = "" if good else f"the optimality conditions are missed by {left / (1.0 + size):.3g}, relative"
         return RawSolution(found.x, found.y, Status.SOLVED if good else Status.INACCURATE, found.passes, note=note)
 
 
 def _equations(program: LinearSystem) -> RawSolution:
-    """LU with refinement, minimum degree of K^T K, since K need not be definite; where K is singular, least x.
+    """The saddle point of [P A^T; A 0]; of other equations LU with refinement; where K is singular, least x.
 
-    That, min sum (c_i x_i)^2 subject to K x = b with the lengths c_i of the columns, is the saddle point of a program
-    whose rows may depend on each other. Equations and unknowns are multiplied by powers of two first, so that units
-    decide neither pivots nor what an equation is missed by.
+    LU takes minimum degree of K^T K, since K need not be definite. Least x, min sum (c_i x_i)^2 subject to K x = b with
+    the lengths c_i of the columns, is the saddle point of a program whose rows may depend on each other. Equations and
+    unknowns are multiplied by powers of two first, so that units decide neither pivots nor what an equation is missed
+    by.
     """
     r, c = _powers(program.K)
     K: Any = scipy.sparse.csr_array(scipy.sparse.diags_array(r) @ program.K @ scipy.sparse.diags_array(c))
     b = r * program.b
+    if (z := _saddle_point(program)) is not None:
+        return RawSolution(z, None, Status.SOLVED)
     x, left = np.full(len(b), np.nan), np.nan
     with suppress(RuntimeError):  # how a vanishing pivot is reported; rounding may hide one
         lu = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(K), permc_spec="COLAMD")
@@ -105,18 +107,27 @@ def _equations(program: LinearSystem) -> RawSolution:
     least = _missed(K, found.x, b)
     if not left < least:  # a solution of ill-conditioned equations may be large, and then its residual is
         x, left = found.x, least
-    if not left <= RESIDUAL and (z := _saddle_point(program)) is not None:
-        missed = _missed(K, z / c, b)
-        x, left = (z / c, missed) if missed < left else (x, left)
     good = left <= RESIDUAL
     note = "" if good else f"the matrix is singular or nearly so, and the equations are missed by {left:.3g}, relative"
     return RawSolution(c * x, None, Status.SOLVED if good else Status.INACCURATE, note=note)
 
 
-def _saddle_point(program: LinearSystem) -> Vector | None:
-    """The answer where the equations are [P A^T; A 0], in unit masses and rows of unit length; None where they are not.
+def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[float, float]:
+    """What is left of the optimality conditions, and the size of their terms, in unit masses and unit rows."""
+    row = saddle.row
+    if saddle.regular:  # where its factors need no rows of unit length
+        lengths = np.sqrt(times(saddle.J.multiply(saddle.J), saddle.scale**2))
+        row = 1.0 / np.where(lengths > 0, lengths, 1.0)
+    left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * row)
+    pull = times(saddle.J.T, found.y)
+    return left, norm(q * saddle.scale) + norm(l * row) + norm(pull * saddle.scale) + norm(found.x / saddle.scale)
 
-    There dependencies of rows are seen beside the rows that depend on each other, and not beside the masses.
+
+def _saddle_point(program: LinearSystem) -> Vector | None:
+    """The answer where the equations are [P A^T; A 0], in unit masses and rows of unit length.
+
+    There dependencies of rows are seen beside the rows that depend on each other, and not beside the masses. None where
+    the equations are others, or what is left of them is not small.
     """
     K, b = scipy.sparse.csr_array(program.K), program.b
     places = scipy.sparse.coo_array(K)
@@ -127,7 +138,8 @@ def _saddle_point(program: LinearSystem) -> Vector | None:
     if saddle is None:
         return None
     found = saddle.solve(b[:n], b[n:], ACCURACY)
-    return np.concatenate((found.x, -found.y))
+    left, size = _left(saddle, found, b[:n], b[n:])
+    return np.concatenate((found.x, -found.y)) if left <= RESIDUAL * size else None
 
 
 def _powers(K: Any) -> tuple[Vector, Vector]:

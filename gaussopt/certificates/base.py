@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.certificates.acceptance import accepts
 from gaussopt.core.display import About, error_words, shown
@@ -33,7 +34,8 @@ class Certificate:
     constraint_residual : ||J a - gamma||_2
     force_residual : float
         ||M a + h - Q - J^T lam||_{M^-1} for the reported lam: how far the reported forces are from
-        explaining a (in the 2-norm if M is singular); 0 if none were reported.
+        explaining a; where M is singular in the 2-norm, of coordinates without mass beside 1 + the size of the
+        forces. 0 if none were reported.
     rounding_floor : the bound cannot be trusted below this value
     condition : condition number of the system that the certificate solved (NaN on the regular path)
     norm_a, norm_a_2, norm_gamma : ||a||_M, ||a||_2, ||gamma||_2, the scales of `passed`
@@ -159,6 +161,11 @@ def beside(left: float, *terms: float) -> float:
     """A remainder relative to the sum of the sizes of its terms."""
     size = sum(terms)
     return left / size if size > 0.0 else 0.0
+
+
+def without_mass(gap: Vector, heavy: NDArray[np.bool_], forces: float) -> float:
+    """||gap|| in unit masses; of coordinates without mass beside 1 and the size of the forces on them."""
+    return math.hypot(norm(gap[heavy]), norm(gap[~heavy]) / (1.0 + forces))
 
 
 def unmeasured(

@@ -19,7 +19,7 @@ from math import sqrt
 import numpy as np
 
 from gaussopt.certificates.acceptance import NEGLIGIBLE
-from gaussopt.certificates.base import Certificate, beside, unmeasured
+from gaussopt.certificates.base import Certificate, beside, unmeasured, without_mass
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
@@ -176,11 +176,15 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
         pull = (step.J * d).T @ lam
         gap = residual - pull
         # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
-        # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain.
-        left = norm(gap) if norm(gap) > 8 * step.n * EPS * norm(np.abs(Md) @ np.abs(Jp @ gd)) else 0.0
-        share = beside(left, norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull)) if singular else 0.0
         L = None if singular else cholesky(Md)
-        reported = norm(gap if L is None else solve_lower(L, gap))
+        reported = norm(gap) if L is None else norm(solve_lower(L, gap))
+        if singular:
+            # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,
+            # and where no force acts at all the multipliers are rounding of them.
+            inertia = np.abs(Md) @ np.abs(Jp @ gd) if fd.any() else Jp @ gd
+            left = norm(gap) if norm(gap) > 8 * step.n * EPS * norm(inertia) else 0.0
+            share = beside(left, norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull))
+            reported = without_mass(gap, Md.diagonal() > 0, norm(fd) + norm(pull))
     condition = float(values[-1] / values[0]) if len(values) else 1.0
     # Rounding of the residuals, as the error in the mass norm that it may feign. The basis of a null space is as exact
     # as the rows are independent, and lets as much of the other forces through.

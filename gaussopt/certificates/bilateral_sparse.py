@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from gaussopt.certificates.acceptance import NEGLIGIBLE
-from gaussopt.certificates.base import Certificate, beside, unmeasured
+from gaussopt.certificates.base import Certificate, beside, unmeasured, without_mass
 from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, parts
@@ -93,12 +93,19 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         pull = times(J.T, lam)
         reported = norm(saddle.whiten(residual - pull)) if finite else math.inf
         if finite and not saddle.definite:
-            share = beside(*(norm(x * saddle.scale) for x in (residual - pull, Ma, f, pull)))
+            gap, *sizes = ((residual - pull) * saddle.scale, *(norm(x * saddle.scale) for x in (Ma, f, pull)))
+            # Where no force acts at all the multipliers are rounding of the accelerations that the rows call for.
+            none = not f.any() and norm(gap) <= 8 * step.n * EPS * norm(a / saddle.scale)
+            share = 0.0 if none else beside(norm(gap), *sizes)
+            reported = without_mass(gap, np.asarray(M.diagonal()) > 0, sum(sizes))
     certificate = Certificate(
         mass_norm(e, times(M, e)), norm(e) + norm(unmet * saddle.scale), norm(r_c), reported, floor, math.nan,
         mass_norm(a, Ma), norm(a), norm(step.gamma), Status.SOLVED, forces_unique, not saddle.definite, best,
         unit_error=math.nan if saddle.definite else norm(e / saddle.scale) + norm(unmet), force_share=share,
     )  # fmt: skip
+    if certificate.constraint_residual > NEGLIGIBLE * (1.0 + certificate.norm_gamma):
+        beside_terms = np.abs(r_c) / np.where(size_c > 0, size_c, 1.0)
+        certificate = replace(certificate, residual_share=float(beside_terms.max(initial=0.0)))
     largest = max(certificate.error_bound, reported, floor)
     if largest > NEGLIGIBLE * certificate.norm_a or certificate.unit_error > NEGLIGIBLE * certificate.norm_a:
         called = saddle.solve(np.zeros_like(a), step.gamma, ENOUGH).x

@@ -133,6 +133,7 @@ def _rays(N: Matrix, F: Matrix) -> Matrix:
         _, s, Vt = np.linalg.svd(scaled[_choices(n, k - 1)])
         t = Vt[s[:, -1] > SINGULAR][:, -1]
     rays, floors = np.vstack((t, -t)) @ N.T, FLAT * np.vstack((np.abs(t), np.abs(t))) @ F.T
+    floors = floors + 4 * EPS * np.abs(N).sum(axis=1)  # t are unit vectors, and rounded
     size = np.abs(rays).max(axis=1, keepdims=True)
     size = np.where(size > 0, size, 1.0)
     rays, floors = rays / size, floors / size

@@ -54,3 +54,15 @@ def test_what_a_coordinate_is_measured_by_does_not_depend_on_the_order():
     turned = {**data, "Q": data["Q"][::-1], "J": [row[::-1] for row in data["J"]]}
     own, other = (findings.measures(work.bilateral.judge(d).step) for d in (data, turned))
     assert own == other[::-1] == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(("formulation", "solver"), [("lcp", "principal-pivoting"), ("stick-slip", "enumerate")])
+def test_a_ray_is_found_beside_two_contacts_that_are_one(formulation, solver):
+    """The force of the first contact may be as large as it likes and opens the second; rounding had hidden the ray."""
+    data = {
+        "M": [[1.0, 1.0], [1.0, 1.5]], "Q": [4.0, -1.5], "zeta_N": [-1.0, -0.5, 2.0, 2.0],
+        "J_N": [[0.5, 0.5], [-1.5, 0.5], [-1.0, -1.0], [-1.0, -1.0]],
+        "J_T": [[[-0.5, 0.0]], [[-1.0, -0.5]], [[2.0, -1.0]], [[2.0, -1.0]]],
+        "zeta_T": [[1.5], [0.5], [0.5], [0.5]], "v_T": [[-2.0], [1.0], [1.0], [1.0]], "mu": [1.0, 0.25, 0.375, 0.375],
+    }  # fmt: skip
+    assert finding("contact step", data, formulation, solver).outcome == findings.RIGHTLY

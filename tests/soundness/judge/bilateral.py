@@ -132,7 +132,7 @@ def idle_part(rows: list[list[Fraction]], n: int) -> list[list[Fraction]]:
 
 def force_gap(
     step: Step, a: list[float], pull: list[Fraction], measures: list[float], terms_of_pull: list[Fraction],
-    called: float = 0.0,
+    called: float = 0.0, natural: float = 0.0,
 ) -> tuple[float, float]:  # fmt: skip
     """How far forces are from explaining a: a lower bound of ||M a - Q + h - pull|| in the norm of M^-1.
 
@@ -140,6 +140,7 @@ def force_gap(
     ----------
     terms_of_pull : the sizes of the terms J_ji lam_j that pull is the sum of, (n,)
     called : size of the accelerations of masses that the rows call for, in the mass norm
+    natural : the same of all coordinates; where no force acts at all, multipliers may be rounding beside it
 
     Returns
     -------
@@ -161,6 +162,8 @@ def force_gap(
             gap = max(gap, math.sqrt(float(r * r / step.M[i][i])))
         elif r > Fraction(EPS) * terms_of_pull[i] and r > 8 * step.n * EPS * called * measures[i]:
             # More than rounding of the multipliers to floats leaves, and of the accelerations that are called for.
+            if not any(step.force) and r <= 8 * step.n * EPS * natural * measures[i]:
+                continue
             size = float(sum((abs(t) for t in terms), Fraction(0))) + most * measures[i]
             part = max(part, float(r) / size if size else 0.0)
     return gap, part

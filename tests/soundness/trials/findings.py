@@ -184,7 +184,8 @@ def _forces(step: bilateral.Step, unique: bool, claim: Claim, pull: list[Fractio
         for i in range(step.n)
     ]
     sizes = [sum((abs(row[i] * f) for row, f in zip(step.J, lam, strict=True)), Fraction(0)) for i in range(step.n)]
-    gap, part = bilateral.force_gap(step, list(claim.x), total, measures(step), sizes, called_of_masses(step))
+    called = called_of_masses(step), natural(step)
+    gap, part = bilateral.force_gap(step, list(claim.x), total, measures(step), sizes, *called)
     if gap > TOLERANCE * (1.0 + length(common(claim.x), step.M)) * SLACK + FLOORS * claim.rounding_floor:
         return Finding(WRONG, "forces do not explain the acceleration", gap)
     if part > PROPORTION:
