@@ -27,6 +27,7 @@ from gaussopt.linalg.balance import resistance
 from gaussopt.linalg.dense import (
     EPS,
     RowSpace,
+    cancelled,
     cholesky,
     equilibrate,
     invert_lower,
@@ -195,10 +196,13 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
     through = step.n * space.condition * resistance(values) * norm(along)
     floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
+    error = mass_norm(ed, Md @ ed)
+    # Along directions that have next to no mass the mass norm of the error itself is a difference.
+    floor += cancelled(ed, Md, error) if singular else 0.0
     condition *= space.condition
     seen, least = _without_mass(step, d, space) if singular else (step.J * d, space.least)
     return Certificate(
-        mass_norm(ed, Md @ ed), norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
+        error, norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
         condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
         forces_unique, singular, best, unit_error=norm(ed), force_share=share, independence=least,
         closeness=_closeness(seen),

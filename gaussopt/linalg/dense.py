@@ -124,6 +124,16 @@ def mass_norm(a: Vector, Ma: Vector) -> float:
     return math.sqrt(max(float((a / sizes[0]) @ (Ma / sizes[1])), 0.0)) * math.sqrt(sizes[0]) * math.sqrt(sizes[1])
 
 
+def cancelled(e: Vector, M: Matrix, length: float) -> float:
+    """Rounding of the mass norm of e, which is `length`, where the terms of its square nearly cancel."""
+    size = float(np.abs(e).max(initial=0.0))
+    if not 0.0 < size < math.inf:
+        return 0.0
+    x = np.abs(e) / size
+    lost = 2.0 * EPS * float(x @ (np.abs(M) @ x))
+    return size * (min(math.sqrt(lost), lost * size / length) if length > 0.0 else math.sqrt(lost))
+
+
 def ratio(value: float, size: float) -> float:
     """Value relative to a size: 0 of nothing, infinite beside nothing."""
     return value / size if size > 0 else 0.0 if value == 0 else math.inf

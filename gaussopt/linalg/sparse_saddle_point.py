@@ -303,24 +303,27 @@ class Saddle:
         # A regularised system converges slowly where S has eigenvalues near delta, and yet it does.
         least_gain = 0.5 if self.regular else 0.98
         x, y = self.precondition(f, g)
-        before, passes = math.inf, 0
+        before, passes, settled, left = math.inf, 0, False, (math.inf, math.inf)
         while passes < MOST_REFINEMENTS:
-            force = times(J.T, y)
-            dx, dy = self.precondition(f - times(M, x) + force, g - times(J, x))
+            Mx, force = times(M, x), times(J.T, y)
+            rest_f, rest_g = f - Mx + force, g - times(J, x)
+            if settled:
+                # Without mass forces and accelerations have nothing to do with each other, and rounding of the larger
+                # ones is no reason to miss the others.
+                last, left = left, (norm(rest_f * self.scale), norm(rest_g * self.row))
+                sizes = norm(f * self.scale) + norm(Mx * self.scale) + norm(force * self.scale)
+                met = left[0] <= 4 * EPS * sizes and left[1] <= 4 * EPS * (norm(g * self.row) + norm(x / self.scale))
+                if met or (left[0] > 0.5 * last[0] and left[1] > 0.5 * last[1]):
+                    break
+            dx, dy = self.precondition(rest_f, rest_g)
             x, y, passes = x + dx, y + dy, passes + 1
-            moved, size = norm(dx / self.scale), norm(x / self.scale)
+            moved = norm(dx / self.scale)
             rounding = 4 * EPS * (norm(f * self.scale) + norm(force * self.scale))
-            if not moved > accuracy * size or moved > least_gain * before:
-                break
-            # Where there is no mass, rows alone say what x is, and rounding of large forces is no reason to miss them.
-            if moved <= rounding and (self.regular or self._rows_met(x, g, size)):
+            settled = not moved > max(accuracy * norm(x / self.scale), rounding)
+            if (settled and self.regular) or (not settled and moved > least_gain * before):
                 break
             before = moved
         return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
-
-    def _rows_met(self, x: Vector, g: Vector, size: float) -> bool:
-        """Whether J x = g holds to rounding in rows of unit length."""
-        return norm((g - times(self.J, x)) * self.row) <= 4 * EPS * (norm(g * self.row) + size)
 
     def left_null(self, g: Vector) -> Vector:
         """The part w of g outside the range of J, J^T w near zero; of a regularised system, in its scaled rows.

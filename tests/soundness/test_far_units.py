@@ -66,3 +66,33 @@ def test_a_ray_is_found_beside_two_contacts_that_are_one(formulation, solver):
         "zeta_T": [[1.5], [0.5], [0.5], [0.5]], "v_T": [[-2.0], [1.0], [1.0], [1.0]], "mu": [1.0, 0.25, 0.375, 0.375],
     }  # fmt: skip
     assert finding("contact step", data, formulation, solver).outcome == findings.RIGHTLY
+
+
+def test_an_error_along_a_direction_without_mass_has_a_bound_of_rounding_only():
+    """The mass norm of the error is a difference of terms 10^24 times its square: zero, it was said."""
+    data = {
+        "M": [[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 16777216.0, 134217728.0, 131072.0, -131072.0],
+              [0.0, 134217728.0, 1073741824.0, 1048576.0, -1048576.0], [0.0, 131072.0, 1048576.0, 1280.0, -768.0],
+              [0.0, -131072.0, -1048576.0, -768.0, 1280.0]],
+        "Q": [0.001220703125, 96.0, -1024.0, -0.5, -0.75],
+        "J": [[-64.0, 1048576.0, 25165824.0, -32768.0, 24576.0], [-1.0, -16384.0, -393216.0, 256.0, -512.0],
+              [-4.57763671875e-05, 5.0, 56.0, -0.03125, 0.01171875],
+              [-0.00018310546875, -14.0, -80.0, -0.0625, 0.09375], [0.0, 0.0, 0.0, 0.0, 0.0],
+              [0.375, -32768.0, -262144.0, 64.0, 128.0]],
+        "gamma": [-260.0, 1.0625, -0.000209808349609375, -0.00064849853515625, 0.0, 0.4375],
+    }  # fmt: skip
+    truth, _ = work.judged(Program("step", "", data, 0))
+    a = [
+        1.3948914204338532,
+        8.570286420456456e-05,
+        -9.212874992756045e-06,
+        -0.0011583859914538652,
+        0.003959093538628775,
+    ]
+    found = go.certify(calls.subject("step", data), np.array(a), None)
+    assert not found.passed()
+    assert truth.a is not None
+    error = findings.length(findings.difference(a, truth.a), truth.step.M)
+    assert error <= found.error_bound + findings.FLOORS * found.rounding_floor
+    right = np.array(truth.a.floats())
+    assert go.certify(calls.subject("step", data), right, None).rounding_floor < 1e-12
