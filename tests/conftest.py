@@ -50,6 +50,17 @@ def pytest_collectstart() -> None:
     gc.disable()
 
 
+CORE = ("core", "linalg", "lcp", "certificates", "contact", "cone", "relaxations", "formulations", "solving", "jit")
+"""Folders of the tests of a single step, from its data to the verdict: what `-m fast` runs."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of the core."""
+    for item in items:
+        if item.path.relative_to(Path(__file__).parent).parts[0] in CORE:
+            item.add_marker("fast")
+
+
 def pytest_collection_finish() -> None:
     """From here on what the tests make is looked through."""
     gc.freeze()

@@ -204,7 +204,7 @@ def _root(
 
 def papers_command(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path("reports/papers"),
+    out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path("runs/papers"),
     quick: Annotated[bool, typer.Option("--quick", help="Shorter motions, fewer states.")] = False,
     jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 0,
     pdf: Annotated[bool, typer.Option("--pdf", help="Print the main document as paper.pdf too, by Chromium.")] = False,
