@@ -70,7 +70,7 @@ class ConeCertificate:
 
     def __init__(
         self, problem: ConeComplementarity, r: Vector | None, others: Sequence[Vector] = (),
-        existence: bool | None = None,
+        existence: bool | None = None, tolerance: float = DEFAULT_TOLERANCE,
     ) -> None:  # fmt: skip
         self._problem = problem
         self._r = x = None if r is None or not all_finite(r) else r
@@ -80,7 +80,7 @@ class ConeCertificate:
         if one is not None or others:
             solutions = _distinct(problem, [*(one.solutions if one else ()), *([] if x is None else [x]), *others])
         self.solutions = solutions if len(solutions) > 1 else ()
-        asked = not self.passed() if existence is None else existence
+        asked = not self.passed(tolerance) if existence is None else existence
         self.existence_margin = existence_margin(problem) if asked else None
         self.farkas_ray = farkas_ray(problem) if asked else None
         self.no_solution = one is not None and one.complete and not one.solutions
@@ -194,8 +194,9 @@ class _Entries(Mapping[str, Any]):
 
 
 def certify_cone(
-    problem: ConeComplementarity, r: Vector | None, others: Sequence[Vector] = (), existence: bool | None = None
-) -> ConeCertificate:
+    problem: ConeComplementarity, r: Vector | None, others: Sequence[Vector] = (), existence: bool | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> ConeCertificate:  # fmt: skip
     """Certify impulses of contacts with friction cones.
 
     Parameters
@@ -203,6 +204,7 @@ def certify_cone(
     r : (3 k,) or None
     others : impulses that may be other solutions
     existence : whether to compute the margin of existence and a ray; None: where r does not pass
+    tolerance : on the natural map relative to |q|, within which r passes
 
     Examples
     --------
@@ -215,7 +217,7 @@ def certify_cone(
     >>> found.residual, found.velocity_unique
     (0.0, True)
     """
-    return ConeCertificate(problem, r, others, existence)
+    return ConeCertificate(problem, r, others, existence, tolerance)
 
 
 def _distinct(problem: ConeComplementarity, candidates: Sequence[Vector]) -> tuple[Vector, ...]:

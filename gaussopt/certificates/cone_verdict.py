@@ -25,7 +25,7 @@ def judge_cone(problem: ConeComplementarity, raw: RawSolution, tolerance: float)
     A problem of which two solutions with different velocities are certified is never `solved`.
     """
     r = raw.x if raw.x is not None and raw.x.shape == (problem.n,) else None
-    certificate = certify_cone(problem, r, raw.solutions)
+    certificate = certify_cone(problem, r, raw.solutions, tolerance=tolerance)
     return *_verdict(certificate, raw, tolerance), certificate
 
 

@@ -121,3 +121,18 @@ def test_a_contact_without_friction_and_without_tangents_may_open() -> None:
     opening = go.ConeComplementarity(np.diag([0.5, 0.0, 0.0]), np.array([8.0, 0.0, 0.0]), np.zeros(1))
     assert go.certify_cone(opening, np.zeros(3)).residual == 0
     assert go.solve(opening, "hybrid").status == go.Status.SOLVED
+
+
+def test_existence_is_asked_only_where_nothing_was_accepted_at_the_tolerance_given() -> None:
+    problem, r = (
+        go.ConeComplementarity(np.eye(3), np.array([-1.0, 0.2, 0.0]), np.array([0.5])),
+        np.array([1.0, -0.2, 0.0]),
+    )
+    near = r + np.array([1e-5, 0.0, 0.0])
+    raw = RawSolution(near, None, S.SOLVED)
+    status, _, certificate = judge_cone(problem, raw, 1e-4)
+    assert status is S.SOLVED
+    assert certificate.existence_margin is None
+    status, _, certificate = judge_cone(problem, raw, 1e-8)
+    assert status is S.INACCURATE
+    assert certificate.existence_margin is not None
