@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 import gaussopt.problems._two_bar_programs as programs
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.modelling.erratum import Evidence
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.problems._evidence import first_step, miss

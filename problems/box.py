@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.contacts import Contact
-from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter

@@ -11,7 +11,7 @@ import numpy as np
 
 from gaussopt.bodies.joints.revolute import Revolute
 from gaussopt.bodies.model import Assembly, Model, units
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Bearing, Parameters, Point, Shape

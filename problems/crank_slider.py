@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling import sketch as draw
 from gaussopt.modelling.callables import System

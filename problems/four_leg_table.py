@@ -10,7 +10,7 @@ from __future__ import annotations
 from gaussopt.bodies.forces.applied_force import AppliedForce
 from gaussopt.bodies.forces.touch import Touch
 from gaussopt.bodies.model import Assembly, Model, units
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import Bar, Block, Ground, Parameters, Shape

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.contacts import Contact
-from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter

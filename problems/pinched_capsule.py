@@ -10,7 +10,7 @@ from gaussopt.bodies.forces.applied_force import AppliedForce
 from gaussopt.bodies.forces.touch import Touch
 from gaussopt.bodies.joints.slot import Slot
 from gaussopt.bodies.model import Assembly, Model, units
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import Block, Disk, Parameters, Shape, Wall

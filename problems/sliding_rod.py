@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.contacts import Contact
 from gaussopt.core.event import Event
-from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.erratum import Evidence, errata, notes

@@ -15,7 +15,7 @@ from gaussopt.bodies.joints.slot import Slot
 from gaussopt.bodies.joints.spherical import Spherical
 from gaussopt.bodies.joints.universal import Universal
 from gaussopt.bodies.model import Assembly, Model, units
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Bearing, Block, Parameters, Point, Shape, Wall

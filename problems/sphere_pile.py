@@ -12,7 +12,7 @@ import numpy as np
 
 from gaussopt.bodies.model import units
 from gaussopt.bodies.pile import Pile
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Disk, Ground, Parameters, Shape, Wall

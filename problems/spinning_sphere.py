@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gaussopt.bodies.forces.touch import Touch
 from gaussopt.bodies.model import Assembly, Model, units
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Disk, Length, Parameters, Point, Shape, along

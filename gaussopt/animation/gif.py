@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gaussopt.animation.marks import Mark, Part, Ring, Stroke, Word
 from gaussopt.animation.playback import CAPTION, FLASH, HOLD
 from gaussopt.animation.scene import SECOND, Scene, caption_word, clock_word, stamps, timeline, words_beside
-from gaussopt.core.step_data import Matrix
+from gaussopt.core.arrays import Matrix
 from gaussopt.plotting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
 
 FINER = 2

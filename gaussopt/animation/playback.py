@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.motion import RecordedMotion
-from gaussopt.core.step_data import Matrix, Vector
 
 SHORTEST, LONGEST = 4.0, 12.0
 """Seconds of playback."""

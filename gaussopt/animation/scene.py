@@ -14,9 +14,9 @@ from gaussopt.animation.marks import Mark, Part, Pixels, Stroke, View, Word, fit
 from gaussopt.animation.notes import HEAD, arrow_head, room
 from gaussopt.animation.playback import Caption, Frames, nice_below
 from gaussopt.animation.shapes import FIXED, LETTERED, Look, column, over_frames, parts_of, turn
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.motion import RecordedMotion
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.sketch import NOTES, Bearing, ContactPoint, Parameters, Pin, Point, Sketch, segments
 from gaussopt.plotting.colours import FRICTION, INK, NORMAL, OTHER, OTHER_BODY, PALE, PATH
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from gaussopt.animation.marks import LETTER, Mark, Part, Pixels, Ring, Stroke, View, Word, fixed
 from gaussopt.animation.notes import NOTES
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector
 from gaussopt.modelling import sketch
 from gaussopt.plotting.colours import BODY, EDGE, INK, WHITE
 

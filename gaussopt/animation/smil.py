@@ -10,7 +10,7 @@ from gaussopt.animation import scene as layout
 from gaussopt.animation.marks import Mark, Part, Ring, Stroke, Word, mark_svg, page, pair, placed
 from gaussopt.animation.playback import CAPTION, FLASH, HOLD
 from gaussopt.animation.scene import Scene, Track
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.plotting.colours import INK, NORMAL
 from gaussopt.plotting.svg import number
 

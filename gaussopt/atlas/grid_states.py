@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.atlas.stacked_steps import ContactStack
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis, default_grid
 from gaussopt.modelling.problem import Problem
 

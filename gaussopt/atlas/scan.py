@@ -23,11 +23,11 @@ from gaussopt.atlas.contact_study import CLASSES, MEANINGS, study
 from gaussopt.atlas.grid_states import chosen_axes, closed_sliding, state, states, values_at
 from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.atlas.view import draw, slip_label
-from gaussopt.core.arrays import check_progress
+from gaussopt.core.arrays import Matrix, check_progress
 from gaussopt.core.display import About, picture, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import Matrix, StepData
+from gaussopt.core.step_data import StepData
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find

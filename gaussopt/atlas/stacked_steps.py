@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from gaussopt.contact.joints import eliminate_joints
 from gaussopt.contact.response import INERT
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.lcp.matrix_classes import POSITIVE, SYMMETRIC, is_p_matrix, unit_diagonal
 from gaussopt.linalg.dense import cholesky, coordinate_scale
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.atlas.contact_study import CLASSES, MEANINGS
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import UnknownName
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.plotting.figures import plain_figure
 from gaussopt.plotting.heatmaps import Panel, Scale, class_map, value_map

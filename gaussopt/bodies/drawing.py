@@ -11,7 +11,7 @@ import sympy as sp
 
 from gaussopt.bodies.body import TIME, RigidBody
 from gaussopt.bodies.element import Element
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.sketch import Bar, Block, Disk, Draw, Parameters, Point, Shape
 
 

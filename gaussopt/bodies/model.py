@@ -25,9 +25,9 @@ from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
 from gaussopt.bodies.tree import in_joint_coordinates, moving, rows_of_loops
+from gaussopt.core.arrays import Vector
 from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, UnknownName
-from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
 from gaussopt.modelling.lagrangian import LagrangianSystem, derive

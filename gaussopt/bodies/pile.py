@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gaussopt.core.arrays import as_array
+from gaussopt.core.arrays import Matrix, Vector, as_array
 from gaussopt.core.contacts import ContactData
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from gaussopt.bodies.body import TIME
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import UnknownName
-from gaussopt.core.step_data import Vector
 from gaussopt.modelling.callables import System
 from gaussopt.symbolic.reading import finite_parameter
 

@@ -9,8 +9,9 @@ import numpy as np
 from gaussopt.certificates.base import Certificate
 from gaussopt.certificates.bilateral import certify_dense, certify_generated, with_own_scales
 from gaussopt.certificates.bilateral_sparse import certify_sparse
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 
 
 def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.certificates.acceptance import accepts
+from gaussopt.core.arrays import Vector
 from gaussopt.core.display import About, error_words, shown
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import norm
 

@@ -20,8 +20,9 @@ import numpy as np
 
 from gaussopt.certificates.acceptance import NEGLIGIBLE
 from gaussopt.certificates.base import Certificate, beside, unmeasured, without_mass
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.balance import resistance
 from gaussopt.linalg.dense import (

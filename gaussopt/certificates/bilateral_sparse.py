@@ -29,9 +29,10 @@ import numpy as np
 
 from gaussopt.certificates.acceptance import NEGLIGIBLE
 from gaussopt.certificates.base import Certificate, beside, unmeasured, without_mass
+from gaussopt.core.arrays import Vector
 from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector, parts
+from gaussopt.core.step_data import StepData, parts
 from gaussopt.linalg.balance import EVALUATED
 from gaussopt.linalg.dense import EPS, mass_norm, norm
 from gaussopt.linalg.redundancy import least_contradiction, size_in_units

@@ -19,10 +19,9 @@ from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
 from gaussopt.cone.measure import measured
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.one_contact import OneContact, solve_contact
-from gaussopt.core.arrays import all_finite
+from gaussopt.core.arrays import Matrix, Vector, all_finite
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.display import About, shown
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
 from gaussopt.linalg.cones import residual, rounding, rows_of, shifted, steps_of, velocity_size
 from gaussopt.linalg.dense import largest

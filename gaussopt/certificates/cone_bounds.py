@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import DENSE_ROWS, dense, natural_map, rows_of, scaled
 from gaussopt.linalg.dense import EPS
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.arrays import DEFINITE_TOLERANCE
+from gaussopt.core.arrays import DEFINITE_TOLERANCE, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 
 RAY = 1e-9

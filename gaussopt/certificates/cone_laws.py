@@ -19,9 +19,9 @@ from gaussopt.contact.friction_cones import FrictionCones
 from gaussopt.contact.laws import ContactLaws, ContactSolution, Uniqueness, UniquenessProof
 from gaussopt.contact.mode_solution import EXACT
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import project, rows_of, scaled, shifted, steps_of
 from gaussopt.linalg.dense import EPS, mass_norm, norm
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.core.tolerances import finite_or_none
 from gaussopt.linalg.cones import feasible, steps_of
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificates.cone import ConeCertificate, certify_cone, velocity_range
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.core.tolerances import RECORDED
 
 NEGATIVE = 1e-7

@@ -19,8 +19,9 @@ from gaussopt.certificates.base import Certificate, unmeasured
 from gaussopt.certificates.cone_laws import laws_of
 from gaussopt.contact.laws import NO_CONTACTS, Uniqueness, UniquenessProof
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import finite_or_none
 from gaussopt.linalg.dense import coordinate_scale, norm
 from gaussopt.linalg.saddle_point import Posedness, posedness

@@ -11,9 +11,10 @@ from gaussopt.certificates.cone_laws import laws_of
 from gaussopt.contact.laws import Uniqueness
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion, weights
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.lcp import MatrixClass, classify_matrix
 
 

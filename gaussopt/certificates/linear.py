@@ -15,8 +15,8 @@ import numpy as np
 
 from gaussopt.certificates.qp_scaling import units
 from gaussopt.certificates.qp_verdict import feasibility, rounding
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LeastSquares, LinearSystem
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import EPS, largest, largest_ratio, norm, ratio
 

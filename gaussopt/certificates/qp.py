@@ -35,9 +35,10 @@ from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bo
 from gaussopt.certificates.qp_point import CandidatePoint, Sizes
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, rounding
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector, sparse_step
+from gaussopt.core.step_data import sparse_step
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, residuals_pass
 from gaussopt.linalg.dense import EPS, largest, largest_ratio, ratio
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificates.qp_verdict import flat_directions, rounding
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 

@@ -13,8 +13,8 @@ from gaussopt.certificates.qp_distance import Curvature
 from gaussopt.certificates.qp_polish import definite_root, polished_bound
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_verdict import rounding
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.dense import EPS
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
-from gaussopt.core.step_data import Matrix, Vector
 
 _TIE = 0.5123
 """Rounds exponents to integers away from halves, on which the averages of small programs like to lie."""

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificates.qp_scaling import Scaled, units
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import EPS
 
 ROUNDS = 8

@@ -12,8 +12,8 @@ import numpy as np
 
 from gaussopt.codegen.loop import ROW
 from gaussopt.compiled.generated_loop import INTERPRETER_ERRORS, GeneratedLoop
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.loops import End
 from gaussopt.integration.singular_positions import near, within_step
 from gaussopt.integration.steppers.base import ScipyIntegration, beside, gave_up

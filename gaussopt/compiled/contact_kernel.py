@@ -17,7 +17,7 @@ import numpy as np
 
 from gaussopt.certificates.acceptance import accepts
 from gaussopt.contact.stage_workspace import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
 from gaussopt.integration.events.modes import STICKING, ContactModes
 from gaussopt.integration.events.scanning import CURVED

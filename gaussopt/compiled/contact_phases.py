@@ -18,7 +18,7 @@ from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.generated_loop import CHUNK
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_workspace import MONOTONE, UNDECIDED
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.loop import PhaseSegment

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 from gaussopt.linalg.dense import EPS
 

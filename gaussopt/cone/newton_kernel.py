@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.step_data import Vector
 from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.cones import velocity_size
 

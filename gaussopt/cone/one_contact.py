@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import residual
 
 HOLDS = 1e-12

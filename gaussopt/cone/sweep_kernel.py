@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import Index
 

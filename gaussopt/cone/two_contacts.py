@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from gaussopt.cone.one_contact import candidates_of
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import steps_of, velocity_size
 
 STEPS = 360

@@ -21,8 +21,9 @@ from gaussopt.contact.contact_lcp import ContactLCP
 from gaussopt.contact.laws import ContactSolution, Uniqueness, UniquenessProof
 from gaussopt.contact.mode_solution import EXACT, complete
 from gaussopt.contact.orientation import MODES, oriented
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.lcp.enumeration import MAX_ENUMERATED
 from gaussopt.lcp.matrix_classes import classify_matrix
 from gaussopt.lcp.polyhedra import OBSERVED

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.contact.response import CANCELLED, INERT, ContactResponse, without_rounding
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.lcp.enumeration import LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import power_of_two, subsets
 from gaussopt.lcp.polyhedra import FEASIBLE

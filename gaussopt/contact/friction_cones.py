@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.contact.response import ContactResponse
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from gaussopt.contact.velocity_level import jump_step, restitution_step
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, UnknownName
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import solve_lower, solve_lower_transposed
 from gaussopt.linalg.saddle_point import careful_posedness, factorise
 

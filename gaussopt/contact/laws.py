@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Protocol
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 
 
 class UniquenessProof(StrEnum):

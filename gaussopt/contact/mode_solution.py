@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.contact.response import ContactResponse
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.lcp.polyhedra import FEASIBLE
 from gaussopt.linalg.dense import EPS, norm
 

@@ -12,10 +12,11 @@ from gaussopt.contact.complementarity import ComplementarityLaws
 from gaussopt.contact.friction_cones import FrictionCones
 from gaussopt.contact.joints import eliminate_joints
 from gaussopt.contact.response import ContactResponse
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 
 
 @shown

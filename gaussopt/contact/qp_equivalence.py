@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import Matrix, Vector
 
 DECIDED = 1e-9
 """Entries of eta and w, relative to the largest, that count as zero."""

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.contact.joints import Joints
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import EPS, coordinate_scale
 
 SMALLEST = 1e-150

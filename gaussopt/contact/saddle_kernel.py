@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.lcp.pivoting import Index
 from gaussopt.linalg.dense import EPS
 

@@ -15,8 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 
 
 def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> StepData:

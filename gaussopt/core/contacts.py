@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.system import AbstractSystem, state_in_words
 
 VANISHES = 1e-14

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, one_line
 from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
-from gaussopt.core.step_data import Matrix, Vector
 
 
 @dataclass(frozen=True)

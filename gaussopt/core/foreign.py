@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gaussopt.core.arrays import is_sparse
+from gaussopt.core.arrays import Vector, is_sparse
 from gaussopt.core.errors import BadInput, GaussoptError, one_line
 from gaussopt.core.machine import pass_on
 from gaussopt.core.programs import QP, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 
 T = TypeVar("T")
 Data = TypeVar("Data", bound=Program | StepData)

@@ -17,14 +17,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array, require
+from gaussopt.core.arrays import (
+    DEFINITE_TOLERANCE,
+    Matrix,
+    Vector,
+    given_sparse,
+    is_absent,
+    is_sparse,
+    real_array,
+    require,
+)
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.sparse_arrays import Pattern, check_sparse_mass, read_sparse, to_triplets
-from gaussopt.core.step_data import Matrix, Vector, as_array
+from gaussopt.core.step_data import as_array
 
 INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.display import About, counted, short, shown
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 
 
 class Timing(NamedTuple):

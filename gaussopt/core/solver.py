@@ -16,13 +16,13 @@ from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, TypeVar
 
 from gaussopt.core import registry
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.errors import BadInput, MissingBackend, NotAccepted
 from gaussopt.core.foreign import call
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.step_data import Vector
 
 PROGRAMS = (QP, LinearSystem, LeastSquares, LCP, ConeComplementarity, ConeProgram)
 

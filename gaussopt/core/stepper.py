@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 
 State = tuple[float, Vector, Vector]

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import About, counted, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.fast_frozen import fast_frozen
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 
 MOST_PRINTED = 200
 """Coordinates up to which an error shows the state."""

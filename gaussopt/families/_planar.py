@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 
 GRAVITY = 9.81
 """m/s^2."""

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import StepData, Vector, parts
+from gaussopt.core.step_data import StepData, parts
 from gaussopt.families._planar import graded
 from gaussopt.modelling.chain import Chain
 from gaussopt.modelling.family import Dial, Family, instants

@@ -18,8 +18,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.families._planar import Links, Pins, Points, graded, in_units, mass_matrix, on_ground, weights
 from gaussopt.modelling.family import Dial, Family, instants
 

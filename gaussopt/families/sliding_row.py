@@ -27,7 +27,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.families._planar import Links, Points, graded, in_units, mass_matrix, shared_out, weights
 from gaussopt.modelling.family import Dial, Family, instants
 

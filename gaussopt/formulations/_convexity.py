@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix
 from gaussopt.core.errors import IllPosed, NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix
 from gaussopt.lcp import classify_matrix
 from gaussopt.lcp.matrix_classes import subsets
 from gaussopt.linalg.dense import EPS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
 from gaussopt.linalg.dense import cholesky, row_space
 

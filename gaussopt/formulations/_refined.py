@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import cholesky, norm, row_space, solve_lower, solve_lower_transposed

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LCP, Program
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Candidate, Formulation
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.contact.activity import closed_contacts
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import Program
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 
 
 class Candidate(NamedTuple):

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from gaussopt.contact.friction_cones import FrictionCones
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._sliding import candidate_of
 from gaussopt.formulations.base import Candidate, Formulation
 

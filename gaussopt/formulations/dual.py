@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._refined import MassEliminating
 from gaussopt.formulations.base import Candidate
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed

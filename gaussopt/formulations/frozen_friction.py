@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP, Program
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._sliding import not_sliding
 from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.formulations.gauss import contact_qp

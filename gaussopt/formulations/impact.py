@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from gaussopt.contact.activity import tolerances
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.velocity_level import jump_step
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Candidate
 from gaussopt.formulations.coulomb_soccp import formulation as cones
 from gaussopt.formulations.stick_slip import StickSlip

@@ -18,9 +18,10 @@ import numpy as np
 
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import multipliers
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import QP, Program
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._convexity import require_strictly_convex
 from gaussopt.formulations._sliding import candidate_of, not_sliding
 from gaussopt.formulations.base import Candidate, Formulation

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LinearSystem
-from gaussopt.core.step_data import StepData, Vector, parts
+from gaussopt.core.step_data import StepData, parts
 from gaussopt.formulations.base import Formulation
 
 

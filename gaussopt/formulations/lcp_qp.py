@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import Vector
 from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.lcp import classify_matrix
 

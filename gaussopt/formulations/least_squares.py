@@ -9,8 +9,9 @@ by their masses and rows to unit length first, so that ranks and digits do not d
 
 from __future__ import annotations
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LeastSquares
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._parametrised import Projected, general_solution, square_roots
 from gaussopt.linalg.balance import Balanced
 

@@ -11,8 +11,9 @@ constraints to the last digit and equals the Gauss minimiser for all forces only
 
 from __future__ import annotations
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LeastSquares
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._parametrised import Projected, general_solution, square_roots
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.qp_equivalence import multipliers
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import Vector
 from gaussopt.formulations._convexity import require_strictly_convex
 from gaussopt.formulations._sliding import SlidingFormulation
 

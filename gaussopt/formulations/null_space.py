@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LinearSystem
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._parametrised import Parametrised
 from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import EPS

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
 from gaussopt.linalg.dense import mass_scale, row_space
 

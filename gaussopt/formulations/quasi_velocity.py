@@ -8,8 +8,9 @@ velocity constraints hold identically.
 
 from __future__ import annotations
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LinearSystem
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._parametrised import Parametrised
 
 

@@ -13,8 +13,9 @@ the equations singular where the mechanics are not.
 
 from __future__ import annotations
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LinearSystem
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._refined import MassEliminating
 from gaussopt.formulations.lagrange import formulation as lagrange
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed

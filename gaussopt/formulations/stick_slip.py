@@ -11,8 +11,9 @@ Contacts that slide have lam_T = mu lam_N sigma as in `lcp`, to which this reduc
 from __future__ import annotations
 
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._sliding import candidate_of
 from gaussopt.formulations.base import Candidate, Formulation
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LeastSquares, Program
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations._parametrised import Parametrised, square_roots
 from gaussopt.formulations._refined import MassEliminating
 from gaussopt.formulations.base import Candidate

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.qp_equivalence import weights
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import IllPosed, NotAccepted
 from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import Vector
 from gaussopt.formulations._convexity import require_strictly_convex
 from gaussopt.formulations._sliding import SlidingFormulation
 

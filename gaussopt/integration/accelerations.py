@@ -12,10 +12,11 @@ import numpy as np
 
 from gaussopt.certificates.base import Certificate
 from gaussopt.certificates.bilateral import about_rows
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.foreign import WRITES
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.redundant_rows import agreeing_step, redundant

@@ -10,10 +10,10 @@ import numpy as np
 from gaussopt.animation.animate import AnimatedMotion, animated
 from gaussopt.animation.space_page import SpaceMotion
 from gaussopt.core import display
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.plotting import curves

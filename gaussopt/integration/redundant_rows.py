@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.row_rounding import rounding
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.balance import row_noise
 from gaussopt.linalg.dense import equilibrate, rounded

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, NotAccepted
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import coordinate_scale
 
 SINGULAR = 0.01

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import is_sparse
+from gaussopt.core.arrays import Matrix, Vector, is_sparse
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.row_rounding import rounding
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.redundant_rows import DOUBTFUL, agreeing

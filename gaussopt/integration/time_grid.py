@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 
 
 @dataclass(frozen=True)

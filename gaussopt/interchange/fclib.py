@@ -16,11 +16,11 @@ import numpy as np
 from scipy import sparse
 
 from gaussopt._version import __version__
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
 from gaussopt.core.delassus import as_dense, formed
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import write_bytes
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.interchange.planar import PLANAR, check_dimension, global_in_space, local_in_space
 from gaussopt.lcp.pivoting import Index
 from gaussopt.storage.hdf5 import FileLayout, opened

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp.pivoting import Index
 
 PLANAR = 2

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector
 from gaussopt.interchange.fclib import LARGEST, dense, given_global, triplets
 from gaussopt.interchange.planar import PLANAR, check_dimension, local_in_space
 from gaussopt.lcp.pivoting import Index

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import About, shown
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, finite_or_none, residuals_pass
 from gaussopt.lcp import matrix_classes
 from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp

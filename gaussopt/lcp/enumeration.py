@@ -26,11 +26,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp.matrix_classes import INVERTED, SINGULAR, equilibrate, subsets
 from gaussopt.lcp.polyhedra import CONSISTENT, FEASIBLE, FLAT, OBSERVED, Mask, SolutionPart, distinct, polyhedron
 from gaussopt.linalg.dense import EPS

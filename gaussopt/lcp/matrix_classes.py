@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import About, shown
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import EPS
 
 MAX_MINORS = 12

@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import inlined, kernel
 
 Index = NDArray[np.int64]

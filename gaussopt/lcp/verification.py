@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector, as_array
+from gaussopt.core.step_data import as_array
 from gaussopt.core.tolerances import RECORDED
 from gaussopt.lcp.certificate import LCPCertificate, certify_lcp
 

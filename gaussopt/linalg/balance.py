@@ -20,8 +20,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.row_rounding import rounding
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import EPS, RowSpace, equilibrate, norm, row_space
 
 EVALUATED = 1e-9

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import scaled_operator
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import EPS
 
 MOST_ROWS = 6_000

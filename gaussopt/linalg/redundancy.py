@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.sparse_arrays import times
-from gaussopt.core.step_data import Matrix, StepData, Vector, parts
+from gaussopt.core.step_data import StepData, parts
 from gaussopt.linalg.balance import EVALUATED, Balanced
 from gaussopt.linalg.dense import EPS, equilibrate, mass_scale, norm, row_space
 from gaussopt.linalg.sparse_saddle_point import Saddle

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.core.arrays import check_mass_matrix
+from gaussopt.core.arrays import Matrix, Vector, check_mass_matrix
 from gaussopt.core.row_rounding import may_be_rounding
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import cholesky, gram_factor, solve_lower
 

@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.solver import backend
 from gaussopt.core.sparse_arrays import Indices
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import lapack
 from gaussopt.linalg.saddle_point import DEPENDENT
 

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import EPS, mass_scale, norm
 from gaussopt.linalg.saddle_point import DEPENDENT
 from gaussopt.linalg.sparse_factors import Band, Factor, SuperLU, factorise

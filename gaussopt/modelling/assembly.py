@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gaussopt.core.arrays import as_state, is_sparse
+from gaussopt.core.arrays import Matrix, Vector, as_state, is_sparse
 from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.redundancy import rank_report
 

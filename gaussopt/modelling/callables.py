@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaussopt.core.arrays import all_finite, as_state, check_mass_matrix, is_sparse, with_axis
+from gaussopt.core.arrays import Vector, all_finite, as_state, check_mass_matrix, is_sparse, with_axis
 from gaussopt.core.contacts import (
     Coefficients,
     Contact,
@@ -25,7 +25,7 @@ from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
 from gaussopt.core.row_rounding import without_rounding
 from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass
-from gaussopt.core.step_data import StepData, Vector, as_array, sparse_step
+from gaussopt.core.step_data import StepData, as_array, sparse_step
 from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.consistency import check_rows
 from gaussopt.modelling.contact_points import ContactPoints

@@ -18,9 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
-from gaussopt.core.arrays import finite_number
+from gaussopt.core.arrays import Vector, finite_number
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector, as_array
+from gaussopt.core.step_data import as_array
 from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
 
 GRAVITY = 9.81

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, StepData, Vector, parts
+from gaussopt.core.step_data import StepData, parts
 from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 from gaussopt.modelling.contact_points import FIRST, SECOND

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
 
 STEP, GRAVITY = 2e-3, 9.81
 """s; m/s^2."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 from numpy.typing import ArrayLike, NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.contacts import ContactData
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
 
 Positions = Callable[[float, Vector], ArrayLike]
 

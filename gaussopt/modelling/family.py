@@ -12,9 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 
 MOST_POINTS = 10
 """Points of a sweep beyond which the next coarser of the round spacings is taken."""

@@ -17,9 +17,8 @@ from types import FunctionType, ModuleType
 
 import numpy as np
 
-from gaussopt.core.arrays import all_finite
+from gaussopt.core.arrays import Vector, all_finite
 from gaussopt.core.errors import NotCompiled
-from gaussopt.core.step_data import Vector
 from gaussopt.jit.entry import Workspace
 from gaussopt.jit.kernel import COMPILED, checked_functions
 

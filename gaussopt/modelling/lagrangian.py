@@ -30,12 +30,12 @@ from numpy.typing import ArrayLike, NDArray
 from gaussopt.codegen.equations import equations_of
 from gaussopt.codegen.source import Unwritable
 from gaussopt.core import generated_modules
-from gaussopt.core.arrays import as_state
+from gaussopt.core.arrays import Matrix, Vector, as_state
 from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, check_normals
 from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.row_rounding import may_be_rounding, without_rounding
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined
 from gaussopt.symbolic.contacts import Layout

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from gaussopt.core.arrays import finite_number
+from gaussopt.core.arrays import Vector, finite_number
 from gaussopt.core.errors import BadInput
 from gaussopt.core.sparse_arrays import Sparse
-from gaussopt.core.step_data import Vector, as_array
+from gaussopt.core.step_data import as_array
 from gaussopt.core.system import Outline
 from gaussopt.modelling.callables import System
 

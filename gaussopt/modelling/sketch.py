@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, UnknownName, one_line
-from gaussopt.core.step_data import Vector
 from gaussopt.core.system import Outline
 
 Place = tuple[float, float]

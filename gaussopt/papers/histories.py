@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.integrate import cumulative_simpson
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.reporting.document import Figure, Gallery, Paragraph, Section, Tex

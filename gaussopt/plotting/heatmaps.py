@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.plotting.colours import CLASSES, COLOUR_MAP, CONTOUR, RIM
 from gaussopt.plotting.figures import given_axes, plain_figure
 

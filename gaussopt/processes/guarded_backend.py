@@ -15,12 +15,12 @@ from collections import OrderedDict
 from typing import Any
 
 from gaussopt.core import registry
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.processes.child_process import is_guarded
 from gaussopt.processes.guarded_process import own_guard
 from gaussopt.processes.job import Job

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
-from gaussopt.core.step_data import Vector
 from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.programs import Program
-from gaussopt.core.step_data import Vector
 
 Ask = Callable[[Program], Vector | None]
 """Solves a program; None where the solver has no answer."""

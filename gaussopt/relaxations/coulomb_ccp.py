@@ -6,9 +6,9 @@ right. W enters by its symmetric part.
 
 from __future__ import annotations
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
-from gaussopt.core.step_data import Vector
 from gaussopt.relaxations.base import Ask, ContactFormulation
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import dense
 from gaussopt.relaxations.base import Ask, ContactFormulation
 

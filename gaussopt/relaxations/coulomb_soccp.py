@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.step_data import Vector
 from gaussopt.relaxations.base import Ask, ContactFormulation
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import dense
 from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, GaussoptError, UnknownName, one_line
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem
 

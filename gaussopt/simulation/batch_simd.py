@@ -14,8 +14,8 @@ from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
 from gaussopt.codegen.simd_blocks import LANES
 from gaussopt.compiled.generated_loop import CHUNK, norms, passing
+from gaussopt.core.arrays import Matrix
 from gaussopt.core.errors import BadInput, NotCompiled
-from gaussopt.core.step_data import Matrix
 from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.stabilisation import Projection

@@ -8,11 +8,11 @@ from typing import Any
 from gaussopt.certificates.base import Certificate
 from gaussopt.certificates.contact import ContactCertificate
 from gaussopt.contact.laws import Uniqueness
+from gaussopt.core.arrays import Vector
 from gaussopt.core.display import About, error_words, short, shown
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 
 
 @shown

@@ -7,11 +7,11 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution, Solution, Timing
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.relaxations import find
 from gaussopt.relaxations.coulomb_soccp import CoulombSOCCP

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core import registry
-from gaussopt.core.arrays import is_sparse
+from gaussopt.core.arrays import Vector, is_sparse
 from gaussopt.core.errors import BadInput
 from gaussopt.core.foreign import Malformed, array, call, is_foreign, private, vector
 from gaussopt.core.programs import LCP, QP, LeastSquares, Program
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Candidate, Formulation
 
 T = TypeVar("T")

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector, as_array
+from gaussopt.core.step_data import as_array
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.lcp.certificate import NEGLIGIBLE
 from gaussopt.lcp.matrix_classes import POSITIVE

@@ -15,13 +15,14 @@ from gaussopt.certificates.cone_verdict import distance, motion_residuals, sever
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.solution import RawSolution, Solution, Timing
 from gaussopt.core.solver import PROGRAMS
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector, as_array
+from gaussopt.core.step_data import StepData, as_array
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.formulations.base import Formulation

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.foreign import is_foreign, private, raised, well_formed
 from gaussopt.core.machine import pass_on
@@ -14,7 +15,6 @@ from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.processes.guarded_backend import answering
 
 

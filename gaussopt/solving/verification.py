@@ -15,6 +15,7 @@ from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.linear import certify_linear
 from gaussopt.certificates.qp import QPCertificate, certify_qp, classify_qp
 from gaussopt.contact.activity import closed_contacts
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.errors import BadInput
@@ -22,7 +23,7 @@ from gaussopt.core.problem_files import Problem
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution, Solution, Timing
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.verification import judge_lcp, verify_lcp
 from gaussopt.solving.judgement import claim_sentence, passed_sentence, why_ill_posed

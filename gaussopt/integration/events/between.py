@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import MotionStopped
-from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.events.functions import Sample
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, Function, HermitePoint, above

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.activity import RESTING
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 
 OPEN, SLIDING, STICKING = 0, 1, 2
 """Codes of contact modes in trajectories."""

@@ -22,9 +22,10 @@ from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.contact.operator import smallest_eigenvalue
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_workspace import MONOTONE, NUMBERS, OPEN, stage_workspace
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.jit.kernel import COMPILED, bound
 from gaussopt.lcp.pivoting import SOLVED

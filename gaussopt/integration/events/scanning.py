@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix
 from gaussopt.core.errors import MotionStopped
-from gaussopt.core.step_data import Matrix
 
 SHALLOW = 1e-9
 """Depth, relative to 1 + the largest coordinate, of a fall below zero that need not be found."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.arrays import is_sparse
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector, is_sparse
+from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import CertifiedAnswer, Motion, Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.stabilisation import Baumgarte, least_motion

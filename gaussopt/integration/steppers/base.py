@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Integration, Motion, State, Stepper
 
 QUINTIC = 6

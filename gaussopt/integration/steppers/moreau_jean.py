@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Integration, Motion, Stepper
 
 

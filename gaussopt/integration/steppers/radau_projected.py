@@ -24,9 +24,9 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 from scipy.special import roots_jacobi
 
-from gaussopt.core.arrays import is_sparse
+from gaussopt.core.arrays import Matrix, Vector, is_sparse
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Integration, Motion, Stabilisation, State, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.stabilisation import Projection

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import MotionStopped
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import MOST_ITERATIONS, SHARP, CertifiedAnswer, Motion
 from gaussopt.integration.stabilisation import Settling
 from gaussopt.integration.steppers._constrained import ConstrainedStep, depend_on_velocity, largest, prescribed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.core.stepper import Motion, Tableau
 from gaussopt.integration.steppers.base import FixedStep
 

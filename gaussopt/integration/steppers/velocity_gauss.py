@@ -11,7 +11,7 @@ Multipliers are impulses over dt.
 
 from __future__ import annotations
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.core.stepper import Motion
 from gaussopt.integration.steppers._constrained import ConstrainedStep, prescribed
 

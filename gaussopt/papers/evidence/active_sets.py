@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix
+from gaussopt.core.arrays import Matrix
 from gaussopt.lcp.matrix_classes import subsets
 
 Rational = Sequence[Sequence[Fraction | int]]

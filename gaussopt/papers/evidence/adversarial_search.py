@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, differential_evolution
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core import registry
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.solving.solver_sequence import SolverSequence
 
 

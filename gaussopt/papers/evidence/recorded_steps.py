@@ -11,7 +11,7 @@ from gaussopt.comparison.cases import answer_case, time_case
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.spec import Spec
 from gaussopt.comparison.step_table import TimedAnswers, competing
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 

@@ -13,7 +13,7 @@ from timeit import timeit
 import numpy as np
 from scipy.optimize import brentq
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.p000_least_squares import operation_counts as plain

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult

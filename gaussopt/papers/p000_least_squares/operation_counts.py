@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 
 
 def all_unknowns(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison.trajectory_errors import common_instants, errors_against
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.modelling.reference import ReferenceData

@@ -10,7 +10,7 @@ import pandas as pd
 
 from gaussopt.atlas.contact_study import CLASSES
 from gaussopt.atlas.scan import Atlas, scan
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES

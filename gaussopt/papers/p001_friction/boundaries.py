@@ -14,7 +14,7 @@ from scipy.optimize import brentq, minimize_scalar
 from gaussopt.atlas.contact_study import LCP_CLASSES, QP_CLASSES, solve_printed, study
 from gaussopt.atlas.scan import load_directions, scan
 from gaussopt.atlas.stacked_steps import ContactStack
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.problems.sliding_rod import painleve_region

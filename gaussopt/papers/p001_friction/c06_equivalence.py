@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix
+from gaussopt.core.arrays import Matrix
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.optimize import brentq, linprog
 
 from gaussopt.contact.qp_equivalence import weights
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples

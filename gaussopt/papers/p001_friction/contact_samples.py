@@ -15,7 +15,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.evidence.adversarial_search import minimise

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison.trajectory_errors import Indices, common_instants
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.modelling.reference import Reference, ReferenceData

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.problems.two_bar import both_ends, reduced
 

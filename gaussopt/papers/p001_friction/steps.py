@@ -17,11 +17,12 @@ from gaussopt.contact.activity import closed_contacts
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion
 from gaussopt.core import registry
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import IllPosed, NotAccepted
 from gaussopt.core.programs import Program
 from gaussopt.core.solver import missing_packages
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common

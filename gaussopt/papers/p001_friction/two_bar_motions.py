@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.figures import remarks

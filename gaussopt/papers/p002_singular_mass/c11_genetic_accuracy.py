@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.comparison.paper_claims import SMALL, genetic_accuracy
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult

@@ -12,7 +12,8 @@ from gaussopt.comparison import paper_claims
 from gaussopt.comparison.paper_claims import SMALL
 from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.comparison.warm_starts import NOISE
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.lagrange import formulation
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise

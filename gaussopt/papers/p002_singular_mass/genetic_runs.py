@@ -9,7 +9,8 @@ import numpy as np
 
 from gaussopt.comparison.sources import ProblemStates
 from gaussopt.comparison.step_table import TimedAnswers
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.gauss import formulation
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.evidence import recorded_steps

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
 
 STEP = 2e-3

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.pinv_mass_as_printed import formulation
 from gaussopt.papers.evidence.random_steps import answer, kernel
 from gaussopt.solving.solver_sequence import SolverSequence

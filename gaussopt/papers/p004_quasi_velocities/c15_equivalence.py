@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.quasi_velocity import formulation as quasi
 from gaussopt.formulations.routh import formulation as routh
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 
 from gaussopt.comparison.sources import ProblemStates
 from gaussopt.comparison.warm_starts import NOISE
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise

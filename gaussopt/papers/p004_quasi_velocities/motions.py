@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.comparison.trajectory_errors import common_instants
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import report_parts as common

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import quad
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, BladeBody, march
 
 

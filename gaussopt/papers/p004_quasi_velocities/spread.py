@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, BladeBody, across, march, rk4
 from gaussopt.papers.p004_quasi_velocities.pole import poles
 
