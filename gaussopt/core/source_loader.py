@@ -65,7 +65,9 @@ class Neighbours(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """The module of this name beside the file; None if there is none."""
         file = self._folder / f"{fullname}.py"
-        if self._given is None and path is None and file.is_file():
+        if path is not None or fullname in sys.stdlib_module_names:
+            return None
+        if self._given is None and file.is_file():
             self.found[fullname] = file.read_bytes()
         elif self._given is not None and fullname in self._given:
             self.found[fullname] = self._given[fullname]
@@ -79,7 +81,7 @@ class Neighbours(MetaPathFinder):
         others = {name: module for name, module in sys.modules.items() if name in self._loaded}
         for name in others:
             del sys.modules[name]
-        sys.meta_path.append(self)
+        sys.meta_path.insert(0, self)
         try:
             yield
         finally:
