@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[PROBLEM|FILE.py|FILE.json]...",
-        help="Problems by name or file, qp, lcp or step files, and files of solvers that take part.",
+        metavar="[PROBLEM|FILE|DIR]...",
+        help="Problems by name or file; files of programs (.json .npz .mat .mps .qps .parquet) or folders of them; "
+        "files of solvers.",
         autocompletion=common.completion("problem", files=(".py", ".json")),
     ),
 ]
@@ -76,6 +77,14 @@ Precision = Annotated[
         autocompletion=common.completion("formulation", words=("all",)),
     ),
 ]
+Settings = Annotated[
+    str,
+    typer.Option(
+        "--settings",
+        help="Tolerances of all solvers, comma-separated: default, low (1e-3), mid (1e-6), high (1e-9).",
+        autocompletion=common.completion(words=("default", "low", "mid", "high")),
+    ),
+]
 Steppers = Annotated[
     str,
     typer.Option(
@@ -110,7 +119,8 @@ Parquet = Annotated[
 def compare_command(
     context: typer.Context, out: Out, sources: Sources = None, family: Families = None, dial: Dials = None,
     qp: Convex = False, lcp: Lcp = False, sequence: Sequences = None, contact: Contacts = None,
-    formulations: Formulations = None, solvers: Solvers = None, precision: Precision = None, stepper: Steppers = "rk4",
+    formulations: Formulations = None, solvers: Solvers = None, precision: Precision = None,
+    settings: Settings = "default", stepper: Steppers = "rk4",
     dt: common.TimeStep = None, t_end: common.End = None, tolerance: common.Tolerance = 1e-7, stride: Stride = 10,
     motions: Motions = True, time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None,
     parquet: Parquet = False, against: Against = None, rows: RowOrder = None, json_: common.Json = False,
@@ -132,7 +142,8 @@ def compare_command(
         results = compare(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
             stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
-            precision=True if precision == "all" else common.names_of(precision) or (), motions=motions,
+            precision=True if precision == "all" else common.names_of(precision) or (),
+            settings=common.names_of(settings) or ["default"], motions=motions,
             time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, out=out,
             progress=progress, note=_note,
         )  # fmt: skip
@@ -234,9 +245,9 @@ def _sources(
     rows: str | None,
 ) -> list[str | Problem | Spec]:
     from gaussopt.comparison.contact_sources import ContactFiles
-    from gaussopt.comparison.sources import ExportedSequence, ProgramFile, convex_programs, family_sweep, lcp_programs
+    from gaussopt.comparison.sources import ExportedSequence, convex_programs, family_sweep, lcp_programs
 
-    found: list[str | Problem | Spec] = [ProgramFile.of(n) if n.endswith(".json") else n for n in names]
+    found: list[str | Problem | Spec] = [*names]
     if dials and not families:
         raise BadInput("--dial turns a dial of a family; name the family with --family.")
     unknown = [d for d in dials if not any(_has(name, d) for name in families)]

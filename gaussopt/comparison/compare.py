@@ -44,6 +44,7 @@ def compare(
     tolerance: float = DEFAULT_TOLERANCE,
     stride: int = 10,
     precision: bool | Sequence[str] = False,
+    settings: Sequence[str] = ("default",),
     motions: bool = True,
     time_budget: float = TIME_BUDGET,
     case_limit: float = CASE_LIMIT,
@@ -57,16 +58,16 @@ def compare(
 
     Parameters
     ----------
-    sources : problems, their names or files, specs such as those of `family_sweep` and `ProgramFile`, files of solvers
+    sources : problems, files and folders of programs, by name; specs such as those of `family_sweep`; files of solvers
         Of a problem the states of all its references are taken, of one without references those of its own motion.
-        A file of a solver adds it to the others; with nothing else the sets of programs that it takes are solved.
-    formulations, solvers : names, solvers with options in parentheses if wanted; all that are there if not given, but
-        stochastic solvers
+        What cannot be read in a folder is left out with a note. Solvers alone are asked the sets that they take.
+    formulations, solvers : names, solvers with options in parentheses; if not given all that are not stochastic
     stepper : name or names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
     dt, t_end : the problem's own if not given; of adaptive steppers dt is the recording interval
     tolerance : of the certificate
     stride : every how many states of a reference
     precision : formulations on which solvers that can be told how precise to be also run from loose to tight; True: all
+    settings : tolerances at which all solvers run: "default" for gaussopt's, "low" 1e-3, "mid" 1e-6, "high" 1e-9
     motions : whether pairs that passed on every state also carry a trajectory; stochastic solvers do only if named
     time_budget : seconds on the clock for each solver and start on each source and formulation; 0 takes no times
     case_limit : seconds after which a case is given up and recorded as such
@@ -87,7 +88,7 @@ def compare(
     plan = planning.plan_of(
         sources, formulations, solvers, precision, stride, motions,
         steppers=(stepper,) if isinstance(stepper, str) else tuple(stepper), dt=dt, t_end=t_end, tolerance=tolerance,
-        time_budget=time_budget, case_limit=case_limit,
+        note=note, accuracy=settings, time_budget=time_budget, case_limit=case_limit,
     )  # fmt: skip
     place = Workers(jobs) if executor is None else nullcontext(executor)
     return _carry_out(plan, place, out, CasesDone(progress), note)

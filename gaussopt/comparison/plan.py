@@ -6,9 +6,10 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from gaussopt.comparison.cases import answer_case, motion_case, time_case
@@ -21,10 +22,25 @@ from gaussopt.comparison.pairing import (
     misfit,
     pairs,
 )
+from gaussopt.comparison.program_files import ProgramFile, programs_of
 from gaussopt.comparison.records import Answers, SourceKey
 from gaussopt.comparison.solver_sequence_run import starts_of
-from gaussopt.comparison.solver_spec import canonical, precision_words, registered_name, solver_class, stepper_settings
-from gaussopt.comparison.sources import ProblemStates, convex_programs, lcp_programs, plain_settings, problem_specs
+from gaussopt.comparison.solver_spec import (
+    at_setting,
+    canonical,
+    precision_words,
+    registered_name,
+    solver_class,
+    stepper_settings,
+)
+from gaussopt.comparison.sources import (
+    ExportedSequence,
+    ProblemStates,
+    convex_programs,
+    lcp_programs,
+    plain_settings,
+    problem_specs,
+)
 from gaussopt.comparison.spec import Spec
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
@@ -36,6 +52,9 @@ from gaussopt.processes.environment import environment, versions
 from gaussopt.processes.job import Job
 from gaussopt.relaxations import RELAXATIONS
 from gaussopt.simulation.settings import check_settings, check_start
+
+FILES = (".json", ".npz", ".mat", ".mps", ".qps", ".MPS", ".QPS", ".SIF", ".sif")
+"""How the name of a file of a program ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +110,7 @@ class Plan:
         }  # fmt: skip
 
 
-def listed_sources(sources: Any) -> tuple[list[str | Problem | Spec], list[str]]:
+def listed_sources(sources: Any, note: Callable[[str], None]) -> tuple[list[str | Problem | Spec], list[str]]:
     """The sources, each of a known kind, and the solvers among them, which are files; raises BadInput.
 
     With nothing else than solvers the sets of programs that they take are the sources.
@@ -108,6 +127,11 @@ def listed_sources(sources: Any) -> tuple[list[str | Problem | Spec], list[str]]
         source = os.fspath(source) if isinstance(source, os.PathLike) else source
         if isinstance(source, str) and registry.holds_solver(source):
             solvers.append(registry.named_by_file("solver", source))
+        elif isinstance(source, str) and (Path(source).is_dir() or source.endswith(".parquet")):
+            sequence = (Path(source) / "manifest.json").is_file()
+            found += [ExportedSequence.of(source)] if sequence else programs_of(source, note)
+        elif isinstance(source, str) and source.endswith(FILES):
+            found.append(ProgramFile.of(source))
         else:
             found.append(source)
     if not found:
@@ -118,13 +142,14 @@ def listed_sources(sources: Any) -> tuple[list[str | Problem | Spec], list[str]]
 
 def plan_of(
     sources: Any, formulations: Sequence[str] | None, solvers: Sequence[str] | None,
-    precision: bool | Sequence[str], stride: int, motions: bool, **settings: Any,
+    precision: bool | Sequence[str], stride: int, motions: bool, note: Callable[[str], None] | None = None,
+    accuracy: Sequence[str] = ("default",), **settings: Any,
 ) -> Plan:  # fmt: skip
     """Check everything that can be checked before computing; raises UnknownName, BadInput, MissingBackend.
 
     The arguments are those of `gaussopt.comparison.compare.compare`; `settings` are attributes of the plan.
     """
-    asked, own = listed_sources(sources)
+    asked, own = listed_sources(sources, note or (lambda sentence: None))
     tolerance, budget, limit = settings["tolerance"], settings["time_budget"], settings["case_limit"]
     for holds, sentence in (
         (asked, "Give at least one problem, family or program to compare on."),
@@ -145,7 +170,7 @@ def plan_of(
     for f in names:
         check_formulation(f)
     words = installed_solvers(stochastic=False) if solvers is None else [canonical(word) for word in solvers]
-    words += own
+    words = [at_setting(word, setting) for setting in accuracy for word in (*words, *own)]
     for kind, listed in (("formulation", names), ("solver", words)):
         if not listed:
             raise BadInput(f"Give at least one {kind}, or none at all for every one.")

@@ -30,6 +30,7 @@ from gaussopt.core.problem_files import parse
 from gaussopt.core.programs import LCP, QP, LinearSystem, as_qp
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
+from gaussopt.interchange.quadratic import ARRAYS
 from gaussopt.modelling.problem import Problem
 from gaussopt.solving.defaults import default_solver, formulate
 from gaussopt.solving.solve import solve
@@ -46,9 +47,6 @@ MOST_ENTRIES = 50_000_000
 """Most entries of a matrix of one program (400 MB)."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-
-ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
-"""Arrays in an archive of qpsolvers."""
 
 
 def export_sequence(

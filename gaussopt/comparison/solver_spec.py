@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from gaussopt.core import registry
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.solver import Solver, make_solver
 
 _WORD = re.compile(r"\s*([^\s(),]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
@@ -75,6 +75,23 @@ def precision_words(word: str) -> list[str]:
     name, options = parse_word(word)
     cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
     return [solver_word(name, {**options, **setting}) for setting in cls.precision]
+
+
+SETTINGS = {"default": 0.0, "low": 1e-3, "mid": 1e-6, "high": 1e-9}
+"""Named tolerances of solvers, those of qpbenchmark; by default the solver's own options of gaussopt."""
+
+
+def at_setting(word: str, setting: str) -> str:
+    """Word for a solver with all of its tolerances at a named setting; one without tolerances stays as it is.
+
+    Raises UnknownName.
+    """
+    if setting not in SETTINGS:
+        raise UnknownName("setting", setting, SETTINGS)
+    name, options = parse_word(word)
+    cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
+    known = cls.precision[0] if cls.precision and setting != "default" else {}
+    return solver_word(name, {**options, **{k: SETTINGS[setting] for k, v in known.items() if isinstance(v, float)}})
 
 
 def stepper_settings(word: str) -> tuple[str, dict[str, float]]:

@@ -17,15 +17,15 @@ from typing import Any
 
 from gaussopt.comparison.contact_sources import ContactFiles
 from gaussopt.comparison.items import SIMULATED, Item, decided, states_of, typical_step
+from gaussopt.comparison.program_files import ProgramFile
 from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.sequence_files import read_manifest, read_sequence
 from gaussopt.comparison.spec import Spec, check_digest
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
-from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
-from gaussopt.core.files import read_bytes, read_json
-from gaussopt.core.problem_files import parse
+from gaussopt.core.files import read_bytes
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
 from gaussopt.lcp.collection import known_lcps
@@ -110,29 +110,6 @@ class FamilyPoint(Spec):
     def has_cones(self) -> bool:
         """Whether the family is one of contact problems in space."""
         return isinstance(self.typical(), ConeComplementarity)
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramFile(Spec):
-    """A qp, lcp or step from a file; `digest` pins its contents."""
-
-    path: str
-    digest: str
-
-    @classmethod
-    def of(cls, path: str | Path) -> ProgramFile:
-        """Read and check a file; raises BadInput."""
-        found = cls(str(Path(path).resolve()), digest_of(read_bytes(Path(path))))
-        found.typical()
-        return found
-
-    @property
-    def source(self) -> StepSource:
-        return StepSource("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
-
-    def typical(self) -> StepData | QP | LCP:
-        check_digest(Path(self.path), self.digest)
-        return _load(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +253,4 @@ def convex_set() -> dict[str, Any]:
     """The small convex programs of Maros and Meszaros' and Hock and Schittkowski's sets that ship with the package."""
     text = resources.files("gaussopt.problems").joinpath("data", "convex_qp.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
-    return found
-
-
-@cache
-def _load(path: str) -> StepData | QP | LCP:
-    found = parse(read_json(path))
-    if isinstance(found, ConeComplementarity | GlobalContacts):
-        raise BadInput(f"{path} holds contacts with friction cones; name it with --contact.")
     return found

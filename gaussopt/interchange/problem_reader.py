@@ -11,14 +11,15 @@ from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContac
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import json_object, read_bytes
 from gaussopt.core.problem_files import Problem, check_entries, parse
-from gaussopt.interchange import contactbench_npz, fclib, siconos_dat
+from gaussopt.interchange import contactbench_npz, fclib, quadratic, siconos_dat
 from gaussopt.interchange.row_order import check_order, reordered
 
 
 def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Problem:
-    """Step data, a program or contacts from a JSON file, or contacts from a file of another code.
+    """Step data, a program or contacts from a JSON file, or a program or contacts from a file of another code.
 
-    Known are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives. `rows` is the order in which
+    Known are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives; and of quadratic programs
+    archives of qpsolvers, MATLAB files with P, q, A, l, u, and MPS and QPS files. `rows` is the order in which
     the file has the rows of a contact, "normal-first" or "tangents-first", where it is not that of its format; what
     is returned has N, T1, T2. Raises BadInput.
     """
@@ -46,11 +47,12 @@ def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Probl
     """The problem in the order of its format."""
     if content.startswith(fclib.MAGIC):
         return _told(fclib.read, content, in_space)
-    if content.startswith(contactbench_npz.MAGIC):
+    if content.startswith(contactbench_npz.MAGIC) and b"mus.npy" in content:
         return _told(contactbench_npz.read, content, in_space)
     if content[:4096].lstrip()[:1].isdigit():
         return _told(siconos_dat.read, _text(content), in_space)
-    return parse(json_object(content, path))
+    program = quadratic.read(content)
+    return parse(json_object(content, path)) if program is None else program
 
 
 def _told(read: Any, content: Any, in_space: bool) -> Problem:
@@ -86,7 +88,7 @@ def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any
 def members(folder: Path) -> list[Path]:
     """The files of a folder in the order of their names, hidden ones and texts about them left out; raises BadInput."""
     found = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
-    kept = [file for file in found if file.suffix.lower() not in (".md", ".txt", ".csv", ".html")]
+    kept = [file for file in found if file.suffix.lower() not in (".md", ".txt", ".csv", ".html", ".py")]
     if not kept:
         raise BadInput(f"The folder {folder} holds no problem files.")
     return kept

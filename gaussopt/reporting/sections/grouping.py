@@ -50,8 +50,11 @@ class Group:
     @property
     def title(self) -> str:
         """In words."""
-        titles = {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}", "qp": "Convex programs",
-                  "lcp": "Complementarity problems", "contact": f"Contact problems of {self.name}"}  # fmt: skip
+        programs = {"qp": "Convex programs", "lcp": "Complementarity problems"}
+        if self.kind in programs:
+            return programs[self.kind] + (f" of {self.name}" if self.name else "")
+        titles = {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}",
+                  "contact": f"Contact problems of {self.name}"}  # fmt: skip
         return titles.get(self.kind, self.name)
 
 
@@ -78,7 +81,7 @@ def _widest(answers: Sequence[Answers]) -> str:
 def group_of(record: CaseRecord) -> tuple[str, str]:
     """Kind and name; single programs belong together."""
     source = record.source
-    return source.kind, "" if source.kind in ("qp", "lcp") else source.name
+    return source.kind, source.part if source.kind in ("qp", "lcp") else source.name
 
 
 def groups(results: Results) -> list[Group]:

@@ -15,20 +15,32 @@ from gaussopt.reporting.texts import Texts
 texts = Texts(__file__, str)
 
 
-def table(group: Group, files: Sequence[str]) -> Table:
-    """A row for each file, in the order of its answers: pairs whose answers are confirmed from every start."""
-    by = gathered((a for a in group.main()[0] if not a.refused), lambda a: (a.formulation, a.solver))
-    pairs = {pair: of for pair, of in by.items() if all(len(a.status) == len(files) for a in of)}
+def table(group: Group, files: Sequence[str] = ()) -> Table:
+    """A row for each file, in the order of the answers: pairs whose answers are confirmed from every start.
+
+    `files` are their names where they are the items of one source; otherwise each source is one.
+    """
+    asked = [a for a in group.main()[0] if not a.refused and (not files or len(a.status) == len(files))]
+    by = gathered(
+        (
+            (files[i] if files else a.source.name, (a.formulation, a.solver), a, i)
+            for a in asked
+            for i in range(len(a.status))
+        ),
+        lambda row: row[0],
+    )
     rows = []
-    for i, file in enumerate(files):
-        right = [pair for pair, of in pairs.items() if all(_satisfies(a, i) for a in of)]
+    for file, of in by.items():
+        pairs = gathered(of, lambda row: row[1])
+        right = [pair for pair, rows_of in pairs.items() if all(_satisfies(a, i) for *_, a, i in rows_of)]
         solvers = gathered(sorted(right), lambda pair: pair[0])
-        named = "; ".join(f"{formulation}: {', '.join(s for _, s in of)}" for formulation, of in solvers.items())
-        statuses = Counter(a.status[i] for pair, of in pairs.items() for a in of[-1:] if pair not in right)
+        named = "; ".join(f"{f}: {', '.join(s for _, s in of)}".removeprefix(": ") for f, of in solvers.items())
+        last = (rows_of[-1] for pair, rows_of in pairs.items() if pair not in right)
+        statuses = Counter(a.status[i] for *_, a, i in last)
         others = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in statuses.most_common())
         rows.append((file, f"{len(right)} of {len(pairs)}", named or "nobody", others or "–"))
     nobody = sum(row[2] == "nobody" for row in rows)
-    return texts.table("who-solved", rows, anchor=f"solved-{group.anchor}", files=len(files), nobody=nobody,
+    return texts.table("who-solved", rows, anchor=f"solved-{group.anchor}", files=len(rows), nobody=nobody,
                        tolerance=DEFAULT_TOLERANCE)  # fmt: skip
 
 

@@ -1,0 +1,104 @@
+"""Files of programs and folders of them as sources, of any format that gaussopt reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from gaussopt.comparison.contact_sources import ContactFiles
+from gaussopt.comparison.records import StepSource
+from gaussopt.comparison.spec import Spec, check_digest
+from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import read_bytes
+from gaussopt.core.problem_files import Problem
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import StepData
+from gaussopt.interchange.problem_reader import members, read_problem
+from gaussopt.interchange.quadratic import PARQUET, read_set
+from gaussopt.storage.checksums import digest_of
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFile(Spec):
+    """A qp, lcp or step from a file; `digest` pins its contents.
+
+    Attributes
+    ----------
+    kind : of its source: "qp", "lcp" or "file"
+    part : the folder or file of the set that it is of, "" for a file of its own
+    row : its name in a file that holds several
+    """
+
+    path: str
+    digest: str
+    kind: str
+    part: str = ""
+    row: str = ""
+
+    @classmethod
+    def of(cls, path: str | Path) -> ProgramFile:
+        """Read and check a file; raises BadInput."""
+        found = _load(str(Path(path).resolve()))
+        if isinstance(found, ConeComplementarity | GlobalContacts):
+            raise BadInput(f"{path} holds contacts with friction cones; name it with --contact.")
+        kind = "qp" if isinstance(found, QP) else "file"
+        return cls(str(Path(path).resolve()), digest_of(read_bytes(Path(path))), kind)
+
+    @property
+    def source(self) -> StepSource:
+        return StepSource(self.kind, self.row or Path(self.path).stem, self.part)
+
+    def typical(self) -> StepData | QP | LCP:
+        check_digest(Path(self.path), self.digest)
+        found = _load(self.path, self.row)
+        assert isinstance(found, StepData | QP | LCP)
+        return found
+
+
+@lru_cache(maxsize=8)
+def _load(path: str, row: str = "") -> Problem:
+    if not row:
+        return read_problem(path)
+    found = read_set(read_bytes(path))[row]
+    if isinstance(found, BadInput):
+        raise found
+    return found
+
+
+def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
+    """The programs of a folder, or of a Parquet file as qpbenchmark writes them, each a source of its own.
+
+    Contacts with friction cones are one source together. `note` is called with a sentence on each file that is left
+    out; BadInput is raised if nothing is left.
+    """
+    where = Path(place).resolve()
+    found: list[Spec] = []
+    contacts = False
+    for file in members(where) if where.is_dir() else [where]:
+        try:
+            content = read_bytes(file)
+            if content.startswith(PARQUET):
+                bad = {}
+                for row, program in read_set(content).items():
+                    if isinstance(program, QP):
+                        found.append(ProgramFile(str(file), digest_of(content), "qp", where.stem, row))
+                    else:
+                        bad[row] = program
+                for error in bad.values():
+                    note(f"{file.name} is read without a program: {error}")
+                continue
+            problem = read_problem(file)
+            contacts = contacts or isinstance(problem, ConeComplementarity | GlobalContacts)
+            kind = "qp" if isinstance(problem, QP) else "lcp" if isinstance(problem, LCP) else "file"
+            if isinstance(problem, StepData | QP | LCP):
+                found.append(ProgramFile(str(file), digest_of(content), kind, where.stem))
+        except BadInput as error:
+            note(f"{file.name} is left out: {str(error).removeprefix(f'{file}: ').rstrip('.')}.")
+    if contacts:
+        found.append(ContactFiles.of(where, lambda sentence: None))
+    if not found:
+        raise BadInput(f"{place} holds no programs that can be read.")
+    return found

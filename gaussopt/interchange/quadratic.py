@@ -1,0 +1,153 @@
+"""Quadratic programs in the files of other codes: archives of qpsolvers, MATLAB files, MPS, and sets of qpbenchmark.
+
+Each is read into rows l <= A x <= u: of G x <= h, A x = b, lb <= x <= ub those that bound something, bounds of unknowns
+as rows of their own. MPS and QPS files are read by HiGHS, Parquet files by pandas.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import tempfile
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput, MissingBackend
+from gaussopt.core.machine import pass_on
+from gaussopt.core.programs import INFINITE_BOUND, QP
+from gaussopt.storage.archives import arrays_of
+
+ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
+"""Arrays in an archive of qpsolvers."""
+
+MATLAB, PARQUET = b"MATLAB 5.0", b"PAR1"
+"""Beginnings of such files."""
+
+MPS = re.compile(rb"(\s*\*[^\n]*\n|\s*\n)*\s*(NAME|ROWS|OBJSENSE)\b")
+"""Beginning of an MPS or QPS file, which is text: comments, then a section."""
+
+MOST_ENTRIES = 4_000_000
+"""Most entries of a matrix, which is made dense where rows are inequalities: the certificate takes eigenvalues."""
+
+
+def read(content: bytes) -> QP | None:
+    """The quadratic program in a file of a known kind; None if it is of none. Raises BadInput, MissingBackend."""
+    try:
+        if content.startswith(b"PK\x03\x04"):
+            return of_qpsolvers(arrays_of(content, ARRAYS))
+        if content.startswith(MATLAB):
+            return _of_matlab(content)
+        if content.startswith(PARQUET):
+            raise BadInput("it is a set of programs; compare it, or take single ones from it with pandas.")
+        return _of_mps(content) if MPS.match(content) else None
+    except (BadInput, MissingBackend):
+        raise
+    except Exception as error:  # a library on foreign bytes: it raises whatever they lead to
+        pass_on("the file was not read", error)
+        raise BadInput(f"it is damaged ({str(error).rstrip('.') or type(error).__name__}).") from None
+
+
+def read_set(content: bytes) -> dict[str, QP | BadInput]:
+    """The programs of a Parquet file as qpbenchmark writes them, by name; of a bad one what is wrong with it.
+
+    Raises BadInput for another table, MissingBackend without pyarrow.
+    """
+    if find_spec("pyarrow") is None:
+        raise MissingBackend("A Parquet file needs pyarrow; pip install 'gaussopt[parquet]'.")
+    import pandas as pd
+
+    try:
+        rows = pd.read_parquet(io.BytesIO(content), engine="pyarrow").to_dict("records")
+    except Exception as error:
+        pass_on("the file was not read", error)
+        raise BadInput(f"it is no Parquet file, or damaged ({str(error).splitlines()[0].rstrip('.')}).") from None
+    if not rows or not {"P", "q", "name"} <= rows[0].keys():
+        raise BadInput("it is no set of qpbenchmark: its columns are not P, q, G, h, A, b, lb, ub and name.")
+    found: dict[str, QP | BadInput] = {}
+    for row in rows:
+        try:
+            # Matrices are written row after row.
+            q = np.asarray(row["q"], dtype=float)
+            flat = {k: np.asarray(row[k], dtype=float) for k in ARRAYS if row.get(k) is not None}
+            shaped = {k: v.reshape(-1, len(q)) if k in ("P", "G", "A") else v for k, v in flat.items()}
+            found[str(row["name"])] = of_qpsolvers({**dict.fromkeys(ARRAYS), **shaped})
+        except (BadInput, ValueError, TypeError) as error:
+            found[str(row["name"])] = BadInput(f"{row['name']}: {error}")
+    return found
+
+
+def of_qpsolvers(data: Mapping[str, Any]) -> QP:
+    """The program min 1/2 x'Px + q'x with G x <= h, A x = b, lb <= x <= ub of arrays by name; raises BadInput."""
+    if data["P"] is None or data["q"] is None:
+        raise BadInput("it lacks one of the arrays P and q.")
+    h, b = (None if data[k] is None else data[k].ravel() for k in "hb")
+    blocks = [(data["G"], np.full(0 if h is None else len(h), -np.inf), h), (data["A"], b, b)]
+    return _program(data["P"], data["q"].ravel(), blocks, data["lb"], data["ub"])
+
+
+def _program(P: Any, q: Any, blocks: list[tuple[Any, Any, Any]], lb: Any = None, ub: Any = None) -> QP:
+    """The checked program with blocks of rows (A, l, u) and bounds of the unknowns."""
+    n = len(q)
+    given = [(_dense(A), l, u) for A, l, u in blocks if A is not None]
+    if lb is not None or ub is not None:
+        low, high = (np.full(n, x) if v is None else np.ravel(v) for v, x in ((lb, -np.inf), (ub, np.inf)))
+        given.append((np.eye(n), low, high))
+    given = given or [(np.zeros((0, n)), np.zeros(0), np.zeros(0))]
+    try:
+        A, l, u = (np.concatenate(part) for part in zip(*given, strict=True))
+        kept = (l > -INFINITE_BOUND) | (u < INFINITE_BOUND)
+        rows = {"A": A[kept], "l": l[kept], "u": u[kept]}
+    except (ValueError, IndexError) as error:
+        raise BadInput(f"its rows do not fit each other ({error}).") from None
+    return QP.from_mapping({"P": _dense(P), "q": q, **rows})
+
+
+def _dense(A: Any) -> Any:
+    """A matrix, sparse or not, as a dense one; raises BadInput if it is too large for that."""
+    if math.prod(A.shape) > MOST_ENTRIES:
+        raise BadInput(f"it has a matrix of {A.shape[0]} x {A.shape[1]} entries; with inequalities it is made dense.")
+    return A.toarray() if hasattr(A, "toarray") else np.atleast_2d(A)
+
+
+def _of_matlab(content: bytes) -> QP:
+    from scipy.io import loadmat
+
+    # The stubs of SciPy know names of files only.
+    data = loadmat(io.BytesIO(content), variable_names=("P", "q", "A", "l", "u"))  # type: ignore[arg-type]
+    if missing := [key for key in "PqAlu" if key not in data]:
+        raise BadInput(f"it lacks the variable {missing[0]}; expected P, q, A, l and u of l <= A x <= u.")
+    q, l, u = (np.asarray(data[key], dtype=float).ravel() for key in "qlu")
+    return _program(data["P"], q, [(data["A"], l, u)])
+
+
+def _of_mps(content: bytes) -> QP:
+    if find_spec("highspy") is None:
+        raise MissingBackend("An MPS or QPS file is read by HiGHS; pip install 'gaussopt[highs]'.")
+    import highspy
+    from scipy.sparse import csc_array
+
+    reader = highspy.Highs()
+    reader.setOptionValue("output_flag", False)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "program.mps"
+        file.write_bytes(content)
+        if reader.readModel(str(file)) != highspy.HighsStatus.kOk:
+            raise BadInput("HiGHS does not read it as an MPS or QPS file.")
+    model = reader.getModel()
+    lp, curvature = model.lp_, model.hessian_
+    if any(kind != highspy.HighsVarType.kContinuous for kind in lp.integrality_):
+        raise BadInput("it has unknowns that are to be whole numbers, which is no quadratic program.")
+    n, sign = lp.num_col_, -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
+
+    def columns(of: Any, rows: int) -> Any:
+        return csc_array((np.array(of.value_), np.array(of.index_), np.array(of.start_)), shape=(rows, n))
+
+    half = columns(curvature, n) if curvature.dim_ else csc_array((n, n))  # its lower triangle
+    P = half + half.T - csc_array((half.diagonal(), (range(n), range(n))), shape=(n, n))
+    rows = (columns(lp.a_matrix_, lp.num_row_), np.array(lp.row_lower_), np.array(lp.row_upper_))
+    return _program(sign * P, sign * np.array(lp.col_cost_), [rows], np.array(lp.col_lower_), np.array(lp.col_upper_))
