@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from gaussopt.modelling.assembly import Mobility, assemble, mobility
     from gaussopt.modelling.callables import System
     from gaussopt.modelling.contact_points import contact_points
+    from gaussopt.modelling.model_check import check
     from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
     from gaussopt.modelling.problem import Problem, problem
     from gaussopt.modelling.sketch import Sketch
@@ -87,7 +88,7 @@ _HOME = {
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
     "Unverified": "core.errors", "Mobility": "modelling.assembly", "Model": "bodies.model",
     "assemble": "modelling.assembly", "mobility": "modelling.assembly", "animate": "animation.animate",
-    "certify": "certificates",
+    "certify": "certificates", "check": "modelling.model_check",
     "certify_cone": "certificates.cone", "certify_contact": "certificates.contact", "certify_lcp": "lcp",
     "certify_qp": "certificates.qp", "classify_matrix": "lcp", "classify_step": "certificates.contact_class",
     "compare": "comparison.compare", "concatenate": "simulation.concatenation",
@@ -118,9 +119,10 @@ __all__ = [
     "LeastSquares", "LinearSystem", "MachineFailure", "MatrixClass", "MissingBackend", "Mobility", "Model",
     "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
     "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
-    "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "concatenate",
-    "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco", "from_pinocchio",
-    "judge_acceleration", "load_dataset", "make_solver", "mobility", "names", "problem", "problem_from_mujoco",
+    "certify_contact", "certify_lcp", "certify_qp", "check", "classify_matrix", "classify_step", "compare",
+    "concatenate", "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco",
+    "from_pinocchio", "judge_acceleration", "load_dataset", "make_solver", "mobility", "names", "problem",
+    "problem_from_mujoco",
     "rank_report", "read_problem", "register", "save_dataset", "save_figure", "scan", "simulate", "simulate_batch",
     "soft_from_mujoco", "solve", "solve_batch", "solve_step", "write_fclib",
 ]  # fmt: skip

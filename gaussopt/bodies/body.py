@@ -52,6 +52,7 @@ class RigidBody(ABC):
     spin, own_spin : angular velocity in space, (3, 1) in the frame of the ground and in its own, rad/s
     R : (dim, dim), from the frame of the body to that of the ground
     guess, guess_rate : expressions of parameters for q and v, where assembling starts
+    made : elements that were made between it and others, whether or not they were added to a model
     points : named points by their places in the frame of the body, m
     shape : width and height (m) of its picture as a block, or its radius as a disk; drawn by its points if None
     """
@@ -59,7 +60,7 @@ class RigidBody(ABC):
     dim = 2
 
     def __init__(self, name: str, q: Sequence[str] = ()) -> None:
-        self.name = name
+        self.name, self.made = name, list[Any]()
         self.q = tuple(sp.Symbol(f"{s}_{name}", real=True) for s in q)
         self.v = tuple(sp.Symbol(f"v_{s}_{name}", real=True) for s in q)
         self.new_q, self.new_v = self.q, self.v

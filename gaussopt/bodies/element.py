@@ -39,6 +39,8 @@ class Element:
             raise BadInput(f"{type(self).__name__} {name!r} is for {where}; take {self.only[1]}.")
         if self.a.body is self.b.body:
             raise BadInput(f"{name!r} joins two points of {self.a.body.name!r}; give points of two bodies.")
+        for body in self.bodies:
+            body.made.append(self)
 
     def scalars(self, **given: Any) -> list[Any]:
         """Numbers or expressions with their names; raises BadInput."""

@@ -22,6 +22,7 @@ from gaussopt.bodies.element import Element, Joint
 from gaussopt.bodies.joints.drive import Drive
 from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
+from gaussopt.bodies.slips import slips
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
 from gaussopt.bodies.tree import in_joint_coordinates, moving, rows_of_loops
@@ -323,7 +324,9 @@ class Model:
             "name": self.name, "parameters": tuple(self.parameters.values()), "start": built.start,
             "units": {name: unit for body in self.built()[0] for name, unit in body.units.items()},
         }  # fmt: skip
-        return Problem.of(built.build(), built.start(built.build().parameters)[0], t_end=t_end, **given | sketch | more)
+        system, (q, v) = built.build(), built.start(built.build().parameters)
+        system.notes += tuple(slips(self.bodies, self.elements, self.gravity, system.evaluate(0.0, q, v)))
+        return Problem.of(system, q, t_end=t_end, **given | sketch | more)
 
     def _take(self, body: AnyBody) -> AnyBody:
         self._new(body.name)

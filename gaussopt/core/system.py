@@ -58,11 +58,14 @@ class Outline(NamedTuple):
 class AbstractSystem(ABC):
     """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden.
 
-    `depends_on_time` says whether the equations may hold the time itself; True where nothing is known of it.
+    `depends_on_time` says whether the equations may hold the time itself; True where nothing is known of it. `notes`
+    are sentences on what the model probably does not mean, `unused` its parameters that the equations do not hold.
     """
 
     name: str
     depends_on_time: bool = True
+    notes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
     def _about(self) -> About:
         contacts = f"contacts {listed(self.contact_names)}" if self.contact_names else "no contacts"

@@ -135,7 +135,9 @@ class ShownMotion(RecordedMotion):
     def __repr__(self) -> str:
         title = f"{self.meta.get('problem', 'a motion')}, {self.status}, {self._extent()}"
         told = "; ".join(x for x in (self._inexact(), self._certified()) if x)
-        return display.lines(type(self).__name__, title, self._content(), told)
+        # The message says why it ended early, which forces are not unique, and the warnings.
+        plain = self.status is Status.SOLVED and not self.meta.get("open_forces") and not self.warnings
+        return display.lines(type(self).__name__, title, self._content(), told, *(() if plain else (self.message,)))
 
     def _extent(self) -> str:
         if not len(self.t):

@@ -127,12 +127,13 @@ class LagrangianSystem(AbstractSystem):
             finite_parameter(key, value)
         merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
         system = LagrangianSystem(self.model, self._coordinates, merged, self._module, self._layout)
-        system.name = self.name
+        system.name, system.notes, system.unused = self.name, self.notes, self.unused
         return system
 
     def __reduce__(self) -> tuple[Callable[..., LagrangianSystem], tuple[Any, ...]]:
         """Energies travel to another process, which has the equations on disk or derives them."""
-        return _restored, (self.model, self._coordinates, self._parameters, self._layout, self.name)
+        said = self.name, self.notes, self.unused
+        return _restored, (self.model, self._coordinates, self._parameters, self._layout, said)
 
     def __copy__(self) -> LagrangianSystem:
         """A copy with the same functions."""
@@ -370,16 +371,15 @@ def derive(
     except Unwritable as error:
         raise BadInput(f"In {name!r} {Unwritable(given.symbols.theirs(error.expression))}") from None
     system = LagrangianSystem(given.model, given.symbols.coordinates, given.parameters, module, given.contacts)
+    system.notes, system.unused = given.notes, given.unused
     if given.model.quasi_velocities:
         _check_independent(system)
     return system
 
 
-def _restored(
-    model: SymbolicModel, coordinates: tuple[str, ...], parameters: Mapping[str, float], contacts: Layout, name: str
-) -> LagrangianSystem:
+def _restored(model: SymbolicModel, coordinates: Any, parameters: Any, contacts: Layout, said: Any) -> LagrangianSystem:
     system = LagrangianSystem(model, coordinates, parameters, equations_of(model), contacts)
-    system.name = name
+    system.name, system.notes, system.unused = said
     return system
 
 

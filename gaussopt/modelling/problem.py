@@ -142,9 +142,10 @@ class Problem:
         t_end = _time("t_end", t_end)
         dt = t_end / 1000 if dt is None else _time("dt", dt)
         parameters = tuple(Parameter(name, value, "", "") for name, value in system.parameters.items())
+        moved = callable(q0) or callable(v0) or bool(more.keys() & {"start", "events"})
         given: dict[str, Any] = {
             "name": "", "source": "", "description": "", "parameters": parameters, "start": start,
-            "build": _Given(system), "t_end": t_end, "dt": dt, "title": title,
+            "build": _Given(system, fixed=not moved), "t_end": t_end, "dt": dt, "title": title,
         }  # fmt: skip
         problem = cls(**given | more)
         q, v = problem.q0, problem.v0
@@ -229,6 +230,11 @@ class Problem:
     def parameter_values(self) -> dict[str, float]:
         """All parameter values by name."""
         return {**{p.name: p.value for p in self.parameters}, **self.values}
+
+    @property
+    def fixed_start(self) -> bool:
+        """Whether the start and the events were given as numbers, so that parameters are those of the equations."""
+        return isinstance(self.build, _Given) and self.build.fixed
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -320,10 +326,11 @@ def _time(label: str, value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """Builds a problem that was given its system."""
+    """Builds a problem that was given its system; its start is `fixed` if no parameter says where it is."""
 
     system: AbstractSystem
     name: str = ""
+    fixed: bool = True
 
     def __call__(self) -> AbstractSystem:
         system = copy(self.system)

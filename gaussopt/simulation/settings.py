@@ -64,7 +64,7 @@ NEVER = 2**40
 class RunStart:
     """A problem with its start, (n,), its own events, its times, s, and the units of its coordinates by name.
 
-    dt is None where nothing gives it.
+    dt is None where nothing gives it; `fixed` says whether no parameter moves the start.
     """
 
     system: AbstractSystem
@@ -77,6 +77,7 @@ class RunStart:
     t_end: float
     events: Sequence[Event] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    fixed: bool = True
 
     @classmethod
     def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
@@ -93,7 +94,7 @@ class RunStart:
         return cls(
             problem.system, problem.name or problem.system.name, problem.variant, problem.parameter_values, problem.q0,
             problem.v0, problem.dt if dt is None else dt, problem.t_end if t_end is None else t_end,
-            problem.user_events, problem.units,
+            problem.user_events, problem.units, problem.fixed_start,
         )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.restart import Deferred, Mark
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces, rows_by_name
+from gaussopt.modelling.model_check import of_start
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.continuation import CONTINUABLE, restart_of
 from gaussopt.simulation.engine import choose_engine
@@ -245,7 +246,8 @@ def _trajectory(
         # It lay between two states, and shows in those behind it only.
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
-    found = (*motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact)
+    slips = of_start(settings.system, settings.first, start.fixed)
+    found = (*slips, *motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact)
     warnings = tuple(sentence for sentence in found if sentence is not None)
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):

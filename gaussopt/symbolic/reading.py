@@ -16,6 +16,7 @@ from gaussopt.core.contacts import Contact
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols, Layout
 from gaussopt.symbolic.model import TIME, SymbolicModel, along
+from gaussopt.symbolic.slips import of_symbols
 
 
 class GivenModel(NamedTuple):
@@ -25,6 +26,10 @@ class GivenModel(NamedTuple):
     symbols: Symbols
     parameters: dict[str, float]
     contacts: Layout
+    notes: tuple[str, ...]
+    """Sentences on what is probably not meant."""
+    unused: tuple[str, ...]
+    """Parameters that no expression holds."""
 
 
 def read_model(
@@ -64,25 +69,28 @@ def read_model(
         (*named["holonomic"], *named["nonholonomic"]) if isinstance(parts["holonomic"], Mapping) else (),
         parts.get("without_rows", ()),
     )  # fmt: skip
-    return GivenModel(model, symbols, values, layout)
+    unused = [name for name, p in zip(values, symbols.p, strict=True) if p not in symbols.used]
+    notes = tuple(of_symbols(symbols.coordinates, symbols.rates))
+    return GivenModel(model, symbols, values, layout, notes, tuple(unused))
 
 
 class Symbols:
     """The user's symbols beside ours: q, v and p of coordinates, velocities and parameters; raises BadInput.
 
     `coordinates` are the names of the coordinates, `velocity_names` the same by our velocities. `parameters` are names,
-    `owner` is the system's for messages.
+    `owner` is the system's for messages. `used` are those of our symbols that some expression held so far.
     """
 
     def __init__(self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str) -> None:
         v, time, names = _state_symbols(q, v, t, owner)
         _check_names(q, v, parameters, time, owner)
         safe = _identifiers(names)
-        self._owner = owner
+        self._owner, self.used = owner, set[Any]()
         self.q = [sp.Symbol(f"q_{s}", real=True) for s in safe]
         self.v = [sp.Symbol(f"v_{s}", real=True) for s in safe]
         self.p = [sp.Symbol(f"p_{s}", real=True) for s in _identifiers(parameters)]
         # Velocities first: derivatives of the coordinates hold these.
+        self.rates = [str(x) for x in v]
         self._ours: dict[Any, Any] = {}
         for given, velocity, ours, rate in zip(q, v, self.q, self.v, strict=True):
             self._ours |= {velocity: rate, given: ours}
@@ -103,6 +111,7 @@ class Symbols:
         """
         name = self._owner
         expr = _replace(_expression(f"{label} of {name!r}", given, self._ours, equation), self._ours)
+        self.used |= expr.free_symbols
         unknown = sorted(str(s) for s in expr.free_symbols - set(self._ours.values()))
         unknown += sorted(str(self.theirs(f)) for f in expr.atoms(AppliedUndef, sp.Derivative))
         if unknown:

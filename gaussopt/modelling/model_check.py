@@ -1,0 +1,112 @@
+"""What a model probably does not mean: slips that leave a right program of a wrong mechanism, each as a sentence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+
+from gaussopt.core.display import listed
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import problem as find_problem
+
+LONG = 100.0
+"""Coordinates beyond which, beside accelerations of about 9.81, lengths look like millimetres."""
+
+WEIGHT = (9.0, 10.5)
+"""Accelerations of free fall in m/s^2, as somebody may give them."""
+
+
+def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[str, ...]:
+    """Look for slips of a model that leave a right program of a wrong mechanism.
+
+    Looked at are the order of the velocities, parameters that nothing uses, angles that look like degrees, lengths that
+    look like millimetres, coordinates without mass; of `gaussopt.bodies` also joints that were made and not added,
+    bodies that nothing joins, and a model in which nothing can begin to move. `simulate` warns of the same.
+
+    Parameters
+    ----------
+    problem : Problem or System, or the name or file of a problem
+
+    Returns
+    -------
+    tuple of str
+        A sentence for each slip: what is wrong, where, and what to do. That none was found proves nothing.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> go.check("crank-slider")
+    ()
+    """
+    entry = problem if isinstance(problem, AbstractSystem | Problem) else find_problem(problem)
+    if isinstance(entry, AbstractSystem):
+        return (*entry.notes, *_unused(entry))
+    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    return tuple(of_start(entry.system, step, entry.fixed_start))
+
+
+def _unused(system: AbstractSystem) -> Iterator[str]:
+    if system.unused:
+        verb = "is given and occurs" if len(system.unused) == 1 else "are given and occur"
+        yield (
+            f"{listed(system.unused)} {verb} in no energy, force, constraint or contact: is one missing? Add it, or "
+            "leave the parameter out."
+        )
+
+
+def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
+    """All notes on a system with the step at its start, which is `fixed` if no parameter says where it is."""
+    yield from system.notes
+    if fixed:
+        yield from _unused(system)
+    names, q = system.coordinates(step.n), step.q
+    if q is None:
+        return
+    turned = [f"{name} = {x:g}" for name, x in zip(names, q.tolist(), strict=True) if _looks_like_degrees(name, x)]
+    if turned:
+        yield (
+            f"At the start {listed(turned)}, more than a full turn: angles are in radians. If degrees are meant, give "
+            "numpy.radians of them."
+        )
+    largest = int(np.argmax(np.abs(q))) if len(q) else 0
+    fall = _free_fall(step)
+    if len(q) and abs(q[largest]) > LONG and WEIGHT[0] < fall < WEIGHT[1] and not _is_angle(names[largest]):
+        yield (
+            f"At the start {names[largest]} is {q[largest]:g}, and bodies fall with {fall:.3g} per square second: if "
+            "lengths are in millimetres, gravity is 9810 mm/s^2."
+        )
+    held = _without_mass(step)
+    if held:
+        one = len(held) == 1
+        yield (
+            f"{listed([names[i] for i in held])} {'has' if one else 'have'} no mass, and no constraint holds "
+            f"{'it' if one else 'them'}: {'its acceleration is' if one else 'their accelerations are'} not determined. "
+            "Give a mass, or a constraint."
+        )
+
+
+def _without_mass(step: StepData) -> list[int]:
+    """Coordinates that neither mass nor constraint knows."""
+    if step.sparse:
+        return []
+    return [i for i in range(step.n) if not step.M[i].any() and not step.J[:, i].any()]
+
+
+def _free_fall(step: StepData) -> float:
+    """The largest force beside the mass of its coordinate."""
+    if step.sparse or not step.n:
+        return 0.0
+    mass = np.diagonal(step.M)
+    return float((np.abs(step.Q) / np.where(mass > 0, mass, np.inf)).max())
+
+
+def _is_angle(name: str) -> bool:
+    return name.startswith(("theta", "phi", "psi", "alpha", "beta", "angle"))
+
+
+def _looks_like_degrees(name: str, value: float) -> bool:
+    return _is_angle(name) and abs(value) > 2.0 * np.pi

@@ -1,0 +1,28 @@
+"""Slips in the symbols of a system given by energies, which leave a right program of a wrong mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gaussopt.core.display import listed
+
+
+def of_symbols(q: Sequence[str], v: Sequence[str]) -> Iterator[str]:
+    """Notes on the names of the coordinates and velocities of a system given by energies."""
+    expected = _paired(q, v)
+    if expected is not None and expected != list(v):
+        yield (
+            f"The velocities are {listed(v)}, in another order than the coordinates {listed(q)}: the first velocity is "
+            f"taken for the rate of the first coordinate, and so on. Give v = [{', '.join(expected)}]."
+        )
+
+
+def _paired(q: Sequence[str], v: Sequence[str]) -> list[str] | None:
+    """The velocities in the order of the coordinates, where each is the name of one with the same letters around."""
+    for name in q:
+        if name in v[0]:
+            before, _, behind = v[0].partition(name)
+            expected = [f"{before}{x}{behind}" for x in q]
+            if set(expected) == set(v):
+                return expected
+    return None
