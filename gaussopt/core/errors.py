@@ -46,13 +46,15 @@ class UnknownName(GaussoptError, KeyError):
 
     def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         known = sorted(known)
-        near = get_close_matches(name, known, n=1, cutoff=0.5) if isinstance(name, str) else []
+        near = get_close_matches(name, known, n=1) if isinstance(name, str) else []
         near = near or [k for k in known if k.lower() == str(name).lower()]
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
         if isinstance(name, str) and name.endswith(".py"):
             short = PurePath(name).stem.replace("_", "-")
             hint = f"set GAUSSOPT_PLUGINS={name} (in Python go.register({name!r})) and name it {short!r}."
         self.sentence = f"Unknown {what} {name!r}; {hint}"
+        if not isinstance(name, str):
+            self.sentence = f"A {what} is given by its name, not as {name!r:.60}; {hint}"
         super().__init__(self.sentence)
 
     def __str__(self) -> str:  # KeyError would print the repr

@@ -26,6 +26,12 @@ from gaussopt.core.solution import RawSolution
 
 PROGRAMS = (QP, LinearSystem, LeastSquares, LCP, ConeComplementarity, ConeProgram)
 
+TAKERS: dict[type, str] = {
+    QP: "daqp, osqp or, without inequalities, kkt", LCP: "lemke or principal-pivoting", LinearSystem: "kkt",
+    LeastSquares: "kkt", ConeComplementarity: "hybrid or nsgs",
+}  # fmt: skip
+"""Solvers to name to somebody whose solver takes programs of another kind."""
+
 SPARSE_SOLVERS: dict[type, str] = {ConeComplementarity: "hybrid or nsgs", ConeProgram: "clarabel or scs"}
 """Solvers to name where a program of a type is sparse."""
 
@@ -130,7 +136,9 @@ class Solver(ABC, Generic[O]):
         else:
             reason = self.refuses(program)
         if reason:
-            raise NotAccepted(f"The solver {self.name!r} does not take this program: {reason}.")
+            others = "" if isinstance(program, self.accepts) else TAKERS.get(type(program), "")
+            hint = f" {others} would." if others else ""
+            raise NotAccepted(f"The solver {self.name!r} does not take this program: {reason}.{hint}")
 
     @abstractmethod
     def setup(self, program: Program) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from gaussopt.contact.impact_laws import ImpactLaw, impact_law
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector, as_array, as_coordinates, check_progress
+from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted, UnknownName
 from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
@@ -84,8 +85,11 @@ class RunStart:
         """From what a user gives; raises BadInput, UnknownName."""
         problem = problem_or_system(given)
         if isinstance(problem, AbstractSystem):
-            if q0 is None or v0 is None or t_end is None:
-                raise BadInput("A bare system needs q0=..., v0=... and t_end=..., each given by its name.")
+            missing = [f"{k}=..." for k, x in (("q0", q0), ("v0", v0), ("t_end", t_end)) if x is None]
+            if missing or t_end is None:
+                raise BadInput(
+                    f"A bare system has no start and no end of its own: give {listed(missing)} by name, too."
+                )
             size = problem.size
             q = as_array("q0", q0, (None,)) if size is None else as_coordinates("q0", q0, problem.coordinates(size))
             v = as_coordinates("v0", v0, problem.coordinates(len(q)))
