@@ -86,6 +86,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     constraints = _worst_rows(saddle, size_c) if saddle.regular else _worst(saddle, 0.0 * size_f, size_c)
     # The ascent may miss the worst signs; rounding of a itself is seen in any case.
     floor = EPS * max(math.hypot(forces, constraints), math.sqrt(float(np.abs(a) @ size_a)))
+    floor += saddle.unsolved(found)
     if not resolved or not _met(saddle, found, size_f, size_c):
         floor = math.inf
     reported = share = 0.0

@@ -96,3 +96,27 @@ def test_an_error_along_a_direction_without_mass_has_a_bound_of_rounding_only():
     assert error <= found.error_bound + findings.FLOORS * found.rounding_floor
     right = np.array(truth.a.floats())
     assert go.certify(calls.subject("step", data), right, None).rounding_floor < 1e-12
+
+
+def test_sparse_rows_that_nearly_depend_leave_no_error_unseen():
+    """Refinement stopped at residuals of 1e-10, which a singular value of 5e-5 makes 3e-6 of the acceleration."""
+    data = {
+        "M": [[5.019936461512563, -1.5087241893671082, -1.2279276703030606, -0.7347915339140247, -0.8440628212294006],
+              [-1.5087241893671082, 7.078887725712304, 2.937839677308833, 0.8291750025287918, 0.520896606538491],
+              [-1.2279276703030606, 2.937839677308833, 8.376587394023774, 1.9063752078704423, 0.7571092389007483],
+              [-0.7347915339140247, 0.8291750025287918, 1.9063752078704423, 3.4062326492875776, 0.5831712838936436],
+              [-0.8440628212294006, 0.520896606538491, 0.7571092389007483, 0.5831712838936436, 4.210544683753313]],
+        "Q": [-1.2767757051286621, 1.7612106477363145, 0.7809116093113864, 1.4527308188360175, -2.078421679084725],
+        "J": [[0.09696037193948709, -1.8358452206567284, -1.805111370050796, 1.839708556239945, -0.1253561909841875],
+              [-0.3837655919799993, 0.3362503354868511, 0.41167861896652314, -0.5140356145484661, -0.9008028835992258],
+              [0.1179372428538594, -2.237864406187787, -2.200691111206978, 2.2431098110659256, -0.1528709293691066]],
+        "gamma": [-0.5961440934652432, 0.23704756137930358, -0.8253351952994323],
+    }  # fmt: skip
+    truth, _ = work.judged(Program("step", "", data, 0))
+    assert truth.a is not None
+    for way in (0.0, 1e-9, 3e-6):
+        a = np.array(truth.a.floats()) + way * np.array([1.0, -2.0, 0.5, -1.0, 0.1])
+        found = go.certify(calls.sparse_step(data), a, None)
+        error = findings.length(findings.difference(a.tolist(), truth.a), truth.step.M)
+        assert error <= found.error_bound * 1.01 + findings.FLOORS * found.rounding_floor
+    assert finding("step", data, "null-space", "kkt").outcome == findings.RIGHT
