@@ -1,25 +1,27 @@
-"""Cone programs of contacts by solvers themselves, to which qpsolvers does not hand them on."""
+"""Quadratic programs and cone programs of contacts in the form that solvers of cone programs take."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import clarabel
 import numpy as np
 from scipy import sparse
 
+from gaussopt.core.arrays import is_sparse
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import DelassusProduct, block_inverse, scaled_operator
-from gaussopt.core.programs import QP, LeastSquares, Program
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import O
+from gaussopt.core.solver import O, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import rows_of, scaled, steps_of
-from gaussopt.solvers._qpsolvers import Stateless
+from gaussopt.solvers._places import Columns
 
 CLAIMS = {
     "Solved": Status.SOLVED,
@@ -69,13 +71,13 @@ def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> 
     A = sparse.csc_matrix(-(factor[:, None] * (W.H.T * d[None, :]).tocsr()))
     cones = [clarabel.SecondOrderConeT(ROWS)] * program.k
     found = clarabel.DefaultSolver(
-        P, np.zeros(len(d)), A, factor * program.q / size, cones, _settings(settings)
+        P, np.zeros(len(d)), A, factor * program.q / size, cones, settings_of(settings)
     ).solve()
     r = size * factor * np.array(found.z)
     return r if CLAIMS.get(str(found.status)) in (Status.SOLVED, Status.INACCURATE) and np.isfinite(r).all() else None
 
 
-def _settings(given: Mapping[str, Any]) -> Any:
+def settings_of(given: Mapping[str, Any]) -> Any:
     """Clarabel's settings: silent, on one thread, and what is given by name."""
     chosen = clarabel.DefaultSettings()
     chosen.verbose, chosen.max_threads = False, 1
@@ -128,7 +130,7 @@ def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSoluti
     cones: list[Any] = [clarabel.SecondOrderConeT(ROWS)] * program.k
     if form.pushing:
         cones.insert(0, clarabel.NonnegativeConeT(form.pushing))
-    found = clarabel.DefaultSolver(form.P, form.c, form.A, form.b, cones, _settings(settings)).solve()
+    found = clarabel.DefaultSolver(form.P, form.c, form.A, form.b, cones, settings_of(settings)).solve()
     status = str(found.status)
     claim = CLAIMS.get(status, Status.SOLVER_ERROR)
     return impulses(form, found.x, claim, int(found.iterations), float(found.solve_time), status)
@@ -142,14 +144,29 @@ def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: f
     return RawSolution(r, None, claim, iterations, seconds, words)
 
 
-class Conic(Stateless[O]):
-    """A backend that takes quadratic programs through qpsolvers and cone programs of contacts itself."""
+class Conic(Solver[O]):
+    """A backend for min 1/2 x^T P x + q^T x, b - A x in a cone: zero for equalities, else not negative.
+
+    Of a quadratic program a row with two bounds is two rows of A, and the multipliers of these are one force.
+    """
 
     accepts: ClassVar[tuple[type, ...]] = (QP, LeastSquares, ConeProgram)
+    sparse: ClassVar[bool] = True
 
     @abstractmethod
     def cones(self, program: ConeProgram) -> RawSolution:
-        """The answer to a cone program."""
+        """The answer to a cone program of contacts."""
+
+    @abstractmethod
+    def begin(self, P: Any, q: Vector, A: Any, b: Vector, equalities: int) -> None:
+        """Set the backend up with compressed columns, P by its upper triangle; equalities are the first rows of A."""
+
+    def renew(self, P: Any, q: Vector, A: Any, b: Vector) -> None:
+        """Give it new numbers at the same places; only asked of a backend that `updates`."""
+
+    @abstractmethod
+    def answer(self) -> RawSolution:
+        """What the backend says, y being its multipliers of the rows of A."""
 
     def check(self, program: Program) -> None:
         if not isinstance(program, ConeProgram):  # whose P may be sparse
@@ -158,7 +175,44 @@ class Conic(Stateless[O]):
     def setup(self, program: Program) -> None:
         self._cones = program if isinstance(program, ConeProgram) else None
         if self._cones is None:
-            super().setup(program)
+            self._columns = Columns("P")
+            self._take(as_qp(program), True)
+
+    def update(self, program: Program) -> None:
+        if isinstance(program, ConeProgram) or not self.updates:
+            self.setup(program)
+        else:
+            self._take(as_qp(program), False)
+
+    def _take(self, qp: QP, first: bool) -> None:
+        eq = qp.equality
+        self._rows = [np.flatnonzero(r) for r in (eq, ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u))]
+        self._m, (equal, lower, upper) = qp.m, self._rows
+        rows, sign = np.concatenate(self._rows), np.ones(len(equal) + len(lower) + len(upper))
+        sign[len(equal) : len(equal) + len(lower)] = -1.0
+        b = sign * np.concatenate((qp.l[equal], qp.l[lower], qp.u[upper]))
+        A: Any = qp.A[rows]
+        if is_sparse(A):
+            A.data *= np.repeat(sign, np.diff(A.indptr))
+        else:
+            A *= sign[:, None]
+        if not len(rows):  # no backend takes a program without rows: 0 x <= 1
+            A, b = np.zeros((1, qp.n)), np.ones(1)
+        given = self._columns.matrices({"P": qp.P, "A": A})
+        if first or self._columns.fresh:
+            self.begin(given["P"], qp.q, given["A"], b, len(equal))
+        else:
+            self.renew(given["P"], qp.q, given["A"], b)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        return super().solve(start) if self._cones is None else self.cones(self._cones)
+        if self._cones is not None:
+            return self.cones(self._cones)
+        found = self.answer()
+        if found.claim in (Status.INFEASIBLE, Status.UNBOUNDED) or found.y is None:
+            return replace(found, x=None, y=None)
+        y, z = np.zeros(self._m), found.y
+        equal, lower, upper = self._rows
+        y[equal] = -z[: len(equal)]
+        y[lower] += z[len(equal) : len(equal) + len(lower)]
+        y[upper] -= z[len(equal) + len(lower) : len(equal) + len(lower) + len(upper)]
+        return replace(found, y=y)

@@ -16,7 +16,7 @@ from scipy import sparse
 from gaussopt.core.arrays import is_sparse
 from gaussopt.core.programs import QP, Program, as_qp
 from gaussopt.core.solver import O, Solver
-from gaussopt.core.sparse_arrays import Pattern
+from gaussopt.core.sparse_arrays import Pattern, Sparse
 from gaussopt.core.step_data import Matrix, Vector
 
 LARGE = 100
@@ -34,81 +34,106 @@ def pays_sparse(qp: QP) -> bool:
 
 
 class Places:
-    """Where the matrices of one shape that were seen so far have entries, and their values there."""
+    """Where the matrices of one shape that were seen so far have entries, and their values there.
 
-    def __init__(self, A: Matrix) -> None:
-        self.shape = A.shape
-        self._take(_keys(A))
+    Of a symmetric matrix with `triangle` only those on and above the diagonal are handed on.
+    """
+
+    def __init__(self, A: Any, triangle: bool = False) -> None:
+        self.shape, self._triangle = A.shape, triangle
+        self._known: tuple[Pattern, NDArray[np.intp]] | None = None
+        if not is_sparse(A):
+            self._take(np.flatnonzero(A.T))
+            return
+        rows, keys = as_rows(A), _keys(A)
+        order = np.argsort(keys)
+        self._take(keys[order])
+        at = np.empty_like(order)
+        at[order] = np.arange(len(order))
+        self._known = Pattern.of(rows), at
 
     def _take(self, keys: NDArray[np.int64]) -> None:
+        """Keys are column times rows of the matrix plus row, sorted."""
         self._keys = keys
-        columns, self._rows = np.divmod(keys, max(self.shape[0], 1))
-        self._flat = self._rows * self.shape[1] + columns
-        self._starts = np.searchsorted(columns, np.arange(self.shape[1] + 1)).astype(np.int32)
-        self.upper = self._rows <= columns
-        self._known: tuple[Pattern, NDArray[np.intp]] | None = None
+        columns, rows = np.divmod(keys, max(self.shape[0], 1))
+        self._flat = rows * self.shape[1] + columns
+        self._kept: Any = rows <= columns if self._triangle else slice(None)
+        columns, rows = columns[self._kept], rows[self._kept].astype(np.int32)
+        starts = np.searchsorted(columns, np.arange(self.shape[1] + 1)).astype(np.int32)
+        self._made = sparse.csc_matrix((np.zeros(len(rows)), rows, starts), self.shape)
+        self._known = None
 
     def values(self, A: Matrix) -> Vector | None:
-        """Entries of A at all places, column by column, (k,); None if it has an entry elsewhere."""
+        """Entries of A at all places that are handed on, by columns; None if it has an entry elsewhere."""
         if not is_sparse(A):
-            found = A.take(self._flat)
-            return found if np.count_nonzero(found) == np.count_nonzero(A) else None
-        pattern = Pattern.of(A)  # type: ignore[arg-type]
+            found: Vector = A.take(self._flat)
+            return np.asarray(found[self._kept]) if np.count_nonzero(found) == np.count_nonzero(A) else None
+        pattern = Pattern.of(as_rows(A))
         if self._known is None or pattern != self._known[0]:
-            keys = _keys(A, in_order=False)
+            keys = _keys(A)
             at = np.searchsorted(self._keys, keys)
             if len(keys) and (at.max() == len(self._keys) or (self._keys[at] != keys).any()):
                 return None
             self._known = pattern, at
         found = np.zeros(len(self._keys))
-        found[self._known[1]] = A.data
-        return found
+        found[self._known[1]] = as_rows(A).data
+        return np.asarray(found[self._kept])
 
     def matrix(self, values: Vector) -> Any:
-        """Compressed columns with short indices, as all backends take them; places without a value are stored zeros."""
-        return sparse.csc_matrix((values, self._rows.astype(np.int32), self._starts.copy()), self.shape)
+        """Compressed columns with short indices, as all backends take them; the same object with other values."""
+        self._made.data = values
+        return self._made
 
     def grow(self, A: Matrix) -> None:
         """Take in the entries of another matrix."""
         self._take(np.union1d(self._keys, _keys(A)))
 
 
-def _keys(A: Any, in_order: bool = True) -> NDArray[np.int64]:
-    """Places of the entries as column times rows of the matrix plus row: sorted, or as a sparse matrix stores them."""
+def _keys(A: Any) -> NDArray[np.int64]:
+    """Places of the entries, in the order in which a sparse matrix stores them."""
     if not is_sparse(A):
         return np.flatnonzero(A.T)
-    A = sparse.csr_array(A)
-    keys = A.indices.astype(np.int64) * A.shape[0] + Pattern.of(A).rows
-    return np.unique(keys) if in_order else keys
+    A = as_rows(A)
+    return np.asarray(A.indices.astype(np.int64) * A.shape[0] + Pattern.of(A).rows)
+
+
+def as_rows(A: Any) -> Sparse:
+    """A sparse matrix in compressed rows, as it is if it is so."""
+    return A if isinstance(A, sparse.csr_array) else sparse.csr_array(A)
 
 
 class Columns:
-    """The matrices of a sequence of programs, by name, as compressed columns on the places of all of them."""
+    """The matrices of a sequence of programs, by name, as compressed columns on the places of all of them.
 
-    def __init__(self) -> None:
-        self.places: dict[str, Places] = {}
-        self.fresh = False
+    Parameters
+    ----------
+    triangles : names of symmetric matrices of which the backend wants the upper triangle
 
-    def take(self, matrices: dict[str, Matrix]) -> dict[str, Vector]:
-        """The values of each; `fresh` says whether a place is new, so that the backend has to be set up anew."""
+    Attributes
+    ----------
+    fresh : whether the matrices handed on last had a place that was new, so that the backend has to be set up anew
+    """
+
+    def __init__(self, *triangles: str) -> None:
+        self._triangles, self._places, self.fresh = triangles, dict[str, Places](), False
+
+    def matrices(self, given: dict[str, Matrix]) -> dict[str, Any]:
+        """The matrices in compressed columns."""
         self.fresh, found = False, {}
-        for name, A in matrices.items():
-            place = self.places.get(name)
-            values = None if place is None or place.shape != A.shape else place.values(A)
+        for name, A in given.items():
+            place = self._places.get(name)
+            values = place.values(A) if place is not None and place.shape == A.shape else None
             if values is None:
                 self.fresh = True
-                if place is None or place.shape != A.shape:
-                    self.places[name] = Places(A)
-                else:
+                if place is not None and place.shape == A.shape:
                     place.grow(A)
-                values = self.places[name].values(A)
-                assert values is not None
-            found[name] = values
+                else:
+                    self._places[name] = place = Places(A, name in self._triangles)
+                values = place.values(A)
+            assert place is not None
+            assert values is not None
+            found[name] = place.matrix(values)
         return found
-
-    def matrices(self, matrices: dict[str, Matrix]) -> dict[str, Any]:
-        """The matrices themselves."""
-        return {name: self.places[name].matrix(values) for name, values in self.take(matrices).items()}
 
 
 class TwoInterfaces(Solver[O]):

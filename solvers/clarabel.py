@@ -1,9 +1,8 @@
 """Clarabel: the interior-point method that `cvxpy` uses too, here without CVXPY's compilation.
 
-Quadratic programs go through qpsolvers, cone programs of contacts to Clarabel itself.
 Algorithm family: homogeneous embedding, primal-dual interior point with a sparse quasi-definite factorisation that
 is statically regularised and iteratively refined.
-Assumptions: convex. No warm start; every call converts the program to its conic form.
+Assumptions: convex. No warm start. An update keeps the order of the factors and the scaling of the first program.
 Weaknesses: below tolerances of about 1e-12 it may stop for lack of progress with a good answer; the certificate
 then decides.
 Reference: P. J. Goulart, Y. Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives",
@@ -15,11 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options
+from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
-from gaussopt.solvers._conic import CLAIMS, Conic, cone_program
+from gaussopt.core.step_data import Vector
+from gaussopt.solvers._conic import CLAIMS, Conic, cone_program, settings_of
 
 
 @dataclass(frozen=True)
@@ -39,19 +41,30 @@ class Clarabel(Conic[ClarabelOptions]):
     name = "clarabel"
     title = "Clarabel (interior point)"
     source = "Goulart & Chen 2024"
-    requires = ("qpsolvers", "clarabel")
+    requires = ("clarabel",)
     exact = False
+    updates = True
     precision = tuple({"tol_gap_abs": e, "tol_gap_rel": e, "tol_feas": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = ClarabelOptions
 
     def cones(self, program: ConeProgram) -> RawSolution:
         return cone_program(program, vars(self.options))
 
-    def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:
-        """From Clarabel's status; qpsolvers does not hand on its iterations."""
-        status = str(solution.extras["status"])
-        seconds = float(solution.extras.get("solve_time", float("nan")))
-        return CLAIMS.get(status, Status.SOLVER_ERROR), 0, seconds, status
+    def begin(self, P: Any, q: Vector, A: Any, b: Vector, equalities: int) -> None:
+        clarabel = backend("clarabel")
+        cones = [clarabel.ZeroConeT(equalities), clarabel.NonnegativeConeT(len(b) - equalities)]
+        # Presolving leaves out rows without a bound, which are not there, and forbids updates.
+        settings = settings_of({"presolve_enable": False, **vars(self.options)})
+        self._solver = clarabel.DefaultSolver(P, q, A, b, cones, settings)
+
+    def renew(self, P: Any, q: Vector, A: Any, b: Vector) -> None:
+        self._solver.update(P=P.data, q=q, A=A.data, b=b)
+
+    def answer(self) -> RawSolution:
+        found = self._solver.solve()
+        words = str(found.status)
+        claim = CLAIMS.get(words, Status.SOLVER_ERROR)
+        return RawSolution(np.array(found.x), np.array(found.z), claim, found.iterations, found.solve_time, words)
 
 
 solver = Clarabel

@@ -32,7 +32,7 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.linalg.dense import equilibrate
+from gaussopt.linalg.dense import equilibrate, lapack
 
 _CLAIMS = {
     1: (Status.SOLVED, "optimal"),
@@ -61,6 +61,9 @@ _ROUNDING = 1e-14
 
 _SINGULAR = 1e-10
 """Smallest eigenvalue of P, relative to the largest, that DAQP's Cholesky factor is trusted with."""
+
+_REGULAR = 1e-7
+"""Estimate of the reciprocal condition number of P above which its eigenvalues need not be looked at."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +198,9 @@ def _weight(data: tuple[Matrix, Vector, Matrix, Vector, Vector], equality: Any) 
     P, rows = data[0], data[2][equality]
     size = float(np.linalg.norm(rows)) ** 2
     if size == 0.0:
+        return 0.0
+    factor, failed = lapack().dpotrf(P)
+    if not failed and lapack().dpocon(factor, np.abs(P).sum(axis=0).max())[0] > _REGULAR:
         return 0.0
     values = np.linalg.eigvalsh(P)
     if values[0] > _SINGULAR * values[-1]:

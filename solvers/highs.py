@@ -1,4 +1,4 @@
-"""HiGHS through qpsolvers: its active-set method for quadratic programs.
+"""HiGHS through its own interface: its active-set method for quadratic programs.
 
 Algorithm family: primal active set in the null space of the working rows, after a phase of linear programming.
 Assumptions: convex. Used here from nothing each time.
@@ -15,11 +15,22 @@ Reference: Q. Huangfu, J. A. J. Hall, "Parallelizing the dual revised simplex me
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from gaussopt.core.solver import Options
+import numpy as np
+from scipy import sparse
+
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
-from gaussopt.solvers._qpsolvers import Stateless
+from gaussopt.core.step_data import Vector
+
+_CLAIMS = {
+    "kOptimal": Status.SOLVED, "kInfeasible": Status.INFEASIBLE, "kUnbounded": Status.UNBOUNDED,
+    "kUnboundedOrInfeasible": Status.INFEASIBLE, "kIterationLimit": Status.ITERATION_LIMIT,
+    "kTimeLimit": Status.TIME_LIMIT,
+}  # fmt: skip
+"""The other names are errors of the solver."""
 
 
 @dataclass(frozen=True)
@@ -33,24 +44,47 @@ class HiGHSOptions(Options):
     time_limit: float = float("inf")
 
 
-class HiGHS(Stateless[HiGHSOptions]):
+class HiGHS(Solver[HiGHSOptions]):
     """Null-space active set."""
 
     name = "highs"
     title = "HiGHS (primal active set)"
     source = "Huangfu & Hall 2018"
-    requires = ("qpsolvers", "highspy")
+    accepts = (QP, LeastSquares)
+    requires = ("highspy",)
     extra = "highs"
     exact = False
-    own_rows = True
+    sparse = True
     aborts = True
     options_type = HiGHSOptions
 
-    def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:
-        """Only whether it ended reaches us through qpsolvers; of a failure neither kind nor iterations."""
-        if solution.found:
-            return Status.SOLVED, 0, float("nan"), ""
-        return Status.SOLVER_ERROR, 0, float("nan"), "no optimum; qpsolvers does not hand on why"
+    def setup(self, program: Program) -> None:
+        qp, highspy = as_qp(program), backend("highspy")
+        P, A = sparse.tril(sparse.csc_matrix(qp.P), format="csc"), sparse.csc_matrix(qp.A)
+        model = highspy.HighsModel()
+        lp, hessian, free = model.lp_, model.hessian_, np.full(qp.n, np.inf)
+        lp.num_col_, lp.col_cost_, lp.col_lower_, lp.col_upper_ = qp.n, qp.q, -free, free
+        lp.num_row_, lp.row_lower_, lp.row_upper_ = qp.m, qp.l, qp.u
+        rows = lp.a_matrix_
+        rows.format_, rows.num_row_, rows.num_col_ = highspy.MatrixFormat.kColwise, qp.m, qp.n
+        rows.start_, rows.index_, rows.value_ = A.indptr, A.indices, A.data
+        hessian.dim_, hessian.start_, hessian.index_, hessian.value_ = qp.n, P.indptr, P.indices, P.data
+        self._solver = highspy.Highs()
+        self._solver.setOptionValue("output_flag", False)
+        for name, value in vars(self.options).items():
+            self._solver.setOptionValue(name, value)
+        self._solver.passModel(model)
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        self._solver.run()
+        status, info = self._solver.getModelStatus(), self._solver.getInfo()
+        claim = _CLAIMS.get(status.name, Status.SOLVER_ERROR)
+        seconds, words = self._solver.getRunTime(), self._solver.modelStatusToString(status)
+        if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
+            return RawSolution(None, None, claim, info.qp_iteration_count, seconds, words)
+        found = self._solver.getSolution()
+        x, y = np.array(found.col_value), np.array(found.row_dual)
+        return RawSolution(x, y, claim, info.qp_iteration_count, seconds, "" if claim is Status.SOLVED else words)
 
 
 solver = HiGHS

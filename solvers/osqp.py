@@ -14,7 +14,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
@@ -110,20 +109,20 @@ class OSQP(Solver[OSQPOptions]):
     options_type = OSQPOptions
 
     def setup(self, program: Program) -> None:
-        self._columns = Columns()
-        self._begin(as_qp(program))
+        self._columns = Columns("P")
+        self._begin(as_qp(program), self._matrices(as_qp(program)))
 
-    def _begin(self, qp: QP) -> None:
+    def _begin(self, qp: QP, given: dict[str, Any]) -> None:
         """Scale and factorise; the places of zeros that were entries before are kept, so that updates fit."""
         osqp = backend("osqp")
         o = self.options
         settings = {x.name: getattr(o, x.name) for x in fields(o) if x.name != "time_limit" or o.time_limit > 0}
-        given = self._columns.matrices({"P": qp.P, "A": qp.A})
-        P, A = sparse.triu(given["P"], format="csc"), given["A"]
         self._model = osqp.OSQP(algebra="builtin")
         try:
             with _HUSH:
-                self._model.setup(P, qp.q, A, qp.l, qp.u, verbose=False, warm_starting=True, **settings)
+                self._model.setup(
+                    given["P"], qp.q, given["A"], qp.l, qp.u, verbose=False, warm_starting=True, **settings
+                )
         except (TypeError, osqp.OSQPException) as error:
             if isinstance(error, osqp.OSQPException) and error != osqp.SolverError.OSQP_SETTINGS_VALIDATION_ERROR:
                 raise
@@ -132,15 +131,18 @@ class OSQP(Solver[OSQPOptions]):
 
     def update(self, program: Program) -> None:
         qp = as_qp(program)
-        values = self._columns.take({"P": qp.P, "A": qp.A})
+        given = self._matrices(qp)
         if self._columns.fresh:
-            self._begin(qp)
+            self._begin(qp, given)
             return
-        Px, Ax = values["P"][self._columns.places["P"].upper], values["A"]
+        Px, Ax = given["P"].data, given["A"].data
         if qp.m:
             self._model.update(q=qp.q, l=qp.l, u=qp.u, Px=Px, Ax=Ax)
         else:
             self._model.update(q=qp.q, Px=Px)
+
+    def _matrices(self, qp: QP) -> dict[str, Any]:
+        return self._columns.matrices({"P": qp.P, "A": qp.A})
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         model, (n, m) = self._model, self._size

@@ -12,25 +12,31 @@ Math. Prog. 27, 1983.
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
 
-from gaussopt.core.programs import LinearSystem, Program, as_qp
-from gaussopt.core.solver import Options
+import numpy as np
+
+from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program, as_qp
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import gram_factor
-from gaussopt.solvers._qpsolvers import Stateless
 
 
-class QuadProg(Stateless[Options]):
-    """Goldfarb and Idnani's dual active set."""
+class QuadProg(Solver[Options]):
+    """Goldfarb and Idnani's dual active set.
+
+    qpsolvers states a program as min 1/2 x^T P x + q^T x subject to G x <= h, A x = b: the rows l <= A x <= u are split
+    into equalities and one row of G for each finite bound, and their multipliers go back into one force per row.
+    """
 
     name = "quadprog"
     title = "quadprog (dual active set of Goldfarb and Idnani)"
     source = "Goldfarb & Idnani 1983"
+    accepts = (QP, LeastSquares)
     requires = ("qpsolvers", "quadprog")
     extra = "quadprog"
-    sparse = False
-    own_rows = True
 
     def refuses(self, program: Program) -> str | None:
         """A singular P has no unconstrained minimiser to begin from."""
@@ -39,13 +45,32 @@ class QuadProg(Stateless[Options]):
             return "it needs a positive definite P; use daqp, piqp or kkt for a singular one"
         return reason
 
-    def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:
+    def setup(self, program: Program) -> None:
+        qp = as_qp(program)
+        self._eq = eq = qp.equality
+        self._lower, self._upper = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
+        G = np.vstack((-qp.A[self._lower], qp.A[self._upper]))
+        h = np.concatenate((-qp.l[self._lower], qp.u[self._upper]))
+        self._problem = backend("qpsolvers").Problem(
+            np.array(qp.P), qp.q, G if len(G) else None, h if len(G) else None,
+            np.array(qp.A[eq]) if eq.any() else None, qp.l[eq] if eq.any() else None,
+        )  # fmt: skip
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """It either ends or finds the rows contradictory; qpsolvers warns of any other error."""
-        if solution.found:
-            return Status.SOLVED, int(solution.extras["iterations"][0]), float("nan"), ""
-        if warned:
-            return Status.SOLVER_ERROR, 0, float("nan"), warned
-        return Status.INFEASIBLE, 0, float("nan"), "constraints are inconsistent, or equality rows dependent"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = backend("qpsolvers").solve_problem(self._problem, self.name)
+        if not found.found or found.x is None:
+            if caught:
+                return RawSolution(None, None, Status.SOLVER_ERROR, note=str(caught[-1].message))
+            words = "constraints are inconsistent, or equality rows dependent"
+            return RawSolution(None, None, Status.INFEASIBLE, note=words)
+        y, z, lower = np.zeros(len(self._eq)), np.asarray(found.z), int(self._lower.sum())
+        y[self._eq] = -np.asarray(found.y)
+        y[self._lower] += z[:lower]
+        y[self._upper] -= z[lower : lower + int(self._upper.sum())]
+        return RawSolution(np.asarray(found.x), y, Status.SOLVED, int(found.extras["iterations"][0]))
 
 
 solver = QuadProg

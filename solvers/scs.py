@@ -1,8 +1,7 @@
 """SCS: operator splitting on the homogeneous embedding, with Anderson acceleration.
 
-Quadratic programs go through qpsolvers, cone programs of contacts to SCS itself.
 Algorithm family: Douglas-Rachford splitting; each iteration solves with one sparse quasi-definite factor.
-Assumptions: convex; made for large conic programs. Used here from nothing each time.
+Assumptions: convex; made for large conic programs. Used here from nothing each time: it can update vectors only.
 Weaknesses: linear convergence, hundreds of iterations for digits that a direct method has at once, and no polish.
 Reference: B. O'Donoghue, "Operator splitting for a homogeneous embedding of the linear complementarity problem",
 SIAM J. Optimization 31, 2021.
@@ -21,6 +20,7 @@ from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
 from gaussopt.solvers._conic import Conic, conic_form, impulses
 
 _CLAIMS = {
@@ -51,7 +51,7 @@ class SCS(Conic[SCSOptions]):
     name = "scs"
     title = "SCS (operator splitting)"
     source = "O'Donoghue 2021"
-    requires = ("qpsolvers", "scs")
+    requires = ("scs",)
     exact = False
     precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = SCSOptions
@@ -65,8 +65,13 @@ class SCS(Conic[SCSOptions]):
         found = backend("scs").SCS(matrices, kinds, verbose=False, **vars(self.options)).solve()
         return impulses(form, found["x"], *self._told(found["info"]))
 
-    def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:
-        return self._told(solution.extras)
+    def begin(self, P: Any, q: Vector, A: Any, b: Vector, equalities: int) -> None:
+        data, kinds = {"P": P, "A": A, "b": b, "c": q}, {"z": equalities, "l": len(b) - equalities}
+        self._solver = backend("scs").SCS(data, kinds, verbose=False, **vars(self.options))
+
+    def answer(self) -> RawSolution:
+        found = self._solver.solve()
+        return RawSolution(found["x"], found["y"], *self._told(found["info"]))
 
     def _told(self, info: Mapping[str, Any]) -> tuple[Status, int, float, str]:
         """From SCS's info; its clock counts milliseconds."""

@@ -92,7 +92,6 @@ def test_in_a_guarded_process_it_runs_directly(monkeypatch: pytest.MonkeyPatch) 
 
 def test_highs_is_known_to_abort_whoever_calls_it() -> None:
     pytest.importorskip("highspy")
-    pytest.importorskip("qpsolvers")
     assert go.make_solver("highs").may_abort()
     assert go.make_solver("cvxpy:HIGHS").may_abort()
     assert not go.make_solver("cvxpy").may_abort()
@@ -102,7 +101,6 @@ def test_highs_is_known_to_abort_whoever_calls_it() -> None:
 @pytest.mark.parametrize("formulation", ["dual", "gauss"])
 def test_the_step_that_ended_the_process_ends_with_a_status(formulation: str) -> None:
     pytest.importorskip("highspy")
-    pytest.importorskip("qpsolvers")
     command = [sys.executable, "-m", "gaussopt", "solve", str(FAULTS / "highs_abort_step.json"), "--json"]
     done = subprocess.run(
         [*command, "--formulation", formulation, "--solver", "highs"], capture_output=True, text=True, timeout=600
