@@ -80,9 +80,7 @@ class HiGHS(Solver[HiGHSOptions]):
         status, info = self._solver.getModelStatus(), self._solver.getInfo()
         claim = _CLAIMS.get(status.name, Status.SOLVER_ERROR)
         seconds, words = self._solver.getRunTime(), self._solver.modelStatusToString(status)
-        if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
-            return RawSolution(None, None, claim, info.qp_iteration_count, seconds, words)
-        found = self._solver.getSolution()
+        found = self._solver.getSolution()  # which may be right where it calls a program unbounded
         x, y = np.array(found.col_value), np.array(found.row_dual)
         return RawSolution(x, y, claim, info.qp_iteration_count, seconds, "" if claim is Status.SOLVED else words)
 

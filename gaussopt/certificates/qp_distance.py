@@ -16,7 +16,7 @@ import numpy as np
 from gaussopt.certificates.qp_verdict import flat_directions, rounding
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
-from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
+from gaussopt.linalg.dense import EPS, gram_factor, invert_lower, least_norm
 
 
 def violation_bound(qp: QP, z: Vector) -> Vector:
@@ -109,7 +109,7 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
     if not push.any() or not np.isfinite(slope).all():
         return None
     changed = y.copy()
-    changed[push] += np.linalg.lstsq((qp.A[push] @ Z).T, slope, rcond=None)[0]
+    changed[push] += least_norm((qp.A[push] @ Z).T, slope)
     left = np.abs(Z.T @ (gradient - qp.A.T @ changed))
     same = qp.equality | (changed * y > 0) | ~push
     return changed if same.all() and (left <= 4.0 * allowed).all() else None
@@ -140,7 +140,7 @@ def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:
     if held.any():
         goal = np.where(qp.equality | (pinned & (y > 0)), qp.l, np.where(pinned, qp.u, 0.0))[held]
         for _ in range(2):
-            z = z + np.linalg.lstsq(qp.A[held], goal - qp.A[held] @ z, rcond=None)[0]
+            z = z + least_norm(qp.A[held], goal - qp.A[held] @ z)
     for _ in range(20):
         s = qp.A @ z
         bound = violation_bound(qp, s)
@@ -149,7 +149,7 @@ def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:
             return z
         held |= broken
         target = np.clip(s[held], qp.l[held], qp.u[held])
-        step = np.linalg.lstsq(qp.A[held], target - s[held], rcond=None)[0]
+        step = least_norm(qp.A[held], target - s[held])
         if not np.isfinite(step).all():
             return None
         z = z + step

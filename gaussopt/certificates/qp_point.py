@@ -16,7 +16,7 @@ from gaussopt.certificates.qp_verdict import rounding
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
-from gaussopt.linalg.dense import EPS
+from gaussopt.linalg.dense import EPS, least_norm
 
 SMALL = 1e-3
 """Share of ||x||_P by which a coordinate may be judged that has less: 1e-10 of the whole at the default tolerance."""
@@ -100,7 +100,7 @@ class CandidatePoint:
         if not push.any() or not np.isfinite(r).all():
             return y
         better = y.copy()
-        better[push] += np.linalg.lstsq((self.qp.A[push] / scale).T, r, rcond=None)[0]
+        better[push] += least_norm((self.qp.A[push] / scale).T, r)
         return better if (better * y >= 0).all() else y
 
     def sizes(self, y: Vector, force: Vector) -> Sizes:
@@ -108,7 +108,7 @@ class CandidatePoint:
         qp = self.qp
         x, forces = self._placed(y), np.zeros(qp.m)
         if (pushing := y != 0).any() and np.isfinite(force).all():  # without forces that cancel each other
-            forces[pushing] = np.linalg.lstsq(qp.A[pushing].T, force, rcond=None)[0]
+            forces[pushing] = least_norm(qp.A[pushing].T, force)
         diagonal = qp.P.diagonal()
         total = self.absolute_P @ np.abs(x) + np.abs(qp.q)
         massed = diagonal > 0
@@ -146,7 +146,7 @@ class CandidatePoint:
         seen, goal = np.vstack((qp.P, qp.A[held])), np.concatenate((qp.P @ x, named))
         if not np.isfinite(goal).all():
             return x
-        place = np.linalg.lstsq(seen, goal, rcond=None)[0]
+        place = least_norm(seen, goal)
         return np.where(np.abs(place) < np.abs(x), place, x)
 
     def pushes(self, y: Vector) -> Any:

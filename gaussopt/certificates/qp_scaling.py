@@ -17,6 +17,9 @@ from gaussopt.core.programs import QP
 _TIE = 0.5123
 """Rounds exponents to integers away from halves, on which the averages of small programs like to lie."""
 
+LARGE = 64
+"""Rows and coordinates without curvature together from which on singular values take too long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
@@ -65,5 +68,22 @@ def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_])
     size = np.where(filled, size + np.where(massed, exponent, 0), 0.0)
     held = filled[:, ~massed].astype(np.float64)
     normal = np.block([[np.diag(filled.sum(axis=1)), held], [held.T, np.diag(held.sum(axis=0))]])
-    fit = np.linalg.lstsq(normal, -np.concatenate((size.sum(axis=1), size[:, ~massed].sum(axis=0))), rcond=None)[0]
+    right = -np.concatenate((size.sum(axis=1), size[:, ~massed].sum(axis=0)))
+    fit = _least_norm(normal, right, len(A)) if len(normal) > LARGE else np.linalg.lstsq(normal, right, rcond=None)[0]
     return np.asarray(np.floor(fit[len(A) :] + _TIE), dtype=np.int64)
+
+
+def _least_norm(normal: Matrix, right: Vector, rows: int) -> Vector:
+    """The solution of least norm where singular values would take long.
+
+    Null vectors are known: 1 for the rows and -1 for the columns of each part that nothing else is tied to.
+    """
+    from scipy.linalg import solve
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    count, part = connected_components(csr_array(normal), directed=False)
+    null = (part == np.arange(count)[:, None]) * np.where(np.arange(len(normal)) < rows, 1.0, -1.0)
+    null = null[~(normal @ null.T).any(axis=0)]
+    null /= np.linalg.norm(null, axis=1, keepdims=True)
+    return np.asarray(solve(normal + null.T @ null, right, assume_a="pos"))

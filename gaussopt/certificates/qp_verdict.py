@@ -22,7 +22,7 @@ from gaussopt.certificates.qp_scaling import Scaled, units
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
-from gaussopt.linalg.dense import EPS
+from gaussopt.linalg.dense import EPS, least_norm
 
 ROUNDS = 8
 """Linear programs at most, each for what the one before left over."""
@@ -155,7 +155,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
         if not broken.any():
             return x
         held = held | broken
-        x = x + np.linalg.lstsq(A[held], np.asarray(miss[held], dtype=np.float64), rcond=None)[0]
+        x = x + least_norm(A[held], np.asarray(miss[held], dtype=np.float64))
     return None
 
 

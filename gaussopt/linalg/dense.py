@@ -20,6 +20,8 @@ EPS = float(np.finfo(np.float64).eps)
 SQUARES = (1e-250, 1e250)
 """Squares beyond which a norm is computed of scaled numbers."""
 
+LARGE = 64
+"""Rows and columns from which on singular values take too long for least squares."""
 
 ALONE = 1e3
 """Share of a coordinate in a row, beside all others, from which on the row counts as holding it alone."""
@@ -42,6 +44,15 @@ def _triangular() -> Any:
     from scipy.linalg.blas import dtrsm
 
     return dtrsm
+
+
+def least_norm(A: Matrix, b: Vector) -> Vector:
+    """The least-squares solution of least norm: by singular values, of many rows and columns by a faster pivoted QR."""
+    if min(A.shape) <= LARGE:
+        return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0])
+    from scipy.linalg import lstsq
+
+    return np.asarray(lstsq(A, b, cond=max(A.shape) * EPS, lapack_driver="gelsy", check_finite=False)[0])
 
 
 def cholesky(M: Matrix) -> Matrix | None:
