@@ -11,7 +11,7 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from gaussopt.core.arrays import is_sparse
+from gaussopt.core.arrays import Vector, is_sparse
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import DelassusProduct, block_inverse, scaled_operator
@@ -19,7 +19,6 @@ from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import O, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import rows_of, scaled, steps_of
 from gaussopt.solvers._places import Columns
 

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gaussopt.core.arrays import is_sparse
+from gaussopt.core.arrays import Matrix, Vector, is_sparse
 from gaussopt.core.programs import QP, Program, as_qp
 from gaussopt.core.solver import O, Solver
 from gaussopt.core.sparse_arrays import Pattern, Sparse
-from gaussopt.core.step_data import Matrix, Vector
 
 LARGE = 100
 """Unknowns and rows together from which a backend with two interfaces may be given the sparse one."""

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.solvers._conic import CLAIMS, Conic, cone_program, settings_of
 
 

@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import equilibrate, lapack
 
 _CLAIMS = {

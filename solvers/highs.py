@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 
 _CLAIMS = {
     "kOptimal": Status.SOLVED, "kInfeasible": Status.INFEASIBLE, "kUnbounded": Status.UNBOUNDED,

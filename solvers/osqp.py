@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.solvers._places import Columns
 
 

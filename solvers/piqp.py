@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP, LeastSquares
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.solvers._places import TwoInterfaces
 
 _CLAIMS = {

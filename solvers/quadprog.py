@@ -16,11 +16,11 @@ import warnings
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import gram_factor
 
 
