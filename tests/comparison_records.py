@@ -31,9 +31,10 @@ def answers(
     certified: Sequence[float] | None = None,
     iterations: Sequence[int] | None = None,
     residual: float = 1e-12,
+    begins: Sequence[int] | None = None,
     **more: Any,
 ) -> Answers:
-    """One letter a step.
+    """One letter a step; unrelated problems, where solvers begin anew at every step, unless `begins` says otherwise.
 
     c confirmed and claimed, l a false claim, m missed, f an honest failure; i called infeasible and not so, d the same
     of a confirmed answer, r infeasible and recognised, s infeasible and called solved, n infeasible and given
@@ -52,7 +53,8 @@ def answers(
         [status.get(r, "inaccurate") for r in right],
         [claim.get(r, "inaccurate") for r in right],
         small, [NAN] * n, [residual] * n, [residual] * n, [residual] * n,
-        list(iterations) if iterations is not None else [3] * n, **more,
+        list(iterations) if iterations is not None else [3] * n,
+        begins=list(range(n)) if begins is None else list(begins), **more,
     )  # fmt: skip
 
 

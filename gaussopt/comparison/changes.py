@@ -207,8 +207,12 @@ def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[fl
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None
-    timed = min(len(before.times.per_step), len(after.times.per_step))
-    ratios = np.array(after.times.per_step[:timed]) / np.array(before.times.per_step[:timed])
+    both = min(len(before.times.per_step), len(after.times.per_step))
+    ratios = np.array(after.times.per_step[:both]) / np.array(before.times.per_step[:both])
+    ratios = ratios[np.isfinite(ratios)]
+    timed = len(ratios)
+    if not timed:
+        return None
     middle = float(np.median(ratios))
     if timed < FEWEST:
         then, now = before.times.parts["work"], after.times.parts["work"]

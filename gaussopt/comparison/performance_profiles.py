@@ -1,7 +1,9 @@
 """Speed: performance profiles and shifted geometric means, with failures charged, and error against time.
 
-Every step of every source is one test problem. The cost of an answer that is neither confirmed nor recognises an
-ill-posed step is infinite, and so is that of one that is not confirmed on the clock. References:
+Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the number of steps over
+which a set-up is spread plays no part; all problems of a source that has no re-solves. The cost of an answer that is
+neither confirmed nor recognises an ill-posed step is infinite, and so is that of one that is not confirmed on the clock
+or was not timed. Steps with several solutions, and answers that are not proved, are left out. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
 Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
@@ -18,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.records import STARTS, Answers, Times
 from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
 from gaussopt.core.step_data import Matrix, Vector
 
@@ -40,13 +42,15 @@ class Costs:
     Attributes
     ----------
     names : solvers of one formulation, or "formulation by solver"
-    values : (steps, names), infinite where an answer is missing or a failure
+    values : (steps, names), infinite where an answer is missing or a failure, NaN where it is neither that nor a success
     estimated : by name, at how many right steps, which were not timed, the cost is the median of the timed ones
+    apart : steps that nobody is charged for, which are no rows
     """
 
     names: tuple[str, ...]
     values: Matrix
     estimated: tuple[int, ...]
+    apart: int = 0
 
     @property
     def failures(self) -> NDArray[np.int_]:
@@ -54,26 +58,33 @@ class Costs:
         return np.asarray(np.isinf(self.values).sum(axis=0))
 
 
-def costs(answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None) -> Costs:
-    """Charge every step of the sources, which are the test problems, to every competitor.
+def costs(
+    answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None, most: str = STARTS[-1]
+) -> Costs:
+    """Charge every step by which solvers are ranked to every competitor, started as the last of STARTS up to `most`.
 
-    The solvers of a given formulation compete by their work. Without one all pairs of formulation and solver do, by
+    With `most` "setup" every solver is set up anew, and all steps count. The solvers of a given formulation compete by their work. Without one all pairs of formulation and solver do, by
     work and `TimedAnswers.around`. A competitor that refuses a source fails on all its steps; one that refuses every
     source does not compete.
     """
     pairs = formulation is None
-    cases = competing(answers, times, formulation)
+    cases = competing(answers, times, formulation, most)
     labels = [c.label if pairs else c.answers.solver for c in cases]
     names = list(dict.fromkeys(labels))
-    steps = {c.source.key: c.steps for c in cases}
-    begins = dict(zip(steps, itertools.accumulate(steps.values(), initial=0), strict=False))
-    values = np.full((sum(steps.values()), len(names)), np.inf)
+    ranked = {c.source.key: c["ranked"] | (most == STARTS[0]) for c in cases}
+    steps = [int(mask.sum()) for mask in ranked.values()]
+    begins = dict(zip(ranked, itertools.accumulate(steps, initial=0), strict=False))
+    values = np.full((sum(steps), len(names)), np.inf)
+    several = np.zeros(len(values), dtype=bool)
     estimated = dict.fromkeys(names, 0)
     for label, c in zip(labels, cases, strict=True):
-        begin, charges = begins[c.source.key], c.costs(whole=pairs)
-        values[begin : begin + c.steps, names.index(label)] = charges
-        estimated[label] += int((np.isnan(c["work"]) & np.isfinite(charges)).sum())
-    return Costs(tuple(names), values, tuple(estimated.values()))
+        begin, mask = begins[c.source.key], ranked[c.source.key]
+        charges = c.costs(whole=pairs)[mask]
+        values[begin : begin + len(charges), names.index(label)] = charges
+        several[begin : begin + len(charges)] = c["several"][mask]
+        estimated[label] += int((np.isnan(c["work"][mask]) & np.isfinite(charges)).sum())
+    apart = several | np.isnan(values).all(axis=1)
+    return Costs(tuple(names), values[~apart], tuple(estimated.values()), int(apart.sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +114,24 @@ class Profile:
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
     """Compute Dolan and More's profile of a table of costs.
 
-    Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all. rho is
-    evaluated at `taus`, by default at every ratio that occurs, or at 200 of them spaced by ratio if there are more.
+    Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all; one whose
+    cost is NaN counts neither for nor against that competitor. rho is evaluated at `taus`, by default at every ratio that occurs, or at 200 of them spaced by ratio if there are more.
 
     With more than two competitors rho says how often one is close to the best, not how it stands against a given
     rival: take the best away and the order of the others may change (Gould and Scott 2016).
     """
     values = table.values
-    best = values.min(axis=1, keepdims=True, initial=np.inf)
+    best = np.fmin.reduce(values, axis=1, keepdims=True, initial=np.inf)
     # A time of zero is a clock too coarse: all that show it tie.
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = np.where(np.isinf(values), np.inf, np.where(values == best, 1.0, values / best))
+        ratios = np.where(np.isfinite(values), np.where(values == best, 1.0, values / best), values)
     finite = np.unique(ratios[np.isfinite(ratios)])
     if taus is None:
         taus = finite if len(finite) <= 200 else np.geomspace(1.0, finite[-1], 200)
         if not len(taus) or taus[0] > 1.0:
             taus = np.concatenate(([1.0], taus))
         taus[-1] = max(taus[-1], finite[-1]) if len(finite) else taus[-1]
-    problems = max(len(values), 1)
+    problems = np.maximum((~np.isnan(values)).sum(axis=0), 1)
     ranked = np.sort(ratios, axis=0)
     rho = np.array([np.searchsorted(column, taus, side="right") for column in ranked.T]).T / problems
     rho = rho.reshape(len(taus), len(table.names))
@@ -133,8 +144,8 @@ def charged(values: Matrix) -> Matrix:
     A failure costs PENALTY times the slowest confirmed answer to that step by anyone; where all fail, all are charged
     PENALTY times the slowest confirmed answer to any step. Without any confirmed answer the charge is infinite.
     """
-    finite = np.isfinite(values)
-    slowest = np.where(finite, values, -np.inf).max(axis=1, initial=-np.inf)
+    finite = ~np.isinf(values)
+    slowest = np.where(np.isfinite(values), values, -np.inf).max(axis=1, initial=-np.inf)
     overall = slowest.max(initial=-np.inf)
     slowest = np.where(np.isneginf(slowest), overall if np.isfinite(overall) else np.inf, slowest)
     return np.where(finite, values, PENALTY * slowest[:, None])
@@ -153,7 +164,7 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
 
 
 class Mean(NamedTuple):
-    """The shifted geometric mean of one competitor; `factor` is relative to the least of all."""
+    """The shifted geometric mean of one competitor over so many steps; `factor` is relative to the least of all."""
 
     name: str
     seconds: float
@@ -167,14 +178,14 @@ def geometric_means(table: Costs) -> list[Mean]:
     """Shifted geometric means with failures charged, the least first."""
     if not table.values.size:
         return []
-    full = charged(table.values)
-    seconds = [shifted_geometric_mean(full[:, j]) for j in range(len(table.names))]
-    least = min(seconds)
+    counted = [column[~np.isnan(column)] for column in charged(table.values).T]
+    seconds = [shifted_geometric_mean(column) for column in counted]
+    least = np.fmin.reduce(seconds)
     found = [
-        Mean(name, s, s / least if least > 0 and np.isfinite(least) else float("nan"), int(f), e, len(full))
-        for name, s, f, e in zip(table.names, seconds, table.failures, table.estimated, strict=True)
+        Mean(name, s, s / least if least > 0 and np.isfinite(least) else float("nan"), int(f), e, len(of))
+        for name, s, f, e, of in zip(table.names, seconds, table.failures, table.estimated, counted, strict=True)
     ]
-    return sorted(found, key=lambda m: (m.seconds, m.failures, m.name))
+    return sorted(found, key=lambda m: (np.nan_to_num(m.seconds, nan=np.inf), m.failures, m.name))
 
 
 # -- accuracy against time --------------------------------------------------------------------------
@@ -209,15 +220,18 @@ def work_precision(
 
     Solvers are matched by the accuracy that was achieved and not by the tolerance that was asked for. Ill-posed steps
     that are recognised have no error and do not count for it; an answer that is confirmed on record and not on the
-    clock has an infinite one. Steps that are not timed do not count for `work`; pairs never timed have no point.
+    clock has an infinite one, and one to a step with several solutions does not count. `work` is that of the timed ones
+    among the steps by which solvers are ranked; pairs never timed have no point.
     """
     groups: dict[tuple[str, str], list[TimedAnswers]] = {}
     for c in competing(answers, times, formulation):
         groups.setdefault(c.pair, []).append(c)
     points = []
     for (f, s), of in groups.items():
-        achieved = np.concatenate([np.where(c["differs"], np.inf, c["certified"])[~c["recognised"]] for c in of])
-        seconds = np.concatenate([c["work"] + c.around(formulation is None) for c in of])
+        achieved = np.concatenate([
+            np.where(c["differs"], np.inf, c["certified"])[~(c["recognised"] | c["several"])] for c in of
+        ])  # fmt: skip
+        seconds = np.concatenate([c["work"][c["ranked"]] + c.around(formulation is None) for c in of])
         seconds = seconds[~np.isnan(seconds)]
         if not len(seconds) or not len(achieved):
             continue

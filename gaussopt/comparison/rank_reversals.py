@@ -17,13 +17,13 @@ Dials = tuple[tuple[str, float], ...]
 
 
 class Place(NamedTuple):
-    """A competitor at one value of a dial.
+    """A competitor at one value of a dial; times are of the steps by which solvers are ranked.
 
     Attributes
     ----------
     work : median seconds over the steps, a failure counting as infinite: infinite where half of the steps fail
     band : quartiles of the work over steps and repetitions
-    success : share of the steps that are right, and stay so on the clock
+    success : share of the steps that are right, and stay so on the clock; steps with several solutions left out
     certified : largest certified error at steps that are not recognised as ill-posed; NaN if all are
     recognised : what ill-posed steps are recognised as
     per_step : (steps,), seconds at each step; NaN where it was not timed or is not right
@@ -78,17 +78,19 @@ def places(
     found = []
     for c in competing(answers, times, formulation):
         source = c.source
-        if source.swept != dial or c.times is None or not c.steps:
+        if source.swept != dial or c.times is None or np.isnan(c["cost"][c["ranked"]]).all():
             continue
         around = c.around(formulation is None)
-        right = c["right"] & ~c["differs"]
+        right, ranked, cost = c["right"] & ~c["differs"], c["ranked"], c.costs(whole=formulation is None)
+        counted = ~np.isnan(cost)
         others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
         low, high = (c.times.parts["work"][i] + around for i in (1, 3))
         found.append(Place(
             source.name, others, dial, float(source.dials[dial]), *c.pair,
-            float(np.median(c.costs(whole=formulation is None))), (low, high), float(right.mean()),
-            worst(c["certified"][~c["recognised"]]), tuple(sorted(set(c["status"][c["recognised"]]))),
-            np.where(right, c["work"] + around, np.nan),
+            float(np.median(cost[ranked & counted])), (low, high), float(right[counted].mean()),
+            worst(c["certified"][~(c["recognised"] | c["several"])]),
+            tuple(sorted(set(c["status"][c["recognised"]]))),
+            np.where(right, c["work"] + around, np.nan)[ranked],
         ))  # fmt: skip
     return sorted(found, key=lambda p: (p.family, p.others, p.value, p.work, p.label))
 

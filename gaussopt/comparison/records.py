@@ -14,8 +14,8 @@ STARTS = ("setup", "cold", "warm")
 started from its default; updated and started from the answer before."""
 
 PARTS = (*Timing._fields, "work", "total")
-"""The parts of a step that are timed. `work` is what the solver is responsible for, setup + update + solve; `total`
-is everything."""
+"""The parts of a step that are timed. `work` is what the solver is responsible for, backend and adapter: setup + update +
+solve less what an empty solver takes in its place (`Times.harness`); `total` is everything."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -138,6 +138,8 @@ class Answers(CaseRecord):
     failure : why the lists end early: "crashed: ..." or "time limit: ..."
     size : of the first step its coordinates, rows and contacts; of a program its unknowns and rows
     reasons : why steps are not confirmed, in sentences, and how often each was said; at most MOST_REASONS
+    begins : steps at which every solver begins anew: the first of a sequence and those of another size than the step
+        before; all of them where the problems have nothing to do with each other. The others are re-solves.
     """
 
     exact: bool
@@ -153,6 +155,7 @@ class Answers(CaseRecord):
     failure: str = ""
     size: list[int] = field(default_factory=list)
     reasons: dict[str, int] = field(default_factory=dict)
+    begins: list[int] = field(default_factory=lambda: [0])
 
     def check(self) -> None:
         """See that lists have one entry a step; see `Record.check`."""
@@ -178,16 +181,23 @@ class Times(CaseRecord):
 
     Attributes
     ----------
-    parts : of each of PARTS the QUANTILES over all steps and repetitions; NaN where the solver reports nothing
+    parts : of each of PARTS the QUANTILES over the re-solves and their repetitions, over all steps where the source has
+        no re-solves; NaN where the solver reports nothing
     per_step : median of `work` at each step over the repetitions; shorter than the source where a slow solver was timed
-        on the leading steps only
+        on the leading steps only, NaN where one of several unrelated problems was not timed
     unconfirmed : how many of the answers given on the clock were not confirmed, at each step that was timed
+    harness : median seconds of an empty solver in the same turns, which `work` does not contain
+    replayed : median over steps of the work on numbers that the solver has met before, divided by that on new ones
+    early : steps whose answer is right only if the solver was asked before the clock whether it refuses the program
     """
 
     parts: dict[str, list[float]]
     per_step: list[float]
     repetitions: int
     unconfirmed: list[int] = field(default_factory=list)
+    harness: float = float("nan")
+    replayed: float = float("nan")
+    early: int = 0
 
     def check(self) -> None:
         """See that every part is there; see `Record.check`."""
@@ -197,7 +207,7 @@ class Times(CaseRecord):
 
     @property
     def work(self) -> float:
-        """Median seconds of setup + update + solve."""
+        """Median seconds of a re-solve; of setup and solve where the source has none."""
         return self.parts["work"][2]
 
 

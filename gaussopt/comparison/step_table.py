@@ -9,6 +9,9 @@ status, claim, certified, error, primal, dual, gap, iterations
 work, unconfirmed
     Median seconds of setup, update and solve, NaN where the step was not timed; and how many answers given on the
     clock were not confirmed.
+first, ranked
+    Whether every solver begins anew at the step (`records.Answers.begins`); whether the step is one by which solvers are
+    ranked: a re-solve or, where a source has none, any.
 answered, confirmed, claimed, recognised
     Whether there is an answer; the certificate confirms it; the solver calls it solved; the step is ill-posed and the
     solver says just so.
@@ -18,6 +21,8 @@ denied, false, missed
     Called ill-posed and not so; called solved and refuted, or denied; confirmed and not called solved. A solver that
     calls an ill-posed step by another name, such as "unbounded" of a dual program whose step is infeasible, has neither
     recognised nor denied it; to stop at a limit or with an error claims nothing.
+several
+    The step has several solutions, by the verdict on the answer of anybody.
 open
     The step has several solutions, which is held neither for nor against the solver: it counts where the solver
     recognises it, and where it calls solved a program that it has not solved. Or the answer is not proved.
@@ -31,8 +36,9 @@ own
     Whether the step speaks for or against the solver. One that minimises a wrongly printed objective to its end has not
     lied, nor has one that finds the rows of such a program to contradict each other.
 cost
-    Seconds charged: infinite where the answer is not right or differs on the clock, and everywhere if nothing was
-    timed. A step behind the timed ones costs their median.
+    Seconds charged: infinite where the answer is not right or differs on the clock, and where it was not timed; NaN,
+    which is neither a success nor a failure, where the step has several solutions or the answer is not proved. A
+    re-solve behind the timed ones costs their median, an estimate that is named wherever it enters.
 """
 
 from __future__ import annotations
@@ -143,9 +149,7 @@ def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.Da
     and `refused` (whether the pair does not apply).
     """
     table = _joined(answers, times)[0]
-    numbers: dict[SourceKey, int] = {}
     about: dict[str, tuple[type, list[Any]]] = {
-        "source": (int, [numbers.setdefault(a.source.key, len(numbers)) for a in answers]),
         "name": (object, [a.source.name for a in answers]),
         **{name: (object, [getattr(a, name) for a in answers]) for name in ("formulation", "solver", "start")},
         "refused": (bool, [bool(a.refused) for a in answers]),
@@ -165,6 +169,8 @@ def _joined(
     for a in answers:
         longest[a.source.key] = max(longest.get(a.source.key, 0), len(a.status))
     steps = np.array([longest[a.source.key] for a in answers], dtype=int)
+    begins = {a.source.key: a.begins for a in answers if len(a.status) == longest[a.source.key]}
+    numbers = {key: i for i, key in enumerate(longest)}
     first = np.cumsum(steps) - steps
     known = {(t.source.key, t.formulation, t.solver, t.start): t for t in times}
     clocks = [known.get((a.source.key, a.formulation, a.solver, a.start)) for a in answers]
@@ -185,9 +191,13 @@ def _joined(
     table["exact"] = np.array([a.exact for a in answers], dtype=bool)[case]
     table["work"] = padded((() if t is None else t.per_step for t in clocks), NAN)
     table["unconfirmed"] = padded((() if t is None else t.unconfirmed for t in clocks), 0.0)
-    table["answered"] = table["step"] < np.array([len(a.status) for a in answers], dtype=int)[case]
+    table["answered"] = table["status"] != ""
+    table["source"] = np.array([numbers[a.source.key] for a in answers], dtype=int)[case]
+    firsts = (np.isin(np.arange(n), begins[a.source.key]) for a, n in zip(answers, steps, strict=True))
+    table["first"] = np.concatenate([np.zeros(0, dtype=bool), *firsts])
+    table["ranked"] = ~table["first"] | table.groupby("case")["first"].transform("all")
     _judge(table)
-    _charge(table, np.array([np.inf if t is None else t.work for t in clocks], dtype=float)[case])
+    _charge(table)
     return table, clocks, steps
 
 
@@ -206,6 +216,7 @@ def _judge(table: pd.DataFrame) -> None:
     largest = table[["primal", "dual", "gap"]].fillna(np.inf).max(axis=1)
     solves = largest <= PROGRAM_TOLERANCE
     several = status.isin(SEVERAL)
+    table["several"] = several.groupby([table["source"], table["step"]]).transform("any")
     table["insoluble"] = status.isin(INSOLUBLE) & ~recognised & ~claimed
     unproved = (status == "not_proved") & ~denied
     table["open"] = several & ~recognised & ~(claimed & ~solves) | unproved
@@ -214,16 +225,17 @@ def _judge(table: pd.DataFrame) -> None:
     table["own"] = ~(table["open"] | misled | denied & ~exact)
 
 
-def _charge(table: pd.DataFrame, typical: Vector) -> None:
-    """Add what each step costs; `typical` where no step of a case was timed."""
-    seconds = table["work"].where(np.isfinite(table["work"]))
-    seconds = seconds.fillna(seconds.groupby(table["case"]).transform("median"))
-    seconds = seconds.where(seconds.notna(), typical).fillna(np.inf)
+def _charge(table: pd.DataFrame) -> None:
+    """Add what each step costs."""
+    resolves = table["work"].where(~table["first"])
+    estimate = resolves.groupby(table["case"]).transform("median").where(~table["first"])
+    seconds = table["work"].fillna(estimate).fillna(np.inf)
     table["cost"] = seconds.where(table["right"] & ~table["differs"], np.inf)
+    table.loc[table["several"] | table["open"], "cost"] = NAN
 
 
-def as_used(cases: Iterable[TimedAnswers]) -> list[TimedAnswers]:
-    """One case for each source, formulation and solver: the last of STARTS that was recorded.
+def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[TimedAnswers]:
+    """One case for each source, formulation and solver: the last of STARTS that was recorded, `most` or one before it.
 
     A solver has a row only where it differs from itself. One that cannot be updated has no cold start, and one that
     makes no use of an answer has no warm one; in a simulation its other row is what it does.
@@ -231,14 +243,18 @@ def as_used(cases: Iterable[TimedAnswers]) -> list[TimedAnswers]:
     found: dict[tuple[SourceKey, tuple[str, str]], TimedAnswers] = {}
     for c in cases:
         key = c.source.key, c.pair
+        if STARTS.index(c.answers.start) > STARTS.index(most):
+            continue
         if key not in found or STARTS.index(c.answers.start) > STARTS.index(found[key].answers.start):
             found[key] = c
     return list(found.values())
 
 
-def competing(answers: Sequence[Answers], times: Sequence[Times], formulation: str | None = None) -> list[TimedAnswers]:
-    """Cases as they are used, without refusals; of one formulation if it is given."""
-    used = (c for c in as_used(join(answers, times)) if not c.answers.refused)
+def competing(
+    answers: Sequence[Answers], times: Sequence[Times], formulation: str | None = None, most: str = STARTS[-1]
+) -> list[TimedAnswers]:
+    """Cases as they are used, starting at `most` so, without refusals; of one formulation if it is given."""
+    used = (c for c in as_used(join(answers, times), most) if not c.answers.refused)
     return [c for c in used if formulation in (None, c.answers.formulation)]
 
 

@@ -78,12 +78,25 @@ def test_each_solver_as_it_is_used() -> None:
     assert used == {"kkt": "setup", "daqp": "cold", "osqp": "warm", "newton": "warm"}
 
 
-def test_steps_that_were_not_timed_cost_the_median_of_those_that_were() -> None:
-    (case,) = join([answers("slow", "cccl")], [times("slow", [1.0, 3.0])])
-    assert list(case.costs()) == [1.0, 3.0, 2.0, INF]
+def test_re_solves_that_were_not_timed_cost_the_median_of_those_that_were() -> None:
+    a = answers("slow", "ccccl", begins=[0])
+    (case,) = join([a], [times("slow", [9.0, 1.0, 3.0])])
+    assert list(case.costs()) == [9.0, 1.0, 3.0, 2.0, INF]
     parts = {"build": [0.5] * 5, "recover": [0.25] * 5}
-    (case,) = join([answers("slow", "cccl")], [times("slow", [1.0, 3.0], parts=parts)])
-    assert list(case.costs(whole=True)) == [1.75, 3.75, 2.75, INF]
+    (case,) = join([a], [times("slow", [9.0, 1.0, 3.0], parts=parts)])
+    assert list(case.costs(whole=True)) == [9.75, 1.75, 3.75, 2.75, INF]
+    assert costs([a], [case.times], formulation="gauss").estimated == (1,)
+
+
+def test_an_unrelated_problem_that_was_not_timed_is_missing() -> None:
+    """Its time is not that of the others: nobody can say what it would have been."""
+    a, t = [answers("slow", "ccc"), answers("fast", "ccc")], [times("slow", [3.0, NAN, 2.0]), times("fast", [1.0] * 3)]
+    found = costs(a, t, formulation="gauss")
+    assert found.values.T.tolist() == [[3.0, INF, 2.0], [1.0] * 3]
+    assert found.estimated == (0, 0)
+    assert found.failures.tolist() == [1, 0]
+    # Not even its leading steps tell the time of the others.
+    assert list(join([a[0]], [times("slow", [3.0])])[0].costs()) == [3.0, INF, INF]
 
 
 def test_quantiles_are_entries() -> None:
@@ -254,10 +267,10 @@ def test_profile_by_hand() -> None:
 
 def test_profile_of_records_charges_refusals_and_crashes() -> None:
     a = [
-        answers("kkt", "cc"), answers("osqp", "cl"), answers("kkt", "cc", source=KNIFE_EDGE),
+        answers("kkt", "cc"), answers("osqp", "cl"), answers("kkt", "ccc", source=KNIFE_EDGE, begins=[0]),
         refused("osqp", source=KNIFE_EDGE), refused("lemke"), refused("lemke", source=KNIFE_EDGE),
     ]  # fmt: skip
-    t = [times("kkt", [2.0, 2.0]), times("osqp", [1.0, 1.0]), times("kkt", [1.0], source=KNIFE_EDGE)]
+    t = [times("kkt", [2.0, 2.0]), times("osqp", [1.0, 1.0]), times("kkt", [9.0, 1.0], source=KNIFE_EDGE)]
     profile = profile_of(costs(a, t, formulation="gauss"))
     assert profile.names == ("kkt", "osqp")  # one that refuses everything does not compete
     assert list(profile.taus) == [1.0, 2.0]
@@ -325,6 +338,59 @@ def test_failures_are_charged_ten_times_the_slowest() -> None:
     values = np.array([[1.0, INF, 3.0], [INF, INF, INF], [7.0, 2.0, INF]])
     assert charged(values).tolist() == [[1.0, 30.0, 3.0], [70.0, 70.0, 70.0], [7.0, 2.0, 70.0]]
     assert np.isinf(charged(np.full((1, 2), INF))).all()
+
+
+@pytest.mark.parametrize("steps", [3, 41])
+def test_the_ranking_is_of_re_solves_and_does_not_depend_on_the_stride(steps: int) -> None:
+    """A stride of 100 leaves 3 states of a motion, one of 5 leaves 41; a set-up is dear, and paid once."""
+    a = [answers(s, "c" * steps, begins=[0]) for s in ("prepared", "direct")]
+    t = [times("prepared", [900 * US] + [10 * US] * (steps - 1)), times("direct", [90 * US] + [20 * US] * (steps - 1))]
+    table = costs(a, t, formulation="gauss")
+    assert table.values.shape == (steps - 1, 2)
+    first, last = geometric_means(table)
+    assert (first.name, last.name) == ("prepared", "direct")
+    assert (first.seconds, last.factor) == (pytest.approx(10 * US), pytest.approx(2.0))
+    assert profile_of(table).rho[0].tolist() == [1.0, 0.0]
+    assert [p.work for p in work_precision(a, t)] == pytest.approx([20 * US, 10 * US])
+
+
+def test_set_up_and_re_solves_have_profiles_of_their_own() -> None:
+    rows = {"setup": [8.0] * 4, "cold": [8.0, 4.0, 4.0, 4.0], "warm": [8.0, 1.0, 1.0, 1.0]}
+    a = [answers("osqp", "cccc", start=s, begins=[0]) for s in rows]
+    a.append(answers("kkt", "cccc", start="setup", begins=[0]))
+    t = [times("osqp", row, start=s) for s, row in rows.items()] + [times("kkt", [2.0] * 4, start="setup")]
+    found = {most: costs(a, t, formulation="gauss", most=most).values.T.tolist() for most in rows}
+    assert found == {
+        "setup": [[8.0] * 4, [2.0] * 4], "cold": [[4.0] * 3, [2.0] * 3], "warm": [[1.0] * 3, [2.0] * 3],
+    }  # fmt: skip
+
+
+def test_steps_with_several_solutions_are_no_test_problems() -> None:
+    """Whoever finds one of several solutions has neither failed nor succeeded; nor is one ahead who names them."""
+    knows, finds, liar = answers("knows", "ccvv"), answers("finds", "ccvv"), answers("liar", "ccvl")
+    knows.claim[2:] = ["multiple_solutions"] * 2
+    t = [times(s, [w] * 4) for s, w in (("knows", 4.0), ("finds", 2.0), ("liar", 1.0))]
+    found = costs([knows, finds, liar], t, formulation="gauss")
+    assert found.values.tolist() == [[4.0, 2.0, 1.0]] * 2
+    assert found.apart == 2
+    assert found.failures.tolist() == [0, 0, 0]
+    assert [m.name for m in geometric_means(found)] == ["liar", "finds", "knows"]
+    assert profile_of(found).solved.tolist() == [1.0] * 3
+    assert {p.base: (p.error, p.steps) for p in work_precision([finds], t)} == {"finds": (1e-12, 2)}
+    (place,) = places([answers("finds", "ccvv", source=stack(1.0))], [times("finds", [2.0] * 4, source=stack(1.0))],
+                      "contacts")  # fmt: skip
+    assert (place.success, place.work, place.certified) == (1.0, 2.0, 1e-12)
+
+
+def test_an_answer_that_is_not_proved_is_counted_apart_for_its_solver_only() -> None:
+    a = [answers("shy", "cc"), answers("bold", "cc")]
+    a[0].status[1] = "not_proved"
+    found = costs(a, [times("shy", [3.0, 1.0]), times("bold", [1.0, 2.0])], formulation="gauss")
+    assert np.isnan(found.values[1, 0])
+    assert [(m.name, m.steps, m.failures) for m in geometric_means(found)] == [("bold", 2, 0), ("shy", 1, 0)]
+    profile = profile_of(found)
+    assert profile.solved.tolist() == [1.0, 1.0]
+    assert profile.rho.tolist() == [[0.0, 1.0], [1.0, 1.0]]
 
 
 def test_means_rank_a_fast_failure_last() -> None:
