@@ -6,21 +6,16 @@ rivals take turns.
 
 from __future__ import annotations
 
-import gc
 import math
-import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import median
-from time import perf_counter
 from typing import Any
 
-import numpy as np
-
+from gaussopt.comparison.clock import on_one_clock
 from gaussopt.comparison.items import Data, Item
 from gaussopt.comparison.pairing import is_exact
-from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, MotionRecord, Times
+from gaussopt.comparison.records import MOST_REASONS, Answers, MotionRecord
 from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.solver_sequence_run import SequenceRun, starts_of
 from gaussopt.comparison.solver_spec import parse_word, stepper_settings
@@ -30,14 +25,10 @@ from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
 from gaussopt.core import registry
 from gaussopt.core.errors import MachineFailure, NotAccepted
 from gaussopt.core.programs import QP
-from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.registered import registered_problem
 from gaussopt.simulation.simulate import simulate
-
-MAX_REPETITIONS = 25
-"""Passes over a sequence beyond which quantiles change no more."""
 
 NOWHERE = (
     "no state of the source is a step that can be asked: contacts are open or just changing modes there; a smaller "
@@ -54,8 +45,11 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     items = where.items()
     size, refused = (_size(items[0].data), "") if items else ([], NOWHERE)
     found = []
-    for start in starts_of(solver):
-        record = Answers(where.source, formulation, solver, start, is_exact(formulation), refused=refused, size=size)
+    for start in starts_of(solver, where.follows):
+        record = Answers(
+            where.source, formulation, solver, start, is_exact(formulation), refused=refused, size=size,
+            begins=begins_of(where, items),
+        )  # fmt: skip
         run = SequenceRun(formulation, solver, start, tolerance)
         try:
             replies = [(run.solve(item), run.residuals) for item in items]
@@ -77,103 +71,25 @@ def _size(data: Data) -> list[int]:
     return [data.n, data.m] if isinstance(data, QP) else [data.n]
 
 
+def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
+    """The steps at which every solver begins anew, see `records.Answers`."""
+    sizes = [_size(item.data) for item in items]
+    return [i for i in range(len(items)) if i == 0 or not where.follows or sizes[i] != sizes[i - 1]]
+
+
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """Times of rivals on a source, which take turns in random order at every step so that noise hits all alike.
-
-    Each pair of formulation and solver has `budget` seconds for each start: who is fast repeats the sequence up to
-    MAX_REPETITIONS times, who is slow is timed on as many leading steps as fit. One pass is thrown away before: it pays
-    for imports and caches. Returns Times as mappings.
-    """
+    """Times of rivals on a source, as mappings: see `clock`. Each has `budget` seconds for each start."""
     where = spec_of(spec)
     items = where.items()
     if not items:
         return []
     rivals = [
-        _Rival((formulation, solver, start), tolerance, items, budget)
-        for formulation, solver in pairs
-        for start in starts_of(solver)
+        (formulation, solver, start) for formulation, solver in pairs for start in starts_of(solver, where.follows)
     ]
-    collecting = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    gc.freeze()  # what is there already need not be looked through after every repetition
-    order = random.Random(0)
-    between = _Between()
-    try:
-        for repetition in range(max(r.repetitions for r in rivals)):
-            for i, item in enumerate(items):
-                turns = [r for r in rivals if repetition < r.repetitions and i < r.steps]
-                order.shuffle(turns)
-                for rival in turns:
-                    between.run()
-                    rival.take(i, item)
-            gc.collect()
-    finally:
-        gc.unfreeze()
-        if collecting:
-            gc.enable()
-    return [rival.times(where).to_mapping() for rival in rivals]
-
-
-class _Between:
-    """Work that comes before every turn, so that no rival finds the caches warm from itself or a kindred one."""
-
-    def __init__(self) -> None:
-        self._large = np.ones(1 << 18)  # 2 MiB, more than the caches next to a core
-        self._A, self._b = np.eye(24) + 0.01, np.ones(24)
-
-    def run(self) -> None:
-        """Touch much memory, then the paths in numpy and LAPACK that every solver comes through."""
-        self._large += 1.0
-        for _ in range(3):
-            np.linalg.solve(self._A, self._b)
-
-
-class _Rival:
-    """A formulation by a solver in one way of starting, with the seconds it took.
-
-    One pass warms it up and shows how much fits into the budget.
-    """
-
-    def __init__(self, about: tuple[str, str, str], tolerance: float, items: Sequence[Item], budget: float) -> None:
-        self._about, self._tolerance = about, tolerance
-        warm_up = self._begun()
-        warm_up.solve(items[0])  # imports and caches
-        begin = perf_counter()
-        passed = 0
-        for item in items[1:] or items:
-            warm_up.solve(item)
-            passed += 1
-            if perf_counter() - begin > budget:
-                break
-        each = (perf_counter() - begin) / passed
-        self.steps = min(len(items), max(1, int(budget / each)))
-        self.repetitions = min(MAX_REPETITIONS, max(1, int(budget / (each * self.steps))))
-        self._seconds: list[list[Timing]] = [[] for _ in range(self.steps)]
-        self._unconfirmed = [0] * self.steps
-
-    def _begun(self) -> SequenceRun:
-        return SequenceRun(*self._about, self._tolerance)
-
-    def take(self, i: int, item: Item) -> None:
-        """Solve the i-th item; every pass begins without memory of the one before."""
-        if i == 0:
-            self._run = self._begun()
-        reply = self._run.solve(item)
-        self._seconds[i].append(reply.timing)
-        self._unconfirmed[i] += reply.status is not Status.SOLVED
-
-    def times(self, where: Spec) -> Times:
-        """Quantiles over all that was timed."""
-        work = [[t.setup + t.update + t.solve for t in at] for at in self._seconds]
-        samples = [t for at in self._seconds for t in at]
-        columns = {part: [getattr(t, part) for t in samples] for part in (*Timing._fields, "total")}
-        columns["work"] = [s for at in work for s in at]
-        parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
-        per_step = [median(at) for at in work]
-        return Times(where.source, *self._about, parts, per_step, self.repetitions, self._unconfirmed)
+    found = on_one_clock(where.source, rivals, items, begins_of(where, items), tolerance, budget)
+    return [times.to_mapping() for times in found]
 
 
 def motion_case(

@@ -1,9 +1,9 @@
 """Speed: performance profiles and shifted geometric means, with failures charged, and error against time.
 
-Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the number of steps over
-which a set-up is spread plays no part; all problems of a source that has no re-solves. The cost of an answer that is
-neither confirmed nor recognises an ill-posed step is infinite, and so is that of one that is not confirmed on the clock
-or was not timed. Steps with several solutions, and answers that are not proved, are left out. References:
+Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the number of steps
+over which a set-up is spread plays no part; all problems of a source that has no re-solves. The cost of an answer that
+is neither confirmed nor recognises an ill-posed step is infinite, and so is that of one that is not confirmed on the
+clock or was not timed. Steps with several solutions, and answers that are not proved, are left out. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
 Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
@@ -42,7 +42,7 @@ class Costs:
     Attributes
     ----------
     names : solvers of one formulation, or "formulation by solver"
-    values : (steps, names), infinite where an answer is missing or a failure, NaN where it is neither that nor a success
+    values : (steps, names), infinite where an answer is missing or a failure, NaN where it is neither nor a success
     estimated : by name, at how many right steps, which were not timed, the cost is the median of the timed ones
     apart : steps that nobody is charged for, which are no rows
     """
@@ -63,9 +63,9 @@ def costs(
 ) -> Costs:
     """Charge every step by which solvers are ranked to every competitor, started as the last of STARTS up to `most`.
 
-    With `most` "setup" every solver is set up anew, and all steps count. The solvers of a given formulation compete by their work. Without one all pairs of formulation and solver do, by
-    work and `TimedAnswers.around`. A competitor that refuses a source fails on all its steps; one that refuses every
-    source does not compete.
+    With `most` "setup" every solver is set up anew, and all steps count. The solvers of a given formulation compete by
+    their work. Without one all pairs of formulation and solver do, by work and `TimedAnswers.around`. A competitor that
+    refuses a source fails on all its steps; one that refuses every source does not compete.
     """
     pairs = formulation is None
     cases = competing(answers, times, formulation, most)
@@ -114,8 +114,9 @@ class Profile:
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
     """Compute Dolan and More's profile of a table of costs.
 
-    Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all; one whose
-    cost is NaN counts neither for nor against that competitor. rho is evaluated at `taus`, by default at every ratio that occurs, or at 200 of them spaced by ratio if there are more.
+    Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all; one
+    whose cost is NaN counts neither for nor against that competitor. rho is evaluated at `taus`, by default at every
+    ratio that occurs, or at 200 of them spaced by ratio if there are more.
 
     With more than two competitors rho says how often one is close to the best, not how it stands against a given
     rival: take the best away and the order of the others may change (Gould and Scott 2016).

@@ -14,13 +14,16 @@ STARTS = ("setup", "cold", "warm")
 started from its default; updated and started from the answer before."""
 
 PARTS = (*Timing._fields, "work", "total")
-"""The parts of a step that are timed. `work` is what the solver is responsible for, backend and adapter: setup + update +
-solve less what an empty solver takes in its place (`Times.harness`); `total` is everything."""
+"""The parts of a step that are timed. `work` is what the solver is responsible for, backend and adapter: setup + update
++ solve less what an empty solver takes in its place (`Times.harness`); `total` is everything."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
 """Statuses that can be true of a step itself, and be recognised by a solver."""
+
+REMEMBERED = 1 / 3
+"""Share of its time on new numbers that a solver which forgets its answers does not fall below on known ones."""
 
 MOST_REASONS = 5
 """Different sentences that a record keeps."""
@@ -204,6 +207,11 @@ class Times(CaseRecord):
         CaseRecord.check(self)
         if set(self.parts) != set(PARTS) or any(len(x) != len(QUANTILES) for x in self.parts.values()):
             raise ValueError(f"the times of {self.solver[:40]!r} are not {len(QUANTILES)} of each part")
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it is so much faster on numbers that it has met before that it must have kept its answers."""
+        return self.replayed <= REMEMBERED
 
     @property
     def work(self) -> float:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "results.json.gz"
-FORMAT = 1
+FORMAT = 2
 
 LISTS, NUMBERS = ("sources", "formulations", "solvers", "steppers"), ("tolerance", "dt", "t_end", "time_budget")
 """Entries of `Results.meta` that tell a comparison from another one."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,12 @@ from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.solver_spec import parse_word, solver_class
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.solution import Timing
+from gaussopt.core.solution import Solution, Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.relaxations import is_contact_formulation
+from gaussopt.solving.answer import Answer
 from gaussopt.solving.contact_sequence import ContactSequence
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.step_solver import StepSolver
@@ -50,9 +53,14 @@ class Reply:
     message: str = ""
 
 
-def starts_of(solver: str) -> tuple[str, ...]:
-    """The rows of STARTS in which a solver differs from itself; the last is how it is used in a simulation."""
+def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
+    """The rows of STARTS in which a solver differs from itself; the last is how it is used in a simulation.
+
+    Of problems that do not follow one another each is set up anew.
+    """
     cls = solver_class(solver)
+    if not follows:
+        return STARTS[:1]
     possible = {"setup": True, "cold": cls.updates, "warm": cls.warm_starts}
     return tuple(s for s in STARTS if possible[s])
 
@@ -60,11 +68,13 @@ def starts_of(solver: str) -> tuple[str, ...]:
 class SequenceRun:
     """A solver that follows a sequence, and a formulation where the items are steps or contacts in space.
 
-    The formulation of programs is ""; the solver has its options in parentheses; the start is one of STARTS. Raises
-    UnknownName, BadInput and MissingBackend.
+    The formulation of programs is ""; the solver has its options in parentheses; the start is one of STARTS; `checked`
+    is as of `SolverSequence`. Raises UnknownName, BadInput and MissingBackend.
     """
 
-    def __init__(self, formulation: str, solver: str, start: str, tolerance: float = DEFAULT_TOLERANCE) -> None:
+    def __init__(
+        self, formulation: str, solver: str, start: str, tolerance: float = DEFAULT_TOLERANCE, checked: bool = True
+    ) -> None:
         name, options = parse_word(solver)
         warm, reuse = start == "warm", start != "setup"
         self.tolerance = tolerance
@@ -78,14 +88,22 @@ class SequenceRun:
             self.sequence = self._steps.sequence
         elif not formulation:
             self.sequence = SolverSequence(name, options, warm, reuse)
+        self.sequence.checked = checked
 
     def solve(self, item: Item) -> Reply:
         """Solve and verify one item.
 
         Raises NotAccepted if the formulation does not fit the step or the solver does not take the program.
         """
+        return self.ask(item)()
+
+    def ask(self, item: Item) -> Callable[[], Reply]:
+        """As `solve`, without the certificate: a function that verifies, for who times several items in a row."""
         before = _contents(item)
-        reply = self._solve(item)
+        return partial(self._untampered, item, before, self._asked(item))
+
+    def _untampered(self, item: Item, before: list[bytes], verify: Callable[[], Reply]) -> Reply:
+        reply = verify()
         if _contents(item) == before:
             return reply
         # What the certificate saw is not what was asked; put the numbers back for those who come after.
@@ -95,32 +113,18 @@ class SequenceRun:
             array.setflags(write=False)
         return replace(reply, status=Status.SOLVER_ERROR, certified=math.inf, error=math.inf, message=TAMPERED)
 
-    def _solve(self, item: Item) -> Reply:
+    def _asked(self, item: Item) -> Callable[[], Reply]:
         self.sequence.latest = None
         if isinstance(item.data, StepData):
             assert self._steps is not None
-            answer = self._steps.solve(item.data)
-            certified = answer.certificate.relative_error
-            certified = certified if math.isfinite(certified) else math.inf
-            return Reply(
-                answer.status, answer.claim, certified, error_of(item.data, answer.a, item.a),
-                answer.iterations, answer.timing, answer.certificate.constraint_residual, answer.message,
-            )  # fmt: skip
+            return partial(_of_step, item, self._steps.ask(item.data))
         if isinstance(item.data, ConeComplementarity):
             assert self._contacts is not None
             self.sequence = self._contacts
-            solution = self._contacts.solve(item.data)
-        else:
-            assert isinstance(self.sequence, SolverSequence)
-            raw, timing = self.sequence.solve(item.data)
-            solution = verified(item.data, raw, timing, self.tolerance)
-        found = solution.certificate
-        bounds = (found.get(name) for name in ("relative_error", "relative_residual", "residual"))
-        bound = next((x for x in bounds if x is not None), None)
-        return Reply(
-            solution.status, solution.claim, math.inf if bound is None else float(bound), _miss(solution.x, item.a),
-            solution.iterations, solution.timing, message=solution.message,
-        )  # fmt: skip
+            return partial(_of_program, item, self._contacts.ask(item.data))
+        assert isinstance(self.sequence, SolverSequence)
+        verify = partial(verified, item.data, *self.sequence.solve(item.data), self.tolerance)
+        return partial(_of_program, item, verify)
 
     @property
     def residuals(self) -> Residuals:
@@ -129,6 +133,28 @@ class SequenceRun:
             return Residuals()
         program, raw = self.sequence.latest
         return residuals(program, raw.x, raw.y)
+
+
+def _of_step(item: Item, certify: Callable[[], Answer]) -> Reply:
+    answer, step = certify(), item.data
+    assert isinstance(step, StepData)
+    certified = answer.certificate.relative_error
+    return Reply(
+        answer.status, answer.claim, certified if math.isfinite(certified) else math.inf,
+        error_of(step, answer.a, item.a), answer.iterations, answer.timing, answer.certificate.constraint_residual,
+        answer.message,
+    )  # fmt: skip
+
+
+def _of_program(item: Item, verify: Callable[[], Solution]) -> Reply:
+    solution = verify()
+    found = solution.certificate
+    bounds = (found.get(name) for name in ("relative_error", "relative_residual", "residual"))
+    bound = next((x for x in bounds if x is not None), None)
+    return Reply(
+        solution.status, solution.claim, math.inf if bound is None else float(bound), _miss(solution.x, item.a),
+        solution.iterations, solution.timing, message=solution.message,
+    )  # fmt: skip
 
 
 def _arrays(item: Item) -> list[NDArray[Any]]:

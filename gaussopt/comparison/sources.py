@@ -54,6 +54,8 @@ class ProblemStates(Spec):
         """The problem, set."""
         return registered_problem(self.problem, **self.settings)
 
+    follows = True
+
     @property
     def source(self) -> StepSource:
         return StepSource("problem", self.entry.label, self.reference)
@@ -94,6 +96,8 @@ class FamilyPoint(Spec):
     dials: Mapping[str, float]
     swept: str = ""
     count: int = 5
+
+    follows = True
 
     @property
     def source(self) -> StepSource:
@@ -159,6 +163,8 @@ class ExportedSequence(Spec):
         found = cls(str(Path(folder).resolve()), digest_of(read_bytes(Path(folder) / "manifest.json")))
         found.items()
         return found
+
+    follows = True
 
     @property
     def source(self) -> StepSource:

@@ -41,6 +41,11 @@ class Spec(ABC):
         """Names of the files of its items, where they are files of contacts."""
         return ()
 
+    @property
+    def follows(self) -> bool:
+        """Whether each item follows the one before, so that a solver may keep its set-up and start from its answer."""
+        return False
+
     def worded(self, reason: str, step: StepData) -> str:
         """A sentence on one of its steps, with the names of its contacts instead of their numbers."""
         return reason

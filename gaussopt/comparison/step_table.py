@@ -10,8 +10,8 @@ work, unconfirmed
     Median seconds of setup, update and solve, NaN where the step was not timed; and how many answers given on the
     clock were not confirmed.
 first, ranked
-    Whether every solver begins anew at the step (`records.Answers.begins`); whether the step is one by which solvers are
-    ranked: a re-solve or, where a source has none, any.
+    Whether every solver begins anew at the step (`records.Answers.begins`); whether the step is one by which solvers
+    are ranked: a re-solve or, where a source has none, any.
 answered, confirmed, claimed, recognised
     Whether there is an answer; the certificate confirms it; the solver calls it solved; the step is ill-posed and the
     solver says just so.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -33,6 +34,7 @@ class ContactSequence:
     ----------
     programs : how many the latest problem took
     latest : (Program, RawSolution) or None, the program solved last and the solver's word on it
+    checked : see `SolverSequence`
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class ContactSequence:
         self._ways = warm_start, reuse
         self._sequences: dict[str, SolverSequence] = {}
         self.programs = 0
+        self.checked = True
         self.latest: tuple[Program, RawSolution] | None = None
 
     @property
@@ -58,6 +61,10 @@ class ContactSequence:
 
     def solve(self, problem: ConeComplementarity) -> Solution:
         """Solve and verify; x are the impulses r. Raises UnknownName, BadInput, MissingBackend, NotAccepted."""
+        return self.ask(problem)()
+
+    def ask(self, problem: ConeComplementarity) -> Callable[[], Solution]:
+        """As `solve`, without the certificate: a function that verifies, for who times several problems in a row."""
         self.programs, self.latest = 0, None
         spent: list[Timing] = []
         words: list[RawSolution] = []
@@ -66,6 +73,7 @@ class ContactSequence:
             name = self._solver or default_solver(program)
             if name not in self._sequences:
                 self._sequences[name] = SolverSequence(name, self._options, *self._ways)
+                self._sequences[name].checked = self.checked
             raw, timing = self._sequences[name].solve(program)
             self.programs += 1
             self.latest = program, raw
@@ -83,4 +91,5 @@ class ContactSequence:
             raw = replace(raw, solutions=())
         if self.programs == self._entry.most_programs > 1:  # an iteration that has not settled claims nothing
             raw = replace(raw, claim=Status.ITERATION_LIMIT)
-        return verified(problem, raw, timing._replace(build=max(0.0, whole - timing.total)), self._tolerance)
+        timing = timing._replace(build=max(0.0, whole - timing.total))
+        return partial(verified, problem, raw, timing, self._tolerance)

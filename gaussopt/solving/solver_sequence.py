@@ -31,6 +31,7 @@ class SolverSequence:
     ----------
     answering : the solver, or its stand-in where it runs in a helper process
     latest : (Program, RawSolution) or None, the program solved last and the solver's word on it
+    checked : whether the solver is asked if it takes a program, before the clock
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class SolverSequence:
         self.warm_start = warm_start
         self.reuse = reuse
         self.latest: tuple[Program, RawSolution] | None = None
+        self.checked = True
         self.answering = answering(self.solver)
         self._foreign = is_foreign(self.solver)
         self._pattern: tuple[Any, ...] | None = None
@@ -63,23 +65,23 @@ class SolverSequence:
         update = same and self.reuse and self.solver.updates
         allowed, start = GaussoptError, perf_counter()
         try:
-            self.solver.check(given)
+            if self.checked:
+                self.solver.check(given)
+            begin = self._start() if self.warm_start and same else None
             allowed, start = BadInput, perf_counter()
             if update:
                 self.answering.update(given)
             else:
                 self.answering.setup(given)
-            if not same:
-                self._last = None
             ready = perf_counter()
-            raw = self.answering.solve(self._start() if self.warm_start else None)
+            # What an answer holds may be computed when it is read, so that the clock stops behind that.
+            raw = well_formed(self.answering.solve(begin), program)
         except BaseException as error:
             if isinstance(error, allowed):
                 raise
             # A backend may fail in any way; its failure is an answer, not a stack trace.
             return self._crashed(program, error), Timing(solve=perf_counter() - start)
         done = perf_counter()
-        raw = well_formed(raw, program)
         self._pattern = pattern
         self.latest = program, raw
         # The square is finite wherever a warm start makes sense, and faster to ask for than the entries.

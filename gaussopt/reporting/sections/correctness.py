@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison import metrics, tables
-from gaussopt.comparison.records import Answers
+from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 from gaussopt.reporting.sections import who_solved
@@ -146,6 +146,7 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
         *_everywhere(pairs, known),
         *_lies(answers, swept),
         *_differing(table),
+        *_beside_the_clock([t for g in groups for t in g.times]),
         *_several(exact),
         *_insoluble(exact),
         *_failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept]),
@@ -200,6 +201,19 @@ def _differing(table: pd.DataFrame) -> list[str]:
     counts = table.groupby("solver", sort=False)["differs"].sum().sort_values(ascending=False, kind="stable")
     named = [f"{solver} (at {plural(n, 'step')}, over all starts)" for solver, n in counts.items() if n]
     return [texts("differing", named=listed(named))] if named else []
+
+
+def _beside_the_clock(times: Sequence[Times]) -> list[str]:
+    """Solvers that remember answers, and those that work where nobody times them."""
+    lines = []
+    for solver, of in gathered(times, lambda t: t.solver).items():
+        known = [t for t in of if t.remembers]
+        if known:
+            share = max(t.replayed for t in known)
+            lines.append(texts("remembers", solver=solver, share=share, rows=plural(len(known), "row"), all=len(of)))
+        if any(t.early for t in of):
+            lines.append(texts("early", solver=solver, steps=plural(sum(t.early for t in of), "step")))
+    return lines
 
 
 def _several(table: pd.DataFrame) -> list[str]:

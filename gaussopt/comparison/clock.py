@@ -1,0 +1,246 @@
+"""One clock for rivals on a source: what is timed, in which turns, and what is charged to whom.
+
+Rivals take turns, in an order drawn by a seed, so that noise hits all alike. A turn is a pass over the steps, where the
+solver is fast behind a lap over leading ones, so that set-up and cold caches are no part of a re-solve; answers are
+certified when it is over. Each pass begins without memory of the one before, in units of its own (`replays`): whatever
+a solver remembers from elsewhere is no answer to what it is asked. Some passes are repeated with the same numbers; who
+is much faster then remembers. On the clock nothing of a solver is called but set-up, update and solve, all of it timed
+until the answer has been read.
+
+An empty solver takes turns with the rivals. Its time is that of the harness, which is subtracted from all: what is left
+is backend and adapter.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count, cycle, islice
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gaussopt.comparison.items import Item
+from gaussopt.comparison.records import PARTS, QUANTILES, STARTS, StepSource, Times
+from gaussopt.comparison.replays import Units, drawn_units, in_units
+from gaussopt.comparison.solver_sequence_run import SequenceRun
+from gaussopt.core.errors import GaussoptError
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution, Timing
+from gaussopt.core.solver import PROGRAMS, Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.solving.foreign_formulation import find
+from gaussopt.solving.solver_sequence import SolverSequence
+
+MAX_REPETITIONS = 25
+"""Passes over a sequence beyond which quantiles change no more."""
+
+REPLAYS = (1, 3, 5)
+"""Passes that repeat the numbers of the pass before."""
+
+LEADING = 8
+"""Steps that warm a rival up, and that are replayed."""
+
+QUICK = 2e-3
+"""Seconds of a certified step below which the caches decide its time: a lap over leading steps comes first."""
+
+LEAST = 2
+"""Steps that every rival is timed on, whatever its budget: a first solve and a re-solve."""
+
+About = tuple[str, str, str]
+"""Formulation, solver and start."""
+
+
+def on_one_clock(
+    source: StepSource, rivals: Sequence[About], items: Sequence[Item], begins: Sequence[int], tolerance: float,
+    budget: float,
+) -> list[Times]:  # fmt: skip
+    """Times of rivals, each with `budget` seconds; `begins` are the steps at which every solver begins anew."""
+    units = drawn_units()
+    found = [_Rival(about, tolerance, items, units, budget) for about in rivals]
+    empty = _Harness(rivals[0][0])
+    order, between = random.Random(0), _Between()
+    with _collected():
+        for number in count():
+            active = [r for r in found if r.takes_part(replay=number in REPLAYS)]
+            if not active and number not in REPLAYS:
+                break
+            turns: list[Any] = [empty, *active]
+            order.shuffle(turns)
+            for one in turns:
+                between.run()
+                one.take(items)
+            gc.collect()
+    ranked = [i for i in range(len(items)) if i not in set(begins)] or list(range(len(items)))
+    return [r.times(source, ranked, empty.seconds, r.early(items)) for r in found]
+
+
+@contextmanager
+def _collected() -> Iterator[None]:
+    """The garbage collector off; what is there already need not be looked through after every pass."""
+    collecting = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if collecting:
+            gc.enable()
+
+
+class _Between:
+    """Work that comes before every turn, so that no rival finds the caches warm from itself or a kindred one."""
+
+    def __init__(self) -> None:
+        self._large = np.ones(1 << 18)  # 2 MiB, more than the caches next to a core
+        self._A, self._b = np.eye(24) + 0.01, np.ones(24)
+
+    def run(self) -> None:
+        """Touch much memory, then the paths in numpy and LAPACK that every solver comes through."""
+        self._large += 1.0
+        for _ in range(3):
+            np.linalg.solve(self._A, self._b)
+
+
+class _Empty(Solver[Options]):
+    """A solver that does nothing."""
+
+    name = "empty"
+    title = "Returns zero"
+    source = ""
+    accepts = PROGRAMS
+    dense = sparse = updates = True
+
+    def setup(self, program: Program) -> None:
+        self._answer = RawSolution(np.zeros(program.n), None, Status.SOLVED)
+
+    def update(self, program: Program) -> None:
+        pass
+
+    def solve(self, start: Any) -> RawSolution:
+        return self._answer
+
+
+class _Harness:
+    """The empty solver on the programs of a formulation, with the seconds that are not a solver's."""
+
+    def __init__(self, formulation: str) -> None:
+        self._formulation = formulation
+        self._sequence = SolverSequence(_Empty(None, Options()), warm_start=False)
+        self._sequence.checked = False
+        self._seconds: list[float] = []
+
+    def take(self, items: Sequence[Item]) -> None:
+        """Time the empty solver on some items; steps of which the formulation makes no program are left out."""
+        for item in items[:LEADING]:
+            with suppress(GaussoptError):
+                program: Any = item.data
+                if isinstance(program, StepData):
+                    formulation = find(self._formulation)
+                    program = formulation.apply(formulation.prepare(program))[0]
+                self._seconds.append(work(self._sequence.solve(program)[1]))
+
+    @property
+    def seconds(self) -> float:
+        """The median; 0 where nothing was timed."""
+        return median(self._seconds) if self._seconds else 0.0
+
+
+def work(t: Timing) -> float:
+    """Seconds between the first call of a solver and the reading of its answer."""
+    return t.setup + t.update + t.solve
+
+
+class _Rival:
+    """A formulation by a solver in one way of starting, with the seconds it took.
+
+    Its leading steps warm it up, which pays for imports and caches and shows how many steps fit into the budget.
+    """
+
+    def __init__(
+        self, about: About, tolerance: float, items: Sequence[Item], units: Iterator[Units], budget: float
+    ) -> None:
+        self._about, self._tolerance, self._units, self._budget = about, tolerance, units, budget
+        run, ends = self._run_of(checked=True), [perf_counter()]
+        for item in items[:LEADING]:
+            run.solve(item)
+            ends.append(perf_counter())
+            if ends[-1] - ends[0] > budget and len(ends) > LEAST:
+                break
+        self._each = each = median(np.diff(ends))
+        self._quick = each < QUICK
+        self._steps = min(len(items), max(LEAST, int(budget / each)))
+        self._passes, self._spent, self._last = 0, 0.0, 0.0
+        self._new: list[list[Timing]] = [[] for _ in range(self._steps)]
+        self._unconfirmed, self._asked = [0] * self._steps, 0
+        self._again: list[list[tuple[float, float]]] = [[] for _ in range(self._steps)]
+
+    def _run_of(self, checked: bool) -> SequenceRun:
+        return SequenceRun(*self._about, self._tolerance, checked)
+
+    def takes_part(self, replay: bool) -> bool:
+        """Whether the budget has room for another pass, or for the pass before once more; for the first there is.
+
+        Two steps are replayed at least, if one of them fits into the budget.
+        """
+        self._replay, room = replay, self._spent + self._last <= self._budget and self._passes < MAX_REPETITIONS
+        self._replayed = LEADING if room else LEAST
+        if self._passes and not room and not (replay and self._asked == 1 and self._each < self._budget):
+            return False
+        if not replay:
+            self._now, self._passes = next(self._units), self._passes + 1
+        return True
+
+    def take(self, items: Sequence[Item]) -> None:
+        """Solve the items in the units of this pass, then certify the answers."""
+        units, cold = next(self._units), self._about[2] == STARTS[0]
+        asked = [in_units(item, self._now) for item in items[: self._steps]][: self._replayed if self._replay else None]
+        before = [in_units(item, units) for item in islice(cycle(items), LEADING)] if self._quick else []
+        run, begin = self._run_of(checked=False), perf_counter()
+        lap = [run.ask(item) for item in before]
+        pending = [run.ask(item) for item in asked]
+        if lap and not cold:
+            pending[0] = lap[0]  # which paid for the set-up; the second lap is of re-solves only
+        replies = [certify() for certify in pending]
+        seconds = perf_counter() - begin
+        self._last = self._last if self._replay else seconds
+        self._spent += seconds
+        self._asked += 1
+        for i, reply in enumerate(replies):
+            self._unconfirmed[i] += reply.status is not Status.SOLVED
+            if not self._replay:
+                self._new[i].append(reply.timing)
+            elif i or cold:
+                self._again[i].append((work(self._new[i][-1]), work(reply.timing)))
+
+    def early(self, items: Sequence[Item]) -> int:
+        """Count the leading steps that it answers rightly only if `refuses` is called before the clock."""
+        wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
+        if not wrong:
+            return 0
+        run = self._run_of(checked=True)
+        right = [run.solve(in_units(item, self._now)).status is Status.SOLVED for item in items[: wrong[-1] + 1]]
+        return sum(right[i] for i in wrong)
+
+    def times(self, source: StepSource, ranked: Sequence[int], harness: float, early: int) -> Times:
+        """Quantiles over what was timed at the steps by which solvers are ranked, without the time of the harness."""
+        own = [[max(0.0, work(t) - harness) for t in at] for at in self._new]
+        timed = [i for i in ranked if i < self._steps] or list(range(self._steps))
+        samples = [t for i in timed for t in self._new[i]]
+        columns = {part: [getattr(t, part) for t in samples] for part in (*Timing._fields, "total")}
+        columns["work"] = [s for i in timed for s in own[i]]
+        parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
+        # Noise only ever adds: the shortest of several passes.
+        pairs = (np.maximum(0.0, np.min(of, axis=0) - harness) for of in self._again if of)
+        ratios = [float(again / new) for new, again in pairs if new > 0]
+        return Times(
+            source, *self._about, parts, list(map(median, own)), self._passes, self._unconfirmed, harness,
+            median(ratios) if ratios else float("nan"), early,
+        )  # fmt: skip

@@ -1,0 +1,144 @@
+"""The clock of a comparison: who is charged for what, and who games it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.comparison.items import Item
+from gaussopt.comparison.metrics import words
+from gaussopt.comparison.replays import drawn_units, in_units
+from gaussopt.comparison.results import Results
+from gaussopt.comparison.solver_sequence_run import SequenceRun
+from gaussopt.comparison.sources import ProgramFile, family_sweep
+from gaussopt.core.programs import LCP, QP
+from gaussopt.reporting.sections.comparison import document
+
+PLUGINS = Path(__file__).parents[1] / "plugins"
+
+
+def raced(compare: Callable[..., Results], *plugins: str) -> Results:
+    for name in plugins:
+        go.register(PLUGINS / f"{name}.py")
+    solvers = [name.replace("_", "-") for name in plugins]
+    source = family_sweep("linkage", ["bodies=3"])
+    return compare(source, ["gauss"], [*solvers, "kkt"], motions=False, time_budget=0.2)
+
+
+def told(results: Results, solver: str) -> str:
+    return "\n".join(f.text if hasattr(f, "text") else str(f) for f in document(results).findings if solver in str(f))
+
+
+def test_a_solver_that_remembers_its_answers_is_named(compare: Callable[..., Results]) -> None:
+    results = raced(compare, "notebook", "one_buffer")
+    assert all(all(a.confirmed) for a in results.answers)
+    for t in results.times:
+        assert sum(t.unconfirmed) == 0
+        assert t.remembers == (t.solver == "notebook"), t.replayed
+    assert "notebook remembers answers" in told(results, "notebook")
+    assert "remembers" not in told(results, "one-buffer") + told(results, "kkt")
+    # What it is ranked by is the time on numbers that it has never met: two hundred times one least-squares solution.
+    work = {(t.solver, t.start): t.work for t in results.times}
+    assert work["notebook", "cold"] > 10 * work["one-buffer", "cold"]
+
+
+def test_a_solver_that_works_before_the_clock_is_named(compare: Callable[..., Results]) -> None:
+    results = raced(compare, "early_bird")
+    assert all(all(a.confirmed) for a in results.answers)
+    for t in results.times:
+        assert (t.early > 0) == (t.solver == "early-bird")
+        assert (min(t.unconfirmed) > 0) == (t.solver == "early-bird")
+    assert "early-bird works where nobody times it" in told(results, "early-bird")
+
+
+def test_a_solver_that_returns_one_buffer_is_judged_by_what_it_returned(compare: Callable[..., Results]) -> None:
+    results = raced(compare, "one_buffer")
+    assert all(all(a.confirmed) for a in results.answers)
+    assert all(sum(t.unconfirmed) == 0 and t.early == 0 for t in results.times)
+
+
+def test_a_solver_without_the_sign_test_is_found_out(tmp_path: Path, compare: Callable[..., Results]) -> None:
+    go.register(PLUGINS / "no_sign_test.py")
+    rng = np.random.default_rng(3)
+    for k in range(8):
+        B = rng.normal(size=(6, 6))
+        lcp = LCP(B @ B.T + 0.1 * np.eye(6) + (B - B.T), rng.normal(size=6))
+        (tmp_path / f"p{k}.json").write_text(json.dumps(lcp.to_mapping()), encoding="utf-8")
+    sources = [ProgramFile.of(path) for path in sorted(tmp_path.glob("*.json"))]
+    results = compare(sources, None, ["no-sign-test", "lemke"], time_budget=0.0)
+    found = {w.solver: w for w in words(results.answers)}
+    assert (found["lemke"].false_claims, found["lemke"].correct) == (0, 1.0)
+    assert 0 < found["no-sign-test"].false_claims < 8
+    assert found["no-sign-test"].worst > 1e-3
+    assert "no-sign-test at" in told(results, "no-sign-test")
+
+
+def test_nothing_but_set_up_update_and_solve_is_called_on_the_clock() -> None:
+    go.register(PLUGINS / "early_bird.py")
+    step = go.StepData.from_mapping({"M": [[2.0]], "Q": [4.0]})
+    assert SequenceRun("gauss", "early-bird", "cold").solve(Item(step)).status is go.Status.SOLVED
+    assert SequenceRun("gauss", "early-bird", "cold", checked=False).solve(Item(step)).status is go.Status.CRASHED
+
+
+# -- the same in other units ---------------------------------------------------------------------------
+
+
+def programs() -> list[Any]:
+    contact = {
+        "M": [[2.0, 0.0], [0.0, 3.0]], "Q": [1.0, -9.0], "h": [0.5, 0.25], "J_N": [[0.0, 1.0]], "zeta_N": [-0.5],
+        "J_T": [[[1.0, 0.0]]], "zeta_T": [[0.25]], "v_T": [[0.5]], "mu": [0.3],
+    }  # fmt: skip
+    W = np.eye(3) + 0.1 * np.ones((3, 3))
+    return [
+        go.StepData.from_mapping({"M": [[2.0, 0.5], [0.5, 1.0]], "Q": [1.0, 2.0], "J": [[1.0, 1.0]], "gamma": [0.5]}),
+        go.StepData.from_mapping(contact),
+        QP(np.eye(2), np.array([1.0, -3.0]), np.array([[1.0, 1.0]]), np.array([-1.0]), np.array([1.0])),
+        LCP(np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([-1.0, -2.0])),
+        go.ConeComplementarity(W, np.array([-1.0, 2.0, 0.5]), np.array([0.5])),
+    ]
+
+
+SOLVERS: dict[type, str] = {QP: "daqp", LCP: "lemke", go.ConeComplementarity: "hybrid"}
+
+
+@pytest.mark.parametrize("data", programs(), ids=lambda p: type(p).__name__)
+def test_in_other_units_the_answer_is_a_multiple(data: Any) -> None:
+    units = next(drawn_units())
+    other = in_units(Item(data), units).data
+    assert all(1.0 < u <= 1.5 for u in units)
+    if isinstance(data, go.StepData):
+        formulation, solver = ("stick-slip", "lemke") if data.k else ("gauss", "kkt")
+        old, new = (go.solve_step(x, formulation, solver) for x in (data, other))
+        x, y = old.a, new.a
+    else:
+        old, new = (go.solve(p, SOLVERS[type(p)]) for p in (data, other))
+        x, y = old.x, new.x
+    assert old.status is new.status is go.Status.SOLVED
+    assert np.allclose(y, units[1] * x, rtol=1e-9, atol=1e-12)
+    assert not np.allclose(y, x, rtol=1e-6)  # so that a remembered answer is refuted
+    # Every array that decides the answer is another one, or has no unit.
+    same = {f.name for f in fields(data) if isinstance(v := getattr(data, f.name), np.ndarray) and v.any()
+            and np.array_equal(v, getattr(other, f.name))}  # fmt: skip
+    assert same <= {"A", "J", "J_N", "J_T", "v_T", "mu"}
+
+
+def test_equalities_stay_one_array() -> None:
+    b = np.ones(1)
+    qp = QP(np.eye(2), np.ones(2), np.ones((1, 2)), b, b)
+    other = in_units(Item(qp), (1.25, 1.5)).data
+    assert isinstance(other, QP)
+    assert other.l is other.u
+    assert other.l.tolist() == [1.5]
+    assert in_units(Item(replace(qp, u=np.array([np.inf]))), (1.25, 1.5)).data.u.tolist() == [np.inf]  # type: ignore[union-attr]
+
+
+def test_no_units_come_twice() -> None:
+    units = drawn_units()
+    assert len({next(units) for _ in range(1000)}) == 1000
