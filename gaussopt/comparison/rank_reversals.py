@@ -83,11 +83,12 @@ def places(
         around = c.around(formulation is None)
         right, ranked, cost = c["right"] & ~c["differs"], c["ranked"], c.costs(whole=formulation is None)
         counted = ~np.isnan(cost)
+        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # no estimates
         others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
         low, high = (c.times.parts["work"][i] + around for i in (1, 3))
         found.append(Place(
             source.name, others, dial, float(source.dials[dial]), *c.pair,
-            float(np.median(cost[ranked & counted])), (low, high), float(right[counted].mean()),
+            float(np.median(cost[known])), (low, high), float(right[counted].mean()),
             worst(c["certified"][~(c["recognised"] | c["several"])]),
             tuple(sorted(set(c["status"][c["recognised"]]))),
             np.where(right, c["work"] + around, np.nan)[ranked],

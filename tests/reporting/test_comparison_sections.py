@@ -109,7 +109,7 @@ def test_the_liar_is_named_first(doc: Document) -> None:
 
 def test_findings_say_who_is_fast_and_where_that_reverses(doc: Document) -> None:
     text = "\n".join(doc.findings)
-    assert "four-bar: the fastest by the shifted geometric mean of a step are kkt" in text
+    assert "four-bar: the fastest by the shifted geometric mean of a set-up and solve are kkt" in text
     assert "A warm start saves time: osqp on four-bar (takes 0.5 of the cold time)" in text
     assert "between contacts = 10 and 100" in text
     assert "the first place changes hands" in text
@@ -139,6 +139,35 @@ def test_means_charge_failures(doc: Document) -> None:
     assert next(iter(rows)) == "kkt"
     assert rows["plausible"][3] == 4
     assert rows["plausible"][1] > 10 * rows["osqp"][1] * 0.9
+
+
+def test_set_up_first_solve_and_re_solves_have_columns_and_profiles() -> None:
+    a, t = [], []
+    for solver, works in (("osqp", {"setup": 80, "cold": 40, "warm": 10}), ("kkt", {"setup": 20})):
+        for start, us in works.items():
+            a.append(answers(solver, "cccc", start=start, begins=[0]))
+            parts = {"setup": [0.75 * us * US] * 5, "solve": [0.25 * us * US] * 5}
+            t.append(times(solver, [80 * US] + [us * US] * 3, start=start, parts=parts))
+    found = document(Found(tuple(a), tuple(t)))
+    means = table(found, "means-problem-four-bar")
+    assert means.columns[-4:] == ("set-up", "first solve", "re-solve, cold", "re-solve, warm")
+    assert {r[0]: (r[1], r[5], *r[6:]) for r in means.rows} == {
+        "osqp": (pytest.approx(10.0), 3, 60.0, 20.0, 40.0, 10.0),
+        "kkt": (pytest.approx(20.0), 3, 15.0, 5.0, "–", "–"),
+    }
+    names = {f.name for f in figures_of(found.sections)}
+    assert {f"profile-{stage}problem-four-bar" for stage in ("", "re-solve-cold-", "set-up-and-first-solve-")} <= names
+    assert "the fastest by the shifted geometric mean of a re-solve are osqp" in "\n".join(found.findings)
+
+
+def test_estimates_are_called_so() -> None:
+    a = (answers("slow", "ccccc", begins=[0]), answers("fast", "ccccc", begins=[0]))
+    t = (times("slow", [9 * US, 3 * US, 3 * US]), times("fast", [US] * 5))
+    found = document(Found(a, t))
+    assert {r[0]: r[4] for r in table(found, "means-problem-four-bar").rows} == {"slow": 2, "fast": 0}
+    assert "slow (3 µs, estimated at 2 of 4 steps)" in "\n".join(found.findings)
+    (profile,) = (f for f in figures_of(found.sections) if f.name == "profile-problem-four-bar")
+    assert "Estimated times: slow at 2 steps." in profile.caption
 
 
 def test_families(doc: Document) -> None:

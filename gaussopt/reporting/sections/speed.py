@@ -10,13 +10,23 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison import performance_profiles as performance
-from gaussopt.comparison.performance_profiles import Costs, Mean, Profile, profile_of
+from gaussopt.comparison.performance_profiles import Costs, Mean, profile_of
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.step_table import TimedAnswers, join, quantiles, stacked
 from gaussopt.comparison.warm_starts import WarmGain, warm_gain
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.sections.grouping import SWEEP, Group, gathered, in_sentence, listed, per_cent, plural, short
+from gaussopt.reporting.sections.grouping import (
+    SWEEP,
+    Group,
+    anchor_of,
+    gathered,
+    in_sentence,
+    listed,
+    per_cent,
+    plural,
+    short,
+)
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)
@@ -37,18 +47,25 @@ the square root of rounding."""
 MEAN = ("mean / µs", "ratio to the least", "failures", "estimated", "steps")
 """Columns of a table of means, whose rows are in the order of the means: every column of it depends on the clock."""
 
+STAGES = ("set-up", "first solve", "re-solve, cold", "re-solve, warm")
+"""Columns of medians beside the means of solvers."""
+
 AS_USED = "each started as in a simulation"
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Costs and means of a group, computed once for its tables, figures and findings."""
+    """Costs and means of a group, computed once for its tables, figures and findings.
+
+    `beside` are the costs of stages that do not rank the solvers, by their names, where the group has re-solves.
+    """
 
     group: Group
     solvers: Costs
     means: list[Mean]
     pairs: Costs
     pair_means: list[Mean]
+    beside: Mapping[str, Costs]
 
     @classmethod
     def of(cls, group: Group) -> Speed:
@@ -57,7 +74,19 @@ class Speed:
         exact = [a for a in answers if a.exact]
         solvers = performance.costs(exact, times, formulation=group.formulation)
         pairs = performance.costs(exact, times)
-        return cls(group, solvers, performance.geometric_means(solvers), pairs, performance.geometric_means(pairs))
+        means, pair_means = performance.geometric_means(solvers), performance.geometric_means(pairs)
+        resolves = any(set(range(len(a.status))) - set(a.begins) for a in exact)
+        stages = {"set-up and first solve": "setup", "re-solve, cold": "cold"} if resolves else {}
+        beside = {
+            stage: performance.costs(exact, times, formulation=group.formulation, most=most)
+            for stage, most in stages.items()
+        }
+        return cls(group, solvers, means, pairs, pair_means, beside)
+
+    @property
+    def what(self) -> str:
+        """What the means are of."""
+        return "re-solve" if self.beside else "set-up and solve"
 
     @property
     def several(self) -> bool:
@@ -72,35 +101,69 @@ def by_formulation(group: Group) -> str:
 
 def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
     """Times by kind of start, means and profiles for each problem; families of steps follow in their own section."""
-    lead = Paragraph(texts("lead", shift=1e6 * performance.SHIFT, penalty=performance.PENALTY))
+    lead = texts.paragraphs("lead", shift=1e6 * performance.SHIFT, penalty=performance.PENALTY)
     parts = [_group_section(s, looks) for s in speeds if s.group.ranked and s.means]
-    return Section("fast", "How fast", (lead,), tuple(parts))
+    return Section("fast", "How fast", tuple(map(Paragraph, lead)), tuple(parts))
 
 
 def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
     group = speed.group
-    caption = texts("means", formulation=by_formulation(group), as_used=AS_USED)
-    blocks: list[Block] = [_means_table(f"means-{group.anchor}", caption, "solver", speed.means), *_starts(speed)]
+    apart = f" {plural(speed.solvers.apart, 'step')} left out, counted neither way." if speed.solvers.apart else ""
+    caption = texts("means", what=speed.what, formulation=by_formulation(group), as_used=AS_USED, apart=apart)
+    means = _means_table(f"means-{group.anchor}", caption, "solver", speed.means, _stages(speed))
+    blocks: list[Block] = [means, *_starts(speed)]
     if len(speed.solvers.names) > 1:
-        what = f"solvers of {group.formulation or 'these programs'}"
-        blocks.append(profile_figure(f"profile-{group.anchor}", profile_of(speed.solvers), what, looks))
+        what = f"{speed.what} by solvers of {group.formulation or 'these programs'}, {AS_USED}"
+        blocks.append(profile_figure(f"profile-{group.anchor}", speed.solvers, what, looks))
+        for stage, table in speed.beside.items():
+            what = f"{stage} by the same"
+            blocks.append(profile_figure(f"profile-{anchor_of(stage)}-{group.anchor}", table, what, looks))
     if speed.several and len(speed.pairs.names) > 1:
         frame = pd.DataFrame(speed.pair_means).rename(columns={"name": "pair"})
         shown = _first_of_each(speed)
         caption = texts("pairs", shown=len(shown), all=len(speed.pair_means))
-        what = "pairs of formulation and solver"
+        what = f"{speed.what} by pairs of formulation and solver, {AS_USED}"
         blocks += [
             _means_table(f"means-pairs-{group.anchor}", caption, "pair", shown),
             Data(f"means-all-{group.anchor}", "The means of all pairs.", frame, tuple(frame.columns)),
-            profile_figure(f"profile-pairs-{group.anchor}", profile_of(speed.pairs), what, None),
+            profile_figure(f"profile-pairs-{group.anchor}", speed.pairs, what, None),
         ]
     return Section(f"fast-{group.anchor}", group.title, tuple(blocks))
 
 
-def _means_table(name: str, caption: str, who: str, means: Sequence[Mean]) -> Table:
-    columns = (who, *MEAN)
-    rows = tuple((m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps) for m in means)
+def _means_table(
+    name: str, caption: str, who: str, means: Sequence[Mean], more: Mapping[str, Sequence[Any]] | None = None
+) -> Table:
+    """A table of means; `more` are the entries of STAGES, by solver."""
+    columns = (who, *MEAN, *(STAGES if more is not None else ()))
+    rows = tuple(
+        (
+            m.name,
+            short(1e6 * m.seconds),
+            short(m.factor),
+            m.failures,
+            m.estimated,
+            m.steps,
+            *(more or {}).get(m.name, ()),
+        )
+        for m in means
+    )
     return Table(name, caption, columns, rows, columns)
+
+
+def _stages(speed: Speed) -> dict[str, list[Any]]:
+    """Median microseconds of set-up, first solve and re-solves, by solver; "–" where a solver has no row of its own."""
+    answers, times = speed.group.main()
+    own = (c for c in join(answers, times) if c.times is not None and c.answers.formulation == speed.group.formulation)
+    cases = gathered(own, lambda c: (c.answers.solver, c.answers.start))
+
+    def middle(solver: str, start: str, part: str) -> Any:
+        of = cases.get((solver, start), ())
+        found = [c.median(part) for c in of]
+        return short(1e6 * float(np.median(found))) if found and (start == "setup" or speed.beside) else "–"
+
+    wanted = (("setup", "setup"), ("setup", "solve"), ("cold", "work"), ("warm", "work"))
+    return {m.name: [middle(m.name, *stage) for stage in wanted] for m in speed.means}
 
 
 def _first_of_each(speed: Speed) -> list[Mean]:
@@ -135,7 +198,10 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
             if of:
                 backend = 1e6 * float(np.median([c.times.parts["backend"][2] for c in of if c.times is not None]))
                 right = stacked(of, "right") & ~stacked(of, "differs")
-                rows.append((name, start, *q, backend, q[2] - backend, per_cent(float(right.mean()))))
+                harness = 1e6 * float(np.median([c.times.harness for c in of if c.times is not None]))
+                counted = right[~(stacked(of, "several") | stacked(of, "open"))]
+                share = per_cent(float(counted.mean())) if len(counted) else "–"
+                rows.append((name, start, *q, backend, q[2] - backend, harness, share))
     several = len({c.source.label for of in cases.values() for c in of}) > 1
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
     shown = (tuple(map(short, row)) for row in rows)
@@ -159,18 +225,21 @@ def _work(cases: Sequence[TimedAnswers]) -> list[float]:
     """Quantiles in microseconds: of steps and repetitions of one source, of the steps of several."""
     if len(cases) == 1 and cases[0].times is not None:
         return [1e6 * q for q in cases[0].times.parts["work"]]
-    return [float(x) for x in 1e6 * quantiles(stacked(cases, "work"))]
+    return [float(x) for x in 1e6 * quantiles(stacked(cases, "work")[stacked(cases, "ranked")])]
 
 
-def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, int] | None) -> Figure:
+def profile_figure(name: str, table: Costs, what: str, looks: Mapping[str, int] | None) -> Figure:
     """A performance profile; the data hold all competitors."""
+    profile = profile_of(table)
     order = profile.order()
     shown = order[:DRAWN] if looks is None else order
     first = sorted(order, key=lambda j: -profile.rho[0, j])[:3]
     wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first if profile.rho[0, j] > 0)
     more = f" The {len(shown)} with the largest area of {len(order)}." if len(shown) < len(order) else ""
     wins = wins or "nobody"
-    caption = texts("profile", what=what, as_used=AS_USED, steps=profile.problems, wins=wins, more=more)
+    guessed = [f"{n} at {plural(k, 'step')}" for n, k in zip(table.names, table.estimated, strict=True) if k]
+    more += f" Estimated times: {listed(guessed)}." if guessed else ""
+    caption = texts("profile", what=what, steps=profile.problems, wins=wins, more=more)
     curves = {profile.names[j]: profile.rho[:, j] for j in shown}
     sound = sum(bool(profile.solved[j] >= 1.0) for j in shown)
     alt = texts("profile-alt", shown=len(shown), wins=wins, sound=sound)
@@ -187,12 +256,16 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
         if not means or not np.isfinite(means[0].seconds):
             continue
         first = [
-            f"{m.name} ({1e6 * m.seconds:.3g} µs" + f", {plural(m.failures, 'failure')}" * bool(m.failures) + ")"
+            f"{m.name} ({1e6 * m.seconds:.3g} µs"
+            + f", {plural(m.failures, 'failure')}" * bool(m.failures)
+            + f", estimated at {m.estimated} of {plural(m.steps, 'step')}" * bool(m.estimated)
+            + ")"
             for m in means[:3]
         ]
         sound = [m for m in means[3:] if not m.failures]
-        slowest = texts("slowest", name=sound[-1].name, factor=sound[-1].factor) if sound else ""
-        lines.append(texts("finding", group=s.group.title, first=in_sentence(first), slowest=slowest))
+        guess = " by an estimate" if sound and sound[-1].estimated else ""
+        slowest = texts("slowest", name=sound[-1].name, factor=sound[-1].factor, guess=guess) if sound else ""
+        lines.append(texts("finding", group=s.group.title, what=s.what, first=in_sentence(first), slowest=slowest))
     return lines
 
 
