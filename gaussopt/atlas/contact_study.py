@@ -71,6 +71,9 @@ MEANINGS = {
 EQUAL = 1e-8
 """Relative difference of the forces up to which two answers are equal."""
 
+MARGIN = 100.0
+"""Factor about `EQUAL` within which rounding decides whether two answers are equal."""
+
 DECIDED = 1e-9
 """Violation of the criterion, relative, that counts as rounding; as `gaussopt.contact.qp_equivalence`."""
 
@@ -95,10 +98,12 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
     return z
 
 
-def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector]:
+def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector, Matrix]:
     """Eta at the solutions z of the LCPs, (B, k), and by how much it violates eta >= 0, eta . w = 0, relative, (B,).
 
-    The printed program returns z if the violation is zero up to rounding.
+    The printed program returns z if the violation is zero up to rounding. The last entry, (2, B), is by how much
+    it may be violated at least and at most, where force and gap acceleration of a contact are both too small to say
+    which of them vanishes.
     """
     At = A.swapaxes(1, 2)
     rhs = 0.5 * _times(A - At, z) - (0.0 if ell is None else 0.5 * ell)
@@ -106,8 +111,11 @@ def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tupl
     unit = np.sqrt(A.diagonal(axis1=1, axis2=2))
     w, force, e = (_times(A, z) + b) / unit, z * unit, eta * unit
     size = np.maximum(np.abs(force).max(axis=1), np.abs(e).max(axis=1))
-    wrong = np.where(w > force, np.abs(e), np.maximum(-e, 0.0)).max(axis=1)
-    return eta, wrong / np.maximum(size, 1e-300)
+    size = np.maximum(size, 1e-300)
+    tied = np.maximum(np.abs(w), np.abs(force)) <= BORDER[1] * np.maximum(size, np.abs(w).max(axis=1))[:, None]
+    wrong = np.where(w > force, np.abs(e), np.maximum(-e, 0.0))
+    ends = np.stack([np.where(tied, end, wrong).max(axis=1) for end in (np.maximum(-e, 0.0), np.abs(e))])
+    return eta, wrong.max(axis=1) / size, ends / size
 
 
 def _times(A: Matrix, x: Matrix) -> Matrix:
@@ -213,13 +221,14 @@ def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell
     A, b, true = stack.delassus[definite], stack.bias[definite], z[definite]
     pull = None if ell is None else ell[definite]
     x = solve_printed(0.5 * (A + A.swapaxes(1, 2)), A, b, None if pull is None else 0.5 * pull)
-    eta, violation = criteria(A, b, true, pull) if len(b) else (np.zeros_like(b), np.zeros(0))
+    eta, violation, ends = criteria(A, b, true, pull) if len(b) else (b, np.zeros(0), np.zeros((2, 0)))
     difference = _relative(x - true, true)
     change = _relative(_times(stack.motion[definite], x - true), _times(stack.motion[definite], true))
     equal = difference <= EQUAL
     tensile = x.min(axis=1, initial=np.inf) < -DECIDED * np.abs(x).max(axis=1, initial=0.0)
     predicted = violation <= DECIDED
-    border = (violation > BORDER[0]) & (violation < BORDER[1])
+    border = (ends[1] > BORDER[0]) & (ends[0] < BORDER[1])
+    border |= (difference > EQUAL / MARGIN) & (difference < EQUAL * MARGIN)
     code = refused.copy()
     code[definite] = np.where(equal, 0, np.where(tensile, 2, 1))
     right = np.where(border, -1, predicted == equal)

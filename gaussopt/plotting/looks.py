@@ -9,7 +9,7 @@ from zlib import crc32
 from gaussopt.plotting.colours import BLACK, CURVES
 
 STYLES = ("-", "--", "-.", ":")
-MARKERS = "osD^vP*Xph<>d8HP"
+MARKERS = "osD^vP*Xph<>d8Hx"
 
 METHODS = (
     "kkt", "osqp", "daqp", "newton", "lemke", "enumerate", "piqp", "clarabel", "proxqp", "quadprog", "highs", "scs",
@@ -75,9 +75,12 @@ def points(labels: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def look(place: int) -> dict[str, Any]:
-    """Colour, line and marker of the `place`-th competitor; the first 32 differ from each other in at least two."""
+    """Colour, line and marker of the `place`-th competitor.
+
+    The first 32 differ from each other in at least two, one of which is seen of points: colour or marker.
+    """
     style = (place + place // 8) % 4
-    return {"color": CURVES[place % 8], "linestyle": STYLES[style], "marker": MARKERS[place % 16]}
+    return {"color": CURVES[place % 8], "linestyle": STYLES[style], "marker": MARKERS[(place + 4 * (place // 16)) % 16]}
 
 
 def places(names: Iterable[str]) -> dict[str, int]:

@@ -37,7 +37,8 @@ OTHERWISE = {
     "json": "how a command prints", "set": "settings of go.problem", "from": "start; Python keeps from for itself",
     "save": "motion.save", "rows": "rows of go.read_problem",
     "parquet": "results.to_parquet", "dial": "a source of go.compare",
-    "qp": "a source of go.compare", "lcp": "a source of go.compare", "dask": "executor, of which it is one", "no_motions": "motions=False",
+    "qp": "a source of go.compare", "lcp": "a source of go.compare",
+    "dask": "executor, of which it is one", "no_motions": "motions=False",
     "no_error_estimate": "error_estimate=False",
     "export_counterexamples": "methods of the atlas", "against": "a second comparison, read beside the first",
 }  # fmt: skip

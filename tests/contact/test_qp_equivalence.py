@@ -60,13 +60,25 @@ def test_criterion_predicts_whether_a_solver_finds_the_lcp(n: int, seed: int, ka
     assert stacked == pytest.approx(printed, rel=1e-6, abs=1e-7 * (1 + np.abs(printed).max()))
 
 
+def test_a_contact_that_barely_separates_makes_a_state_borderline() -> None:
+    """The second contact does not push and separates by 5e-15; whether it is open decides what eta has to be there."""
+    A = np.array([[[2.0, 0.0], [1.0, 2.0]]] * 3)
+    b = np.array([[-2.0, -1.0 + 5e-15], [-2.0, -1.0 - 5e-15], [-2.0, 1.0]])
+    motion = np.linalg.cholesky(0.5 * (A + A.swapaxes(1, 2))).swapaxes(1, 2)
+    found = study(ContactStack(A, b, A, motion, np.zeros_like(b), np.abs(b)))
+    assert found["eta"][:, 1] == pytest.approx(0.25)
+    assert found["borderline"].tolist() == [True, True, False]
+    assert found["agrees"].tolist() == [-1, -1, 1]
+
+
 def test_stacked_criterion_is_the_single_one() -> None:
     rng = np.random.default_rng(2)
     A = rng.standard_normal((100, 3, 3)) * 0.4 + 1.5 * np.eye(3)
     b, ell = rng.standard_normal((2, 100, 3))
     z = solve_batch(A, b, "newton").z
     for pull in (None, ell):
-        eta, violation = criteria(A, b, z, pull)
+        eta, violation, (least, most) = criteria(A, b, z, pull)
+        assert ((least <= violation) & (violation <= most)).all()
         predicted = []
         for i in range(100):
             one = criterion(go.LCP(A[i], b[i]), z[i], None if pull is None else pull[i])

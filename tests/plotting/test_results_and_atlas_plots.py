@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -25,6 +26,14 @@ def test_a_method_looks_the_same_in_all_figures() -> None:
     assert {name: many[name] for name in few} == few
     assert len(set(places([f"solver {i}" for i in range(10)]).values())) == 10
     assert look(places(["kkt"])["kkt"])["color"] == look(0)["color"]
+
+
+def test_no_two_methods_look_alike() -> None:
+    """Also as points, which show no line: kkt and deap-cma were the same."""
+    seen = [look(place) for place in range(32)]
+    for a, b in itertools.combinations(seen, 2):
+        assert sum(a[part] != b[part] for part in a) >= 2
+        assert (a["color"], a["marker"]) != (b["color"], b["marker"])
 
 
 def test_results_draw_their_times(results: go.Results) -> None:

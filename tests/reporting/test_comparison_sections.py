@@ -18,6 +18,7 @@ from gaussopt.comparison.records import StepSource as Source
 from gaussopt.reporting.document import Document, Section, Table
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.html.page import write
+from gaussopt.reporting.sections import atlas as atlas_section
 from gaussopt.reporting.sections.comparison import document, kinds_of
 from gaussopt.reporting.sections.grouping import groups, listed, per_cent, plural, short
 
@@ -69,6 +70,14 @@ def table(doc: Document, name: str) -> Table:
 @pytest.fixture(scope="module")
 def doc() -> Document:
     return document(full())
+
+
+def test_a_weighted_qp_that_nowhere_exists_is_no_comparison() -> None:
+    assert atlas_section._weighted({"no weights": 9}).startswith("Weights exist at no state,")
+    assert "P-matrix" in atlas_section._weighted({"no weights": 9, "not a P-matrix": 1})
+    assert atlas_section._weighted({"different": 2, "no weights": 9}).endswith(
+        "equals the LCP at 0 states and differs at 2"
+    )
 
 
 def test_all_sections(doc: Document) -> None:

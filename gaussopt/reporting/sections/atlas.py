@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -152,6 +152,15 @@ def _lead(atlas: Atlas) -> str:
     return texts("points", points=atlas.points, axes=axes or "the start", slips=slips, loads=loads)
 
 
+def _weighted(counts: Mapping[str, int]) -> str:
+    """What the weighted QP does where there is one, without a full stop."""
+    equal, different = counts.get("equal", 0), counts.get("different", 0)
+    if equal + different:
+        return f"The weighted QP equals the LCP at {equal} states and differs at {different}"
+    there = "at no state" if counts.keys() <= {"no weights"} else "at no state whose operator is a P-matrix"
+    return f"Weights exist {there}, so that there is no weighted QP to compare with the LCP"
+
+
 def findings(atlas: Atlas) -> list[str]:
     """Findings from the counts, in sentences."""
     s = atlas.summary()
@@ -166,8 +175,7 @@ def findings(atlas: Atlas) -> list[str]:
         f"Criterion η predicts that at {criterion['right']} of {total} states to which it applies{border}."
         if total
         else "Criterion η applies nowhere: the contact operator is not positive definite at any state.",
-        f"The weighted QP equals the LCP at {s['weighted'].get('equal', 0)} states and differs at "
-        f"{s['weighted'].get('different', 0)}; frozen friction contracts at {s['frozen friction']['contracts']}.",
+        f"{_weighted(s['weighted'])}; frozen friction contracts at {s['frozen friction']['contracts']}.",
     ]
     joint = s["joint"]
     if "not mapped" not in joint:

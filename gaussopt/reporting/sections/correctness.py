@@ -181,7 +181,10 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
     ]  # fmt: skip
     others = [r for r in liars if r.refuted and not r.never_right]
     if others:
-        named = [f"{r.solver} at {r.refuted} of {r.claims} (correct rate {r.correct:.3g})" for r in others]
+        named = [
+            f"{r.solver} at {r.refuted} of {r.claims} (correct rate {r.correct:.3g} of {plural(r.steps, 'answer')})"
+            for r in others
+        ]
         lines.append(f"These solvers call answers solved that the certificate refutes: {listed(named)}.")
     lines += [
         texts("denied", solver=r.solver, said=in_words(r.said), denied=r.denied, steps=r.steps,
