@@ -553,6 +553,11 @@ def _missed(miss: Fraction, size: Fraction, whole: Fraction) -> bool:
     return beside or miss > Fraction(1, 1000) * (size + whole)
 
 
+def _terms_of_norm(P: list[list[Fraction]], x: list[Fraction]) -> float:
+    """The root of the sizes of the terms of x^T P x."""
+    return math.sqrt(float(sum(abs(a * x[i] * x[j]) for i, row in enumerate(P) for j, a in enumerate(row) if a)))
+
+
 def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     assert truth.x is not None
     assert truth.least is not None
@@ -577,9 +582,9 @@ def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     far = any(abs(v - truth.x.fraction(i)) > Fraction(1, 10**6) * reach[i] for i, v in enumerate(x))
     if truth.definite and far and error > TOLERANCE * (1.0 + norm) * SLACK:
         return Finding(WRONG, "far from the minimiser", error / (1.0 + norm))
-    # The norm of P itself, where its terms cancel, is no more exact than this.
-    terms = sum(abs(a * x[i] * x[j]) for i, row in enumerate(truth.P) for j, a in enumerate(row) if a)
-    floor = 16 * len(x) * bilateral.EPS * math.sqrt(float(terms))
+    # The norm of P itself, where its terms cancel, is no more exact than this; nor is the minimiser as floats hold it.
+    floor = 16 * len(x) * bilateral.EPS * _terms_of_norm(truth.P, x)
+    floor += bilateral.EPS * _terms_of_norm(truth.P, [truth.x.fraction(i) for i in range(len(x))])
     if error > claim.error_bound * SLACK + floor + 1e-13:
         return Finding(WRONG, "error bound below the error", error)
     return None
