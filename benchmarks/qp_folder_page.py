@@ -1,6 +1,7 @@
 """The page of `qp_folder.py`."""
 
 from __future__ import annotations
+
 from typing import Any
 
 
