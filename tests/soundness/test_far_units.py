@@ -120,3 +120,14 @@ def test_sparse_rows_that_nearly_depend_leave_no_error_unseen():
         error = findings.length(findings.difference(a.tolist(), truth.a), truth.step.M)
         assert error <= found.error_bound * 1.01 + findings.FLOORS * found.rounding_floor
     assert finding("step", data, "null-space", "kkt").outcome == findings.RIGHT
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 1.0, 2.0**20])
+def test_the_unit_of_a_coordinate_without_mass_says_nothing_of_what_a_step_calls_for(unit):
+    data = {
+        "M": [[536870912.0, 0.0, -1.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 2.0**-29]], "Q": [0.0, 0.0, 0.0],
+        "J": [[1536.0, -4096.0 * unit, 2.86102294921875e-06], [-70368744177664.0, -105553116266496.0 * unit, -32768.0]],
+        "gamma": [1.1641532182693481e-09, -128.0],
+    }  # fmt: skip
+    assert findings.natural(work.bilateral.judge(data).step) == pytest.approx(3.4e-8, rel=0.1)
+    assert finding("step", data, "gauss", "osqp").outcome == findings.RIGHT

@@ -148,8 +148,11 @@ def _terms(row: list[Fraction], x: list[Fraction], level: Fraction) -> Fraction:
 
 
 def natural(step: bilateral.Step) -> float:
-    """A size of the accelerations that forces and rows call for, in the mass norm."""
-    d = [1.0 / math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 1.0 for i in range(step.n)]
+    """A size of the accelerations that forces and rows call for, in coordinates of unit mass.
+
+    Those without mass are measured by the rows that hold them: their unit says nothing.
+    """
+    d = [1.0 / size for size in measures(step)]
     free = math.hypot(*(float(f) * s for f, s in zip(step.force, d, strict=True)))
     rows = [math.hypot(*(float(v) * s for v, s in zip(row, d, strict=True))) for row in step.J]
     return free + math.hypot(*(float(g) / r for g, r in zip(step.gamma, rows, strict=True) if r > 0))
