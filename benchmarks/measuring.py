@@ -16,6 +16,8 @@ from time import perf_counter
 
 import numpy as np
 
+Clock = Callable[[], float]
+
 LEAST, MOST = 5, 200
 """Rounds whatever the budget, and rounds beyond which nothing is learnt."""
 
@@ -85,7 +87,9 @@ class Times:
         return Spread.of([x / y for x, y in zip(mine, others, strict=True)])
 
 
-def interleave(competitors: Sequence[Competitor], budget: float, least: int = LEAST, most: int = MOST) -> Times:
+def interleave(
+    competitors: Sequence[Competitor], budget: float, least: int = LEAST, most: int = MOST, clock: Clock | None = None
+) -> Times:
     """Time all competitors in turns.
 
     Parameters
@@ -93,6 +97,7 @@ def interleave(competitors: Sequence[Competitor], budget: float, least: int = LE
     competitors : each is called once before the rounds, for imports and caches
     budget : s
         For all rounds together; at least `least` rounds are run, at most `most`.
+    clock : of the calls; that of the wall by default
 
     Raises
     ------
@@ -105,7 +110,7 @@ def interleave(competitors: Sequence[Competitor], budget: float, least: int = LE
     found: dict[str, list[float]] = {name: [] for name in names}
     quick = []
     for c in competitors:
-        first = seconds(c.run)
+        first = seconds(c.run, clock)
         if first > SLOW:
             found[c.name].append(first / c.units)
         else:
@@ -116,15 +121,16 @@ def interleave(competitors: Sequence[Competitor], budget: float, least: int = LE
             break
         turn = k % len(quick)  # nobody is always first
         for c in quick[turn:] + quick[:turn]:
-            found[c.name].append(seconds(c.run) / c.units)
+            found[c.name].append(seconds(c.run, clock) / c.units)
     return Times({name: tuple(values) for name, values in found.items()})
 
 
-def seconds(run: Callable[[], object]) -> float:
+def seconds(run: Callable[[], object], clock: Clock | None = None) -> float:
     """Of one call."""
-    begin = perf_counter()
+    clock = clock or perf_counter
+    begin = clock()
     run()
-    return perf_counter() - begin
+    return clock() - begin
 
 
 def repeated(run: Callable[[], object], calls: int) -> Callable[[], object]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from gaussopt.certificates import certify
 from gaussopt.certificates.base import Certificate, explain
@@ -14,6 +17,8 @@ from gaussopt.certificates.cone_verdict import judge_cone, verify_cone
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.linear import certify_linear
 from gaussopt.certificates.qp import QPCertificate, certify_qp, classify_qp
+from gaussopt.certificates.qp_scaling import Scaled
+from gaussopt.certificates.qp_verdict import largest_bound, rounding
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
@@ -27,6 +32,8 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.verification import judge_lcp, verify_lcp
 from gaussopt.solving.judgement import claim_sentence, passed_sentence, why_ill_posed
+
+BY_ROUNDING = "The rows contradict each other by bounds that are rounding of the largest one."
 
 
 def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: float = DEFAULT_TOLERANCE) -> Solution:
@@ -62,7 +69,9 @@ def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str,
     y = c.y if raw.x is not None and (raw.y is None or c.passed(tolerance)) else raw.y
     verdict = c.verdict if c.passed() or c.verdict is not Status.SOLVED else classify_qp(qp)
     status, message = raw.claim, claim_sentence(raw)
-    if verdict is not Status.SOLVED:
+    if raw.claim is Status.SOLVED and verdict is Status.INFEASIBLE and _by_rounding(qp, c, tolerance):
+        status, message = Status.NOT_PROVED, f"{BY_ROUNDING} {Status.NOT_PROVED.sentence}"
+    elif verdict is not Status.SOLVED:
         status, message = verdict, verdict.sentence
     elif c.passed(tolerance):
         status, message = Status.SOLVED, passed_sentence(c, tolerance)
@@ -73,6 +82,21 @@ def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str,
         status = Status.SOLVER_ERROR
         message = f"The solver says {raw.claim}, but the program has a minimiser as far as linear programs can tell."
     return status, message, {**c.to_mapping(), "verdict": str(verdict)}, y
+
+
+def _by_rounding(qp: QP, c: QPCertificate, tolerance: float) -> bool:
+    """Whether rows contradict each other by bounds alone that stand for zero, as published data have them.
+
+    They are rounding of the largest bound, in the units of the certificate, and do not refute an answer whose residuals
+    are small.
+    """
+    if qp.sparse or _unconfirmed(c, tolerance) is not Status.NOT_PROVED:
+        return False
+    qp = Scaled.of(qp).qp
+    tiny = rounding(qp.n) * largest_bound(qp.l, qp.u)
+    l, u = (np.where(np.abs(bound) <= tiny, 0.0, bound) for bound in (qp.l, qp.u))
+    same = np.array_equal(l, qp.l) and np.array_equal(u, qp.u)
+    return not same and classify_qp(replace(qp, l=l, u=u)) is Status.SOLVED
 
 
 def _unconfirmed(c: QPCertificate, tolerance: float) -> Status:
@@ -116,7 +140,9 @@ def _verify_point(qp: QP, x: Vector, y: Vector | None, tolerance: float) -> dict
     passed = certificate.passed(tolerance)
     status = Status.SOLVED if passed else classify_qp(qp)
     message = status.sentence
-    if status is Status.SOLVED and not passed:
+    if status is Status.INFEASIBLE and _by_rounding(qp, certificate, tolerance):
+        status, message = Status.NOT_PROVED, f"{BY_ROUNDING} {Status.NOT_PROVED.sentence}"
+    elif status is Status.SOLVED and not passed:
         status, message = _unconfirmed(certificate, tolerance), certificate.failure(tolerance)
     return {"status": str(status), "message": message, "certificate": certificate.to_mapping()}
 

@@ -18,6 +18,7 @@ from gaussopt.certificates import qp as qp_certificate
 from gaussopt.certificates.qp import classify_qp
 from gaussopt.certificates.qp_verdict import meeting
 from gaussopt.core.status import Status
+from gaussopt.solving.verification import verify_answer
 
 FAULTS = json.loads((Path(__file__).parent / "faults" / "qp_little.json").read_text())
 """Answers once called solved, or the bounds given with them, that the exact judge refuted."""
@@ -132,3 +133,23 @@ def test_a_variable_fixed_at_zero_has_the_size_of_the_rows_that_hold_at_a_bound(
     least = [float(truth.x.fraction(i)) for i in range(3)]
     assert least == [0.0, -2.0, -0.5]
     assert findings.of_qp(truth, Claim("solved", [off, *least[1:]])).outcome == outcome
+
+
+@pytest.mark.parametrize("size", [1.1e-16, 5.6e-17])
+def test_bounds_that_stand_for_zero_do_not_make_a_right_answer_infeasible(size: float) -> None:
+    """Rows that contradict each other by 1e-16 beside a bound of 1, as QSCORPIO's do: the answer is not refuted.
+
+    Nor is it called solved; and rows that miss each other by what is no rounding are infeasible as before.
+    """
+    A = np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]])
+    x, y = np.array([0.0, 0.0, 2.0]), np.array([0.0, 0.0, 0.0, -1.0])
+
+    def program(missed: float) -> go.QP:
+        low, high = np.array([-missed, 0, 0, 1.0]), np.array([-missed, 0, 0, 2.0])
+        return go.QP(np.eye(3), np.array([0, 0, -3.0]), A, low, high)
+
+    assert go.solve(program(size), "highs").status is Status.NOT_PROVED
+    for missed, status in ((size, "not_proved"), (1e-7, "infeasible"), (1e-11, "infeasible")):
+        answer = {"x": x, "y": y}
+        assert verify_answer(program(missed), answer, 1e-7)["status"] == status
+    assert go.solve(program(1e-6), "highs").status is Status.INFEASIBLE
