@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -21,13 +21,14 @@ from gaussopt.storage.checksums import digest_of
 class ContactFiles(Spec):
     """Contact problems of some files in the order of their names, each in local form; `digests` pin their contents.
 
-    `rows` is the order of the rows of a contact, see `read_problem`.
+    `rows` is the order of the rows of a contact, see `read_problem`; `part` is the file of a folder.
     """
 
     name: str
     paths: Sequence[str]
     digests: Sequence[str]
     rows: str | None = None
+    part: str = ""
 
     @classmethod
     def of(cls, path: str | Path, note: Callable[[str], None] | None = None, rows: str | None = None) -> ContactFiles:
@@ -55,7 +56,17 @@ class ContactFiles(Spec):
     @property
     def source(self) -> StepSource:
         """The folder, or the file."""
-        return StepSource("contact", self.name)
+        return StepSource("contact", self.name, self.part)
+
+    @property
+    def parts(self) -> tuple[ContactFiles, ...]:
+        """Each file for itself: they have nothing to do with each other."""
+        if len(self.paths) == 1:
+            return (self,)
+        return tuple(
+            replace(self, paths=(path,), digests=(digest,), part=Path(path).name)
+            for path, digest in zip(self.paths, self.digests, strict=True)
+        )
 
     @property
     def files(self) -> tuple[str, ...]:

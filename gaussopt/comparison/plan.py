@@ -89,8 +89,16 @@ class Plan:
             "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": list(self.precision),
             "time_budget": self.time_budget, "case_limit": self.case_limit, "problems": self._problems(),
             "versions": versions(), "code": self._code(),
-            "files": {spec.source.name: list(spec.files) for spec in self.specs if spec.files},
+            "files": self._files(),
         }  # fmt: skip
+
+    def _files(self) -> dict[str, list[str]]:
+        """Names of the files of contacts, by folder."""
+        found: dict[str, list[str]] = {}
+        for spec in self.specs:
+            if spec.files:
+                found.setdefault(spec.source.name, []).extend(spec.files)
+        return found
 
     def _code(self) -> dict[str, Any]:
         """Source code and packages of each solver and formulation, by which a later comparison knows them again."""
@@ -165,7 +173,7 @@ def plan_of(
     found = [find_problem(s) if isinstance(s, str) else s for s in asked]
     entries = tuple(s for s in found if isinstance(s, Problem))
     _check_motions(entries, settings)
-    specs = [spec for s in found for spec in (problem_specs(s, stride) if isinstance(s, Problem) else [s])]
+    specs = [spec for s in found for spec in (problem_specs(s, stride) if isinstance(s, Problem) else s.parts)]
     names = _all_formulations(specs) if formulations is None else list(formulations)
     for f in names:
         check_formulation(f)
@@ -224,6 +232,8 @@ def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
 def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
     """A case for every pair and source, and the record that stands for it if it fails."""
     found = []
+    asked_of: list[tuple[Spec, type, list[tuple[str, str]]]] = []
+    alike: dict[type, dict[tuple[str, str], None]] = {}
     for spec in plan.specs:
         step = spec.typical()
         asked = pairs(plan.formulations, plan.solvers, step)
@@ -232,7 +242,12 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
             asked += pairs([f for f in plan.formulations if f in plan.precision], finer, step)
         elif "" in plan.precision:
             asked += pairs((), finer, step)
-        for formulation, solver in dict.fromkeys(asked):
+        asked_of.append((spec, type(step), asked))
+        if not spec.follows:
+            alike.setdefault(type(step), {}).update(dict.fromkeys(asked))
+    for spec, kind, asked in asked_of:
+        # Whoever takes one of several problems of a kind is asked all of them, so that refusals are on record.
+        for formulation, solver in dict.fromkeys(asked) if spec.follows else alike[kind]:
             depends = (
                 *spec.depends, ("solver", registered_name(solver)), *depends_on(formulation),
             )  # fmt: skip
@@ -242,7 +257,8 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
             }  # fmt: skip
             weight = 1.0 if solver_class(solver).exact else 3.0
             job = Job(key, answer_case, arguments, weight, limit=plan.case_limit, depends=depends)
-            found.append((job, Answers(spec.source, formulation, solver, starts_of(solver)[-1], is_exact(formulation))))
+            start = starts_of(solver, spec.follows)[-1]
+            found.append((job, Answers(spec.source, formulation, solver, start, is_exact(formulation))))
     return found
 
 
@@ -275,7 +291,8 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
 
 def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
     """Seconds of work that the times of these pairs take, each with its ways of starting."""
-    return plan.time_budget * sum(len(starts_of(r.solver)) for r in asked)
+    follow = {spec.source.key: spec.follows for spec in plan.specs}
+    return plan.time_budget * sum(len(starts_of(r.solver, follow[r.source.key])) for r in asked)
 
 
 def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
@@ -306,7 +323,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         }  # fmt: skip
         found.append(Job(
             f"times | {_words(spec)}", time_case, arguments,
-            plan.time_budget * sum(len(starts_of(solver)) for _, solver in there),
+            plan.time_budget * sum(len(starts_of(solver, spec.follows)) for _, solver in there),
             # Each of them has answered to the whole sequence within the limit.
             limit=(plan.case_limit + 30 * plan.time_budget) * len(there),
             depends=tuple(dict.fromkeys((*spec.depends, *entries))),

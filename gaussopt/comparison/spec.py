@@ -46,6 +46,11 @@ class Spec(ABC):
         """Whether each item follows the one before, so that a solver may keep its set-up and start from its answer."""
         return False
 
+    @property
+    def parts(self) -> tuple[Spec, ...]:
+        """Its problems one by one, as sources of their own with limits of their own, where none follows another."""
+        return (self,)
+
     def worded(self, reason: str, step: StepData) -> str:
         """A sentence on one of its steps, with the names of its contacts instead of their numbers."""
         return reason

@@ -12,6 +12,7 @@ import pytest
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.comparison.contact_sources import ContactFiles
+from gaussopt.comparison.performance_profiles import costs
 from gaussopt.comparison.results import Results
 from gaussopt.reporting.sections import who_solved
 from gaussopt.reporting.sections.grouping import groups
@@ -44,20 +45,23 @@ def compared(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[in
 def test_exact_solvers_are_confirmed_and_relaxations_are_told_apart(compared: tuple[int, Results]) -> None:
     code, results = compared
     assert code == 0
-    said = {(a.formulation, a.solver): a for a in results.answers}
-    assert set(said) == {
+    said = {(a.formulation, a.solver, a.source.part): a for a in results.answers}
+    assert {key[:2] for key in said} == {
         ("coulomb-soccp", "hybrid"), ("coulomb-ccp", "clarabel"), ("coulomb-pyramid:16", "lemke"), ("aclm", "clarabel"),
     }  # fmt: skip
-    assert said["coulomb-soccp", "hybrid"].status == ["solved", "solved"]
-    assert said["aclm", "clarabel"].status == ["solved", "solved"]
+    assert {a.start for a in results.answers} == {"setup"}  # one file is no start for another
+    for right in (("coulomb-soccp", "hybrid"), ("aclm", "clarabel")):
+        assert [said[*right, file].status for file in ("a.json", "b.hdf5")] == [["solved"], ["solved"]]
     # The block that sticks is right without the shift and with facets; the one that slides is lifted, and turned.
-    for wrong in ("coulomb-ccp", "coulomb-pyramid:16"):
-        answer = next(a for a in results.answers if a.formulation == wrong)
-        assert not answer.exact
-        assert answer.status == ["solved", "inaccurate"]
-        assert answer.claim == ["solved", "solved"]
-        assert answer.certified[1] > 1e-3
-        assert max(answer.primal + answer.dual + answer.gap) < 1e-6
+    for wrong in (("coulomb-ccp", "clarabel"), ("coulomb-pyramid:16", "lemke")):
+        sticks, slides = (said[*wrong, file] for file in ("a.json", "b.hdf5"))
+        assert not slides.exact
+        assert (sticks.status, slides.status) == (["solved"], ["inaccurate"])
+        assert sticks.claim == slides.claim == ["solved"]
+        assert slides.certified[0] > 1e-3
+        assert max(slides.primal + slides.dual + slides.gap) < 1e-6
+    # Each file has a clock of its own.
+    assert {(t.formulation, t.solver, t.source.part) for t in results.times} == set(said)
     assert all(t.work > 0 for t in results.times)
 
 
@@ -69,6 +73,27 @@ def test_the_report_tells_who_solved_which_file(compared: tuple[int, Results]) -
     a, b = who_solved.table(group, files).rows
     assert (a[0], a[1]) == ("a.json", "4 of 4")
     assert b == ("b.hdf5", "2 of 4", "aclm: clarabel; coulomb-soccp: hybrid", "inaccurate 2")
+
+
+def test_limits_and_refusals_are_of_one_file(tmp_path: Path, compare: Any) -> None:
+    """One that is hard for a solver, or that it refuses, costs that file and not the folder."""
+    go.register(Path(__file__).parents[1] / "plugins" / "slow_or_choosy.py")
+    for name, mu in (("a-easy", 0.5), ("b-hard", 0.6), ("c-refused", 0.7), ("d-easy", 0.5)):
+        problem = go.ConeComplementarity(W, STICKS.q, np.array([mu]))
+        (tmp_path / f"{name}.json").write_text(json.dumps(problem.to_mapping()), encoding="utf-8")
+    results = compare(
+        ContactFiles.of(tmp_path), ["coulomb-soccp"], ["slow-or-choosy", "hybrid"], case_limit=5.0, time_budget=0.01
+    )
+    own = {a.source.part[0]: a for a in results.answers if a.solver == "slow-or-choosy"}
+    assert own["a"].status == own["d"].status == ["solved"]
+    assert own["b"].failure == "time limit: no answer within 5 s"
+    assert "too slippery" in own["c"].refused
+    assert len(results.failures) == 1
+    timed = {t.source.part[0] for t in results.times if t.solver == "slow-or-choosy"}
+    assert timed == {"a", "d"}
+    assert {t.source.part[0] for t in results.times if t.solver == "hybrid"} == set("abcd")
+    found = costs(results.answers, results.times, formulation="coulomb-soccp")
+    assert dict(zip(found.names, found.failures.tolist(), strict=True)) == {"hybrid": 0, "slow-or-choosy": 2}
 
 
 def test_a_file_that_holds_something_else_is_named(folder: Path, capsys: Any, tmp_path: Path) -> None:

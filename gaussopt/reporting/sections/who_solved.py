@@ -20,12 +20,15 @@ def table(group: Group, files: Sequence[str] = ()) -> Table:
 
     `files` are their names where they are the items of one source; otherwise each source is one.
     """
-    asked = [a for a in group.main()[0] if not a.refused and (not files or len(a.status) == len(files))]
+    asked = [
+        a for a in group.main()[0]
+        if not a.refused and (a.source.part or not files or len(a.status) == len(files))
+    ]  # fmt: skip
     by = gathered(
         (
-            (files[i] if files else a.source.name, (a.formulation, a.solver), a, i)
+            (a.source.part or (files[i] if files else a.source.name), (a.formulation, a.solver), a, i)
             for a in asked
-            for i in range(len(a.status))
+            for i in range(max(1, len(a.status)))
         ),
         lambda row: row[0],
     )
@@ -36,7 +39,7 @@ def table(group: Group, files: Sequence[str] = ()) -> Table:
         solvers = gathered(sorted(right), lambda pair: pair[0])
         named = "; ".join(f"{f}: {', '.join(s for _, s in of)}".removeprefix(": ") for f, of in solvers.items())
         last = (rows_of[-1] for pair, rows_of in pairs.items() if pair not in right)
-        statuses = Counter(a.status[i] for *_, a, i in last)
+        statuses = Counter(a.status[i] if a.status else a.failure.partition(":")[0] for *_, a, i in last)
         others = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in statuses.most_common())
         rows.append((file, f"{len(right)} of {len(pairs)}", named or "nobody", others or "–"))
     nobody = sum(row[2] == "nobody" for row in rows)
@@ -45,6 +48,8 @@ def table(group: Group, files: Sequence[str] = ()) -> Table:
 
 
 def _satisfies(answers: Answers, i: int) -> bool:
-    """Whether an answer is confirmed, or satisfies the law where it is not the only one."""
+    """Whether there is an answer that is confirmed, or satisfies the law where it is not the only one."""
+    if not answers.status:
+        return False
     several = answers.status[i] == Status.MULTIPLE_SOLUTIONS
     return answers.confirmed[i] or (several and answers.certified[i] <= DEFAULT_TOLERANCE)
