@@ -98,9 +98,10 @@ Stride = Annotated[
 ]
 Motions = Annotated[bool, typer.Option(help="Whether pairs that are right on every step also simulate the motion.")]
 Budget = Annotated[
-    float, typer.Option("--time-budget", help="Seconds on the clock for each solver on each source; 0: no times.")
+    float,
+    typer.Option("--time-budget", help="Seconds on the clock for a solver on a sequence or file; 0: no times."),
 ]
-Limit = Annotated[float, typer.Option("--case-limit", help="Seconds after which a case is given up.")]
+Limit = Annotated[float, typer.Option("--case-limit", help="Seconds after which a sequence or file is given up.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")]
 Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")]
 Against = Annotated[

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gaussopt.comparison.records import STARTS, Answers, Times
-from gaussopt.comparison.step_table import base_of, label_of
+from gaussopt.comparison.step_table import SEVERAL, base_of, label_of
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.plotting import dots
 from gaussopt.plotting.figures import plain_figure
@@ -21,7 +21,11 @@ FORMS = ("markdown", "csv", "latex")
 
 
 class PairRow(NamedTuple):
-    """A pair on the steps of one source; times are the 5, 50 and 95 % quantiles of the solver's work, µs."""
+    """A pair on the steps of one source, those with several solutions left out.
+
+    Times are the 5, 50 and 95 % quantiles of the solver's work, µs: of a re-solve or, where there is none, of set-up
+    and solve.
+    """
 
     source: str
     pair: str
@@ -46,7 +50,8 @@ def rows(answers: Sequence[Answers], times: Sequence[Times]) -> list[PairRow]:
         known = work.get((a.source.key, a.formulation, a.solver, a.start))
         taken = nothing if known is None else (1e6 * known[0], 1e6 * known[2], 1e6 * known[4])
         pair = label_of(a.formulation, a.solver)
-        found.append(PairRow(a.source.label, pair, a.solver, a.start, sum(a.confirmed), len(a.status), taken))
+        steps = sum(status not in SEVERAL for status in a.status)
+        found.append(PairRow(a.source.label, pair, a.solver, a.start, sum(a.confirmed), steps, taken))
     return found
 
 

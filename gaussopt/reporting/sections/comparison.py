@@ -44,7 +44,7 @@ def document(results: Results, changed: Changes | None = None) -> Document:
     families, family_lines = sweeps.section(found, looks)
     sections: list[Section | None] = [
         None if changed is None else _changes(changed),
-        _how_to_read() if judged else None,
+        _how_to_read(results.meta) if judged else None,
         correctness.section(found, results.answers, results.meta.get("files", {})) if judged else None,
         speed.section(speeds, looks) if any(s.group.ranked and s.means for s in speeds) else None,
         speed.precision_section(found, looks) if results.times else None,
@@ -85,8 +85,9 @@ def _changes(found: Changes) -> Section:
     return Section("changes", "What changed since the earlier comparison", tuple(blocks))
 
 
-def _how_to_read() -> Section:
-    return Section("reading", "How to read this", (Items(tuple(texts.paragraphs("how-to-read"))),))
+def _how_to_read(meta: Mapping[str, Any]) -> Section:
+    limits = [texts("limits", **meta)] if {"time_budget", "case_limit"} <= set(meta) else []
+    return Section("reading", "How to read this", (Items((*texts.paragraphs("how-to-read"), *limits)),))
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
