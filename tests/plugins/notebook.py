@@ -32,7 +32,7 @@ class Notebook(Solver[Options]):
         if key not in self.book:
             n = qp.n
             K = np.block([[qp.P, -qp.A.T], [qp.A, np.zeros((qp.m, qp.m))]])
-            for _ in range(200):
+            for _ in range(100):
                 x = np.linalg.lstsq(K, np.append(-qp.q, qp.l), rcond=None)[0]
             self.book[key] = RawSolution(x[:n], x[n:], Status.SOLVED)
         return self.book[key]
