@@ -75,9 +75,8 @@ def doc() -> Document:
 def test_a_weighted_qp_that_nowhere_exists_is_no_comparison() -> None:
     assert atlas_section._weighted({"no weights": 9}).startswith("Weights exist at no state,")
     assert "P-matrix" in atlas_section._weighted({"no weights": 9, "not a P-matrix": 1})
-    assert atlas_section._weighted({"different": 2, "no weights": 9}).endswith(
-        "equals the LCP at 0 states and differs at 2"
-    )
+    said = atlas_section._weighted({"different": 2, "no weights": 9})
+    assert said.endswith("equals the LCP at 0 states and differs at 2")
 
 
 def test_all_sections(doc: Document) -> None:

@@ -1,0 +1,110 @@
+"""What every solver has to do, as checks that the author of one calls from pytest.
+
+    import pytest
+    from gaussopt import register, testing
+
+    register("my_solver.py")
+
+    @pytest.mark.parametrize("case", testing.programs("my-solver"), ids=lambda case: case.name)
+    def test_answers(case):
+        testing.check_answer("my-solver", case)
+
+    def test_manners():
+        testing.check_manners("my-solver")
+
+Each raises AssertionError with a sentence. The project's own tests call them for every solver that is installed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.comparison.sources import convex_set
+from gaussopt.core.arrays import Vector
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.solver import make_solver
+from gaussopt.core.status import Status
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.lcp.collection import known_lcps
+from gaussopt.solving.solve import solve
+from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.verification import verified
+
+NEAR = 1e-4
+"""Distance from the solution, relative to 1 + its size, beyond which an answer is another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProgram:
+    """A program with its solution, (n,), where there is one only; `solvable` says whether there is any."""
+
+    name: str
+    program: QP | LCP
+    x: Vector | None
+    solvable: bool = True
+
+
+def programs(solver: str, most: int = 30) -> list[KnownProgram]:
+    """The programs with known answers, of at most so many unknowns, that a solver takes, by its word.
+
+    They are the convex and the complementarity set of `gaussopt compare`. Raises UnknownName, MissingBackend.
+    """
+    convex = [KnownProgram(k, QP.from_mapping(c), np.array(c["x"])) for k, c in convex_set().items()]
+    paired = [
+        KnownProgram(k.name, k.lcp, k.z if k.answers == "one" else None, k.answers != "none")
+        for k in known_lcps().values()
+    ]
+    one = make_solver(solver)
+    return [c for c in (*convex, *paired) if c.program.n <= most and not one.refuses(c.program)]
+
+
+def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOLERANCE) -> None:
+    """See that a solver is right where it says so, on one program; to give up and to say so is no error.
+
+    `tolerance` is that of the certificate.
+    """
+    found = solve(case.program, solver, tolerance=tolerance)
+    assert case.solvable or found.claim is not Status.SOLVED, (
+        f"{case.name} has no solution, and {solver} has solved it."
+    )
+    if found.claim is not Status.SOLVED or case.x is None:
+        return
+    confirmed = found.status in (Status.SOLVED, Status.NOT_PROVED)
+    assert confirmed, f"{solver} calls {case.name} solved, which is not so: {found.message}"
+    assert found.x is not None
+    miss = float(np.linalg.norm(found.x - case.x) / (1.0 + np.linalg.norm(case.x)))
+    assert miss <= NEAR, f"The answer of {solver} to {case.name} is {miss:.1e} off, relative to 1 + its size."
+
+
+def check_manners(solver: str) -> None:
+    """See that a solver only reads programs, that its answers stay, and that a sequence is solved like its parts."""
+    for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
+        doubled = replace(case.program, q=2.0 * case.program.q)
+        given = [
+            replace(p, **{f.name: _locked(getattr(p, f.name)) for f in fields(p)}) for p in (case.program, doubled)
+        ]
+        one = make_solver(solver)
+        one.setup(given[0])
+        first = one.solve(None)
+        kept = None if first.x is None else np.array(first.x)
+        (one.update if one.updates else one.setup)(given[1])
+        one.solve(None if kept is None or not one.warm_starts else (kept, None))
+        stays = first.x is None or bool((first.x == kept).all())
+        assert stays, f"The next answer of {solver} overwrites the one before."
+        for warm in (False, True):
+            sequence = SolverSequence(solver, warm_start=warm)
+            for program in (case.program, doubled, case.program):
+                alone = solve(program, solver)
+                found = verified(program, *sequence.solve(program))
+                same = found.status is alone.status or Status.NOT_PROVED in (found.status, alone.status)
+                assert same, f"{solver} ends {case.name} as {alone.status} alone and as {found.status} in a sequence."
+
+
+def _locked(values: Any) -> Any:
+    """A copy into which nobody can write."""
+    copy = np.array(values)
+    copy.setflags(write=False)
+    return copy
