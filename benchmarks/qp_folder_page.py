@@ -139,8 +139,8 @@ def _false(rows: list[dict[str, Any]]) -> list[str]:
     right = [r for r in found if r.get("true_error") is not None and r.get("error_bound")
              and r["true_error"] <= 1e-7 * r["error_bound"] / r["relative_error"]]  # fmt: skip
     said = (
-        f"In the norm of P {len(right)} of them are right to 1e-7 of their scale by the reference{_named(right)}: their "
-        "bound is too loose, P being singular on the directions that the equalities leave."
+        f"In the norm of P {len(right)} of them are right to 1e-7 of their scale by the reference{_named(right)}: "
+        "their bound is too loose, P being singular on the directions that the equalities leave."
     )
     return ["## False claims", "", *([said, ""] if right else []), _table(heads, shown), ""]
 
