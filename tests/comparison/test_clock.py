@@ -14,10 +14,11 @@ import pytest
 import gaussopt as go
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import words
+from gaussopt.comparison.program_files import ProgramFile
 from gaussopt.comparison.replays import drawn_units, in_units
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_sequence_run import SequenceRun
-from gaussopt.comparison.sources import ProgramFile, family_sweep
+from gaussopt.comparison.sources import family_sweep
 from gaussopt.core.programs import LCP, QP
 from gaussopt.reporting.sections.comparison import document
 
@@ -108,8 +109,10 @@ SOLVERS: dict[type, str] = {QP: "daqp", LCP: "lemke", go.ConeComplementarity: "h
 @pytest.mark.parametrize("data", programs(), ids=lambda p: type(p).__name__)
 def test_in_other_units_the_answer_is_a_multiple(data: Any) -> None:
     units = next(drawn_units())
-    other = in_units(Item(data), units).data
+    other: Any = in_units(Item(data), units).data
     assert all(1.0 < u <= 1.5 for u in units)
+    old: Any
+    new: Any
     if isinstance(data, go.StepData):
         formulation, solver = ("stick-slip", "lemke") if data.k else ("gauss", "kkt")
         old, new = (go.solve_step(x, formulation, solver) for x in (data, other))

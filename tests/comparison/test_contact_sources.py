@@ -99,7 +99,7 @@ def test_limits_and_refusals_are_of_one_file(tmp_path: Path, compare: Any) -> No
 def test_a_file_that_holds_something_else_is_named(folder: Path, capsys: Any, tmp_path: Path) -> None:
     with pytest.raises(go.BadInput, match=r"other\.json: The file has no 'kind'"):
         ContactFiles.of(folder)
-    found = []
+    found: list[str] = []
     assert len(ContactFiles.of(folder, found.append).items()) == 2
     assert found[0].startswith("other.json is left out")
     (tmp_path / "x.json").write_text('{"what": 1}', encoding="utf-8")
