@@ -25,11 +25,7 @@ def table(group: Group, files: Sequence[str] = ()) -> Table:
         if not a.refused and (a.source.part or not files or len(a.status) == len(files))
     ]  # fmt: skip
     by = gathered(
-        (
-            (a.source.part or (files[i] if files else a.source.name), (a.formulation, a.solver), a, i)
-            for a in asked
-            for i in range(max(1, len(a.status)))
-        ),
+        ((_named(a, files, i), (a.formulation, a.solver), a, i) for a in asked for i in range(max(1, len(a.status)))),
         lambda row: row[0],
     )
     rows = []
@@ -45,6 +41,14 @@ def table(group: Group, files: Sequence[str] = ()) -> Table:
     nobody = sum(row[2] == "nobody" for row in rows)
     return texts.table("who-solved", rows, anchor=f"solved-{group.anchor}", files=len(rows), nobody=nobody,
                        tolerance=DEFAULT_TOLERANCE)  # fmt: skip
+
+
+def _named(answers: Answers, files: Sequence[str], i: int) -> str:
+    """The name of a program, which is a source by itself, or of a file of contacts."""
+    source = answers.source
+    if source.kind in ("qp", "lcp"):
+        return source.name
+    return source.part or (files[i] if files else source.name)
 
 
 def _satisfies(answers: Answers, i: int) -> bool:
