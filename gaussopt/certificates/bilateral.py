@@ -179,6 +179,8 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
         gap = residual - pull
         # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
         L = None if singular else cholesky(Md)
+        # Multipliers of dependent rows may be large and cancel: their rounding is a force that nothing explains.
+        gap = gap + np.copysign(EPS * (np.abs(step.J * d).T @ np.abs(lam)), gap)
         reported = norm(gap) if L is None else norm(solve_lower(L, gap))
         if singular:
             # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,

@@ -211,13 +211,26 @@ class CandidatePoint:
             noise = 0.0  # squares beyond the range of numbers excuse nothing
         bound = np.where(y > 0, qp.l, np.where(y < 0, qp.u, 0.0))
         least = 0.5 * float(moving @ qp.P @ moving) + float(np.abs(sizes.y) @ np.abs(bound))
-        return value + noise, max(value, wide) + noise, max(least, self.share * value) + noise
+        least = max(least, self.share * value) + noise if self._told(sizes) else 0.0
+        return value + noise, max(value, wide) + noise, least
+
+    def _noise(self, sizes: Sizes) -> Vector:
+        """Rounding of the gradient and of the forces, (n,), for sizes that are not the candidate's own."""
+        terms = self.absolute_P @ self._near(sizes.x) + np.abs(self.qp.q) + self.absolute_A.T @ np.abs(sizes.y)
+        return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
+
+    def _told(self, sizes: Sizes) -> bool:
+        """Whether rounding of the gradient leaves something of the slopes of q along directions without curvature.
+
+        Far along such a direction it does not, and which way is downhill is not known.
+        """
+        Z = np.abs(self.curvature.Z)
+        slopes = Z.T @ np.where(self.fixed, 0.0, np.abs(self.qp.q))
+        return bool(((Z.T @ self._noise(sizes) <= slopes) | (slopes == 0.0)).all())
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
         """Gap caused by rounding of the rows and of the forces, for sizes that are not the candidate's own."""
-        x, y, Z = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z
-        terms = self.absolute_P @ x + np.abs(self.qp.q) + self.absolute_A.T @ y
-        noise = np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
+        x, y, Z, noise = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z, self._noise(sizes)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
         way = float(noise @ self.curvature.room)
         return pulled + 0.5 * way * way + float((np.abs(Z) @ (np.abs(Z).T @ noise)) @ sizes.reach)

@@ -32,7 +32,7 @@ import scipy
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
-from gaussopt.linalg.dense import EPS, mass_norm, mass_scale, norm, ratio
+from gaussopt.linalg.dense import EPS, mass_scale, norm
 from gaussopt.linalg.saddle_point import DEPENDENT
 from gaussopt.linalg.sparse_factors import Band, Factor, SuperLU, factorise
 
@@ -52,9 +52,6 @@ PIVOT = 0.01
 """Least pivot beside its column where M is singular: delta alone on the diagonal would swallow half of the digits."""
 
 MOST_REFINEMENTS = 200
-
-SLOWEST = 0.999
-"""Rate of convergence of refinement beyond which nothing is known of what is left."""
 
 ACCURACY = 1e-8
 """Relative accuracy of a correction that meets constraint rows."""
@@ -327,22 +324,6 @@ class Saddle:
                 break
             before = moved
         return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
-
-    def unsolved(self, found: SaddleSolution) -> float:
-        """Mass norm of what refinement has still to correct, by the rate of two more passes; 0 where M is eliminated.
-
-        Near-dependent rows turn residuals that look like rounding into accelerations, by 1 over their singular value.
-        """
-        if self.regular:
-            return 0.0
-        sizes, rest_f, rest_g = [], found.rest_f, found.rest_g
-        for _ in range(2):
-            dx, dy = self.precondition(rest_f, rest_g)
-            Mdx = times(self.M, dx)
-            sizes.append(mass_norm(dx, Mdx))
-            rest_f, rest_g = rest_f - Mdx + times(self.J.T, dy), rest_g - times(self.J, dx)
-        rate = min(ratio(sizes[1], sizes[0]), SLOWEST)
-        return sizes[0] / (1.0 - rate)
 
     def left_null(self, g: Vector) -> Vector:
         """The part w of g outside the range of J, J^T w near zero; of a regularised system, in its scaled rows.

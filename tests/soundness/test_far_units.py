@@ -131,3 +131,27 @@ def test_the_unit_of_a_coordinate_without_mass_says_nothing_of_what_a_step_calls
     }  # fmt: skip
     assert findings.natural(work.bilateral.judge(data).step) == pytest.approx(3.4e-8, rel=0.1)
     assert finding("step", data, "gauss", "osqp").outcome == findings.RIGHT
+
+
+def test_far_along_a_direction_without_curvature_nothing_is_confirmed():
+    """At 2e15 rounding of the gradient exceeds the cost: a far row seemed to push, and the objective was 10^9 times off."""
+    data = {
+        "P": [[3.0, 4.5, 2.0, -3.0], [4.5, 7.25, 3.75, -4.25], [2.0, 3.75, 2.5, -2.0], [-3.0, -4.25, -2.0, 6.5]],
+        "q": [-2.0, -5.5, -5.5, 2.5], "A": [[1.5, 2.0, -0.5, 2.0], [0.0, -1.0, -1.0, -0.5]],
+        "l": [-1048576.0, -562949953421312.0], "u": [None, 562949953421312.0],
+    }  # fmt: skip
+    qp = go.QP.from_mapping(data)
+    away = np.array([-2001599834386929.0, 1751399855088567.0, -1125899906842661.5, -125099989649186.36])
+    assert not go.certify_qp(qp, away, np.array([2.5894464520240685e-18, 16.896461988288415])).passed()
+    right = np.array([2581101.74556213, -2258465.0177514795, 1451873.5443786983, 161319.09467455623])
+    assert go.certify_qp(qp, right).passed()
+
+
+def test_multipliers_that_cancel_are_no_more_exact_than_their_rounding():
+    data = {"M": [[3.637978807091713e-12]], "Q": [1.430511474609375e-06],
+            "J": [[131072.0], [6.938893903907228e-18], [6.103515625e-05]],
+            "gamma": [343597383680.0, 1.8189894035458565e-11, 160.0]}  # fmt: skip
+    step = calls.subject("step", data)
+    lam = np.array([2.5541189028758886, 3.950051137569358e22, -9975616805.530182])
+    assert not go.certify(step, np.array([2621440.0]), lam).passed()
+    assert finding("step", data, "gauss", "kkt").outcome == findings.RIGHT
