@@ -293,7 +293,7 @@ def test_a_registered_file_travels_with_its_source(tmp_path: Path) -> None:
 
 
 def test_an_entry_s_sources_are_its_file_the_helpers_and_the_tables() -> None:
-    assert {"osqp.py", "_qpsolvers.py"} <= set(registry.sources("solver", "osqp"))
+    assert {"osqp.py", "_places.py"} <= set(registry.sources("solver", "osqp"))
     assert "kkt.py" not in registry.sources("solver", "osqp")
     assert {"crank_slider.py", "crank_A_2s.csv"} <= set(registry.sources("problem", "crank-slider"))
     with pytest.raises(go.UnknownName):

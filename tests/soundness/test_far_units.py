@@ -134,7 +134,7 @@ def test_the_unit_of_a_coordinate_without_mass_says_nothing_of_what_a_step_calls
 
 
 def test_far_along_a_direction_without_curvature_nothing_is_confirmed():
-    """At 2e15 rounding of the gradient exceeds the cost: a far row seemed to push, and the objective was 10^9 times off."""
+    """At 2e15 rounding of the gradient exceeds the cost: a far row seemed to push, the objective was 10^9 times off."""
     data = {
         "P": [[3.0, 4.5, 2.0, -3.0], [4.5, 7.25, 3.75, -4.25], [2.0, 3.75, 2.5, -2.0], [-3.0, -4.25, -2.0, 6.5]],
         "q": [-2.0, -5.5, -5.5, 2.5], "A": [[1.5, 2.0, -0.5, 2.0], [0.0, -1.0, -1.0, -0.5]],

@@ -150,8 +150,8 @@ def force_gap(
     """
     gap = part = 0.0
     exact = [Fraction(v) for v in a]
-    # A size for forces that ought to be zero: the largest force of the step, in coordinates of a common measure. Those of
-    # inertia count by their terms, which may cancel.
+    # A size for forces that ought to be zero: the largest force of the step, in coordinates of a common measure. Forces
+    # of inertia count by their terms, which may cancel.
     inertia = [sum((abs(m * x) for m, x in zip(row, exact, strict=True)), Fraction(0)) for row in step.M]
     most = max(abs(float(f)) / d for force in (step.force, pull, inertia) for f, d in zip(force, measures, strict=True))
     for i in range(step.n):
