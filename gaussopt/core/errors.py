@@ -46,14 +46,16 @@ class UnknownName(GaussoptError, KeyError):
 
     def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         known = sorted(known)
-        near = get_close_matches(name, known, n=1) if isinstance(name, str) else []
+        # Two short names are near each other where two long ones that share as much are not.
+        cutoff = 0.5 if len(str(name)) < 4 else 0.6
+        near = get_close_matches(name, known, n=1, cutoff=cutoff) if isinstance(name, str) else []
         near = near or [k for k in known if k.lower() == str(name).lower()]
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
         if isinstance(name, str) and name.endswith(".py"):
             short = PurePath(name).stem.replace("_", "-")
             hint = f"set GAUSSOPT_PLUGINS={name} (in Python go.register({name!r})) and name it {short!r}."
         self.sentence = f"Unknown {what} {name!r}; {hint}"
-        if not isinstance(name, str):
+        if isinstance(name, list | tuple | dict):
             self.sentence = f"A {what} is given by its name, not as {name!r:.60}; {hint}"
         super().__init__(self.sentence)
 

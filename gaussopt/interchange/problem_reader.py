@@ -51,7 +51,7 @@ def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Probl
         return _told(contactbench_npz.read, content, in_space)
     if content[:4096].lstrip()[:1].isdigit():
         return _told(siconos_dat.read, _text(content), in_space)
-    program = quadratic.read(content)
+    program = _told(lambda content, _: quadratic.read(content), content, in_space)
     return parse(json_object(content, path)) if program is None else program
 
 

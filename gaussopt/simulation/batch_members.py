@@ -85,7 +85,9 @@ class BatchMembers:
         """The problem at the parameters of member i."""
         if isinstance(self.problem, Problem):
             return self.problem.at(**self.parameters(i))
-        return self.problem.with_parameters(**self.parameters(i))
+        one = self.problem.with_parameters(**self.parameters(i))
+        one.unused = ()  # parameters of a batch may be those of the start alone
+        return one
 
 
 def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:

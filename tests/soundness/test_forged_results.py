@@ -21,7 +21,9 @@ from gaussopt.storage.checksums import checksum
 SOURCE = Source("family", "chain", "", {"links": 3.0}, "links")
 LISTS: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}
 ANSWERS = Answers(SOURCE, "gauss", "kkt", "cold", True, ["solved"], ["solved"], **LISTS, iterations=[1], size=[1, 0, 0])
-TIMES = Times(SOURCE, "gauss", "kkt", "cold", {part: [0.0] * 5 for part in PARTS}, [1e-6], 3, [0])
+TIMES = Times(
+    SOURCE, "gauss", "kkt", "cold", {part: [0.0] * 5 for part in PARTS}, [1e-6], 3, [0], harness=0.0, replayed=1.0
+)
 MOTION = Motion("chain", "gauss", "kkt", "rk4", 0.1, 1.0, "solved", "", 4, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
