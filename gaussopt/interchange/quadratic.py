@@ -115,8 +115,12 @@ def _dense(A: Any) -> Any:
 
 
 def _of_matlab(content: bytes) -> QP:
-    from scipy.io import loadmat
+    from scipy.io import loadmat, whosmat
 
+    # Asked first, because a small file may unpack to far more than there is memory.
+    for name, shape, _ in whosmat(io.BytesIO(content)):  # type: ignore[arg-type]
+        if math.prod(shape) > MOST_ENTRIES:
+            raise BadInput(f"{name} has {math.prod(shape):,} entries; at most {MOST_ENTRIES:,} are read.")
     # The stubs of SciPy know names of files only.
     data = loadmat(io.BytesIO(content), variable_names=("P", "q", "A", "l", "u"))  # type: ignore[arg-type]
     if missing := [key for key in "PqAlu" if key not in data]:

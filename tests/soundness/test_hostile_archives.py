@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import json
 import random
 import resource
@@ -16,6 +18,7 @@ import contact_cases as known
 import h5py
 import numpy as np
 import pytest
+import scipy.io
 
 import gaussopt as go
 from gaussopt.cli.main import run
@@ -380,7 +383,40 @@ def test_entries_of_json_are_numbers(field: str, value: Any, tmp_path: Path, mon
 
 def test_model_files_of_other_engines_are_not_read_here() -> None:
     """MJCF and URDF with what they include are read by MuJoCo and Pinocchio, in a program of the person's own."""
-    readers = ("from_xml", "MjSpec", "buildModel", "buildGeom", "loadmat", "mj_loadXML", "mj_loadPluginLibrary")
+    readers = ("from_xml", "MjSpec", "buildModel", "buildGeom", "mj_loadXML", "mj_loadPluginLibrary")
     for file in Path(go.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             assert not getattr(node, "attr", getattr(node, "id", "")).startswith(readers), file
+
+
+# -- MATLAB files -----------------------------------------------------------------------------------------------
+
+
+def packed(**variables: Any) -> bytes:
+    file = io.BytesIO()
+    scipy.io.savemat(file, variables, do_compression=True)
+    return file.getvalue()
+
+
+SMALL = {"P": np.eye(1), "q": np.ones(1), "A": np.eye(1), "l": np.zeros(1), "u": np.ones(1)}
+
+
+@pytest.mark.parametrize(("variables", "words"), [
+    ({**SMALL, "P": np.zeros((3000, 3000))}, "at most 4,000,000 are read"),
+    ({**SMALL, "q": np.array(["x"])}, "x.mat"), ({**SMALL, "u": np.array([{"a": 1}], dtype=object)}, "x.mat"),
+    ({"P": np.eye(1)}, "lacks the variable q"),
+])  # fmt: skip
+def test_matlab_files_unpack_to_what_is_read_and_hold_numbers(
+    variables: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "x.mat").write_bytes(packed(**variables))
+    with pytest.raises(go.BadInput, match=words):
+        go.read_problem(tmp_path / "x.mat")
+
+
+def test_damaged_matlab_files_are_refused_by_a_sentence(tmp_path: Path) -> None:
+    whole, file = packed(**SMALL), tmp_path / "x.mat"
+    for at in range(128, len(whole), 7):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        with contextlib.suppress(go.BadInput):
+            go.read_problem(file)

@@ -283,7 +283,7 @@ PERSONS = {
     "atlas/scan.py": "the argument of scan", "comparison/plan.py": "the sources that are asked",
     "comparison/published.py": "names of our own", "simulation/continuation.py": "the problem named beside the motion",
     "simulation/settings.py": "the argument of simulate", "reporting/figures/convergence.py": "names of our own",
-    "reporting/sections/atlas.py": "names of our own",
+    "reporting/sections/atlas.py": "names of our own", "modelling/model_check.py": "the argument of check",
 }  # fmt: skip
 """Where problems are looked up that may be files, and who names them."""
 
