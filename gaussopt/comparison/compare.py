@@ -35,8 +35,8 @@ CASE_LIMIT = 300.0
 @renamed(store="out")
 def compare(
     sources: str | Problem | Spec | Sequence[str | Problem | Spec],
-    formulations: Sequence[str] | None = None,
-    solvers: Sequence[str] | None = None,
+    formulations: str | Sequence[str] | None = None,
+    solvers: str | Sequence[str] | None = None,
     *,
     stepper: str | Sequence[str] = "rk4",
     dt: float | None = None,
@@ -61,7 +61,7 @@ def compare(
     sources : problems, files and folders of programs, by name; specs such as those of `family_sweep`; files of solvers
         Of a problem the states of all its references are taken, of one without references those of its own motion.
         What cannot be read in a folder is left out with a note. Solvers alone are asked the sets that they take.
-    formulations, solvers : names, solvers with options in parentheses; if not given all that are not stochastic
+    formulations, solvers : a name or several, solvers with options in parentheses; all that are not stochastic if none
     stepper : name or names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
     dt, t_end : the problem's own if not given; of adaptive steppers dt is the recording interval
     tolerance : of the certificate
@@ -85,6 +85,8 @@ def compare(
     """
     check_progress(progress)
     check_jobs(max(1, jobs))  # less than one has always been one
+    # One name is a list of one, not of its letters.
+    formulations, solvers = ([x] if isinstance(x, str) else x for x in (formulations, solvers))
     plan = planning.plan_of(
         sources, formulations, solvers, precision, stride, motions,
         steppers=(stepper,) if isinstance(stepper, str) else tuple(stepper), dt=dt, t_end=t_end, tolerance=tolerance,

@@ -463,3 +463,8 @@ def test_a_grid_survives_being_killed(tmp_path: Path, compare: Callable[..., Res
     assert broken.failures == {}
     assert len(broken.motions) > 10
     assert certain(compare(**GRID)) == certain(broken)  # as without interruptions
+
+
+def test_one_name_is_a_list_of_one() -> None:
+    found = go.compare("pendulum", "gauss", "kkt", stride=500, time_budget=0, motions=False)
+    assert {(a.formulation, a.solver) for a in found.answers} == {("gauss", "kkt")}
