@@ -202,8 +202,8 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
         if entry.name not in known:
             called = repr(entry.name) if entry.name else "without a name"
             raise BadInput(
-                f"The problem {called} is in no file, so that other processes cannot find it: save it as `problem` in a "
-                "file, say mine.py, and compare 'mine.py'."
+                f"The problem {called} is in no file, so that other processes cannot find it: save it as `problem` "
+                "in a file, say mine.py, and compare 'mine.py'."
             )
         dt, t_end = (getattr(entry, k) if settings[k] is None else settings[k] for k in ("dt", "t_end"))
         for word in settings["steppers"]:
