@@ -85,7 +85,6 @@ def compare(
     """
     check_progress(progress)
     check_jobs(max(1, jobs))  # less than one has always been one
-    # One name is a list of one, not of its letters.
     formulations, solvers = ([x] if isinstance(x, str) else x for x in (formulations, solvers))
     plan = planning.plan_of(
         sources, formulations, solvers, precision, stride, motions,
