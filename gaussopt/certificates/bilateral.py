@@ -33,6 +33,7 @@ from gaussopt.linalg.dense import (
     equilibrate,
     invert_lower,
     lapack,
+    largest_share,
     mass_norm,
     nearest,
     norm,
@@ -83,9 +84,8 @@ def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificat
     if c.error_bound > least or c.force_residual > least or c.unit_error > least or c.rounding_floor > least:
         found = replace(found, natural_scale=_natural_scale(step))
     if c.constraint_residual > NEGLIGIBLE * (1.0 + c.norm_gamma):
-        left, terms = np.abs(step.J @ a - step.gamma), np.abs(step.J) @ np.abs(a) + np.abs(step.gamma)
-        share = float((left / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
-        found = replace(found, residual_share=share)
+        terms = np.abs(step.J) @ np.abs(a) + np.abs(step.gamma)
+        found = replace(found, residual_share=largest_share(step.J @ a - step.gamma, terms))
     return found
 
 

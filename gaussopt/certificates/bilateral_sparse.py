@@ -34,7 +34,7 @@ from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, parts
 from gaussopt.linalg.balance import EVALUATED
-from gaussopt.linalg.dense import EPS, mass_norm, norm, ratio
+from gaussopt.linalg.dense import EPS, largest_share, mass_norm, norm, ratio
 from gaussopt.linalg.redundancy import least_contradiction, size_in_units
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
@@ -109,8 +109,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         unit_error=math.nan if saddle.definite else norm(e / saddle.scale) + norm(unmet), force_share=share,
     )  # fmt: skip
     if certificate.constraint_residual > NEGLIGIBLE * (1.0 + certificate.norm_gamma):
-        beside_terms = np.abs(r_c) / np.where(size_c > 0, size_c, 1.0)
-        certificate = replace(certificate, residual_share=float(beside_terms.max(initial=0.0)))
+        certificate = replace(certificate, residual_share=largest_share(r_c, size_c))
     largest = max(certificate.error_bound, reported, floor)
     if largest > NEGLIGIBLE * certificate.norm_a or certificate.unit_error > NEGLIGIBLE * certificate.norm_a:
         called = saddle.solve(np.zeros_like(a), step.gamma, ENOUGH).x

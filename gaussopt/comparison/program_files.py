@@ -53,19 +53,25 @@ class ProgramFile(Spec):
 
     def typical(self) -> StepData | QP | LCP:
         check_digest(Path(self.path), self.digest)
-        found = _load(self.path, self.row)
+        found = _load(self.path, self.row, self.digest)
         assert isinstance(found, StepData | QP | LCP)
         return found
 
 
 @lru_cache(maxsize=8)
-def _load(path: str, row: str = "") -> Problem:
+def _load(path: str, row: str = "", digest: str = "") -> Problem:
     if not row:
         return read_problem(path)
-    found = read_set(read_bytes(path))[row]
+    found = _set(path, digest)[row]
     if isinstance(found, BadInput):
         raise found
     return found
+
+
+@lru_cache(maxsize=1)
+def _set(path: str, digest: str) -> dict[str, QP | BadInput]:
+    """The programs of a Parquet file with these contents, which is unpacked once for all of them."""
+    return read_set(read_bytes(path))
 
 
 def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
@@ -81,14 +87,12 @@ def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
         try:
             content = read_bytes(file)
             if content.startswith(PARQUET):
-                bad = {}
-                for row, program in read_set(content).items():
-                    if isinstance(program, QP):
-                        found.append(ProgramFile(str(file), digest_of(content), "qp", where.stem, row))
-                    else:
-                        bad[row] = program
-                for error in bad.values():
+                digest = digest_of(content)
+                programs = _set(str(file), digest)
+                for error in (x for x in programs.values() if isinstance(x, BadInput)):
                     note(f"{file.name} is read without a program: {error}")
+                whole = [row for row, x in programs.items() if isinstance(x, QP)]
+                found += [ProgramFile(str(file), digest, "qp", where.stem, row) for row in whole]
                 continue
             problem = read_problem(file)
             contacts = contacts or isinstance(problem, ConeComplementarity | GlobalContacts)

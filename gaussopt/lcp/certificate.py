@@ -28,7 +28,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, finite_o
 from gaussopt.lcp import matrix_classes
 from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import SINGULAR, MatrixClass, classify_matrix, regular_inverse, unit_diagonal
-from gaussopt.linalg.dense import EPS, ratio
+from gaussopt.linalg.dense import EPS, largest_share, ratio
 
 MAX_VERTICES = 10
 """Largest n whose 2^n vertex matrices are inverted for beta."""
@@ -132,7 +132,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     r, size, d = natural_residual(lcp, z)
     norm = float(np.linalg.norm(z / d) + np.linalg.norm(d * lcp.q))
     residual = float(np.linalg.norm(r / d))
-    own = _largest(r, np.abs(z) + size + NEGLIGIBLE * d * norm)
+    own = largest_share(r, np.abs(z) + size + NEGLIGIBLE * d * norm)
     certain = (np.abs(r) + (lcp.n + 2) * EPS * size) / d
     A = d[:, None] * lcp.M * d
     bound, source = math.inf, "none"
@@ -153,13 +153,8 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     if not math.isfinite(bound):
         # Nothing ties z to the data, and beside a z that runs away every residual would be small.
         given = float(np.linalg.norm(d * lcp.q)) or norm
-        relative, own = ratio(residual, given), max(own, _largest(r, size + NEGLIGIBLE * d * given))
+        relative, own = ratio(residual, given), max(own, largest_share(r, size + NEGLIGIBLE * d * given))
     return LCPCertificate(verdict, unique, kind, found, residual, relative, own, bound, ratio(bound, norm), source)
-
-
-def _largest(r: Vector, terms: Vector) -> float:
-    """The largest entry of r relative to its terms."""
-    return float((np.abs(r) / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
 
 
 def vertex_bound(A: Matrix) -> float:

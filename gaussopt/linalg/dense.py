@@ -155,6 +155,11 @@ def largest_ratio(values: Vector, sizes: Vector) -> float:
     return float(np.where(values == 0, 0.0, values / sizes).max(initial=0.0))
 
 
+def largest_share(residual: Vector, terms: Vector) -> float:
+    """The largest of residuals relative to the sizes of their own terms; where there are none, the residual itself."""
+    return float((np.abs(residual) / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
+
+
 def largest(values: Vector) -> float:
     """The largest absolute value, 0 of nothing."""
     return float(np.abs(values).max(initial=0.0))

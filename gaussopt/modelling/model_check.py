@@ -16,6 +16,9 @@ from gaussopt.modelling.problem import problem as find_problem
 LONG = 100.0
 """Coordinates beyond which, beside accelerations of about 9.81, lengths look like millimetres."""
 
+TURN = 2.0 * np.pi
+"""Angle beyond which degrees may have been given."""
+
 WEIGHT = (9.0, 10.5)
 """Accelerations of free fall in m/s^2, as somebody may give them."""
 
@@ -66,7 +69,7 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
     names, q = system.coordinates(step.n), step.q
     if q is None:
         return
-    turned = [f"{name} = {x:g}" for name, x in zip(names, q.tolist(), strict=True) if _looks_like_degrees(name, x)]
+    turned = [f"{name} = {x:g}" for name, x in zip(names, q.tolist(), strict=True) if _is_angle(name) and abs(x) > TURN]
     if turned:
         yield (
             f"At the start {listed(turned)}, more than a full turn: angles are in radians. If degrees are meant, give "
@@ -93,7 +96,7 @@ def _without_mass(step: StepData) -> list[int]:
     """Coordinates that neither mass nor constraint knows."""
     if step.sparse:
         return []
-    return [i for i in range(step.n) if not step.M[i].any() and not step.J[:, i].any()]
+    return np.flatnonzero(~step.M.any(axis=1) & ~step.J.any(axis=0)).tolist()
 
 
 def _free_fall(step: StepData) -> float:
@@ -106,7 +109,3 @@ def _free_fall(step: StepData) -> float:
 
 def _is_angle(name: str) -> bool:
     return name.startswith(("theta", "phi", "psi", "alpha", "beta", "angle"))
-
-
-def _looks_like_degrees(name: str, value: float) -> bool:
-    return _is_angle(name) and abs(value) > 2.0 * np.pi

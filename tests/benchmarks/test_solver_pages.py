@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,23 +21,8 @@ CALLS = ("osqp", "piqp:dense", "piqp:sparse", "proxqp:dense", "proxqp:sparse", "
 HERE = [name for name in CALLS if not missing_packages(registry.load("solver", name.partition(":")[0]))]
 
 
-@pytest.fixture(scope="module")
-def load() -> Iterator[Callable[[str], ModuleType]]:
-    """Modules of the suite, which import each other as its command does."""
-    before = set(sys.modules)
-    sys.path.insert(0, str(FOLDER))
-    yield importlib.import_module
-    sys.path.remove(str(FOLDER))
-    for name in set(sys.modules) - before:
-        file = getattr(sys.modules[name], "__file__", None)
-        if file and Path(file).is_relative_to(FOLDER):
-            del sys.modules[name]
-
-
 @pytest.mark.parametrize("kind", ["dense", "sparse in dense arrays", "sparse"])
-@pytest.mark.parametrize(
-    "name", [n for n in CALLS if not missing_packages(registry.load("solver", n.partition(":")[0]))]
-)
+@pytest.mark.parametrize("name", HERE)
 def test_the_adapter_and_the_call_by_hand_answer_alike(load: Any, name: str, kind: str) -> None:
     """At set-up and at re-solves; else the ratio of their times would say nothing."""
     adapters, by_hand = load("adapters"), load("by_hand")

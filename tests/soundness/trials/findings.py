@@ -153,17 +153,19 @@ def natural(step: bilateral.Step) -> float:
     Those without mass are measured by the rows that hold them: their unit says nothing.
     """
     d = [1.0 / size for size in measures(step)]
-    free = math.hypot(*(float(f) * s for f, s in zip(step.force, d, strict=True)))
+    return math.hypot(*(float(f) * s for f, s in zip(step.force, d, strict=True))) + _called(step, d)
+
+
+def _called(step: bilateral.Step, d: list[float]) -> float:
+    """A size of the accelerations that rows call for, in coordinates of scales d."""
     rows = [math.hypot(*(float(v) * s for v, s in zip(row, d, strict=True))) for row in step.J]
-    return free + math.hypot(*(float(g) / r for g, r in zip(step.gamma, rows, strict=True) if r > 0))
+    return math.hypot(*(float(g) / r for g, r in zip(step.gamma, rows, strict=True) if r > 0))
 
 
 def called_of_masses(step: bilateral.Step) -> float:
     """A size of the accelerations, of coordinates with mass alone, that rows call for, in the mass norm."""
     d = [1.0 / math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 0.0 for i in range(step.n)]
-    rows = [math.hypot(*(float(v) * s for v, s in zip(row, d, strict=True))) for row in step.J]
-    own = math.hypot(*(float(g) / r for g, r in zip(step.gamma, rows, strict=True) if r > 0))
-    return min(own, natural(step))
+    return min(_called(step, d), natural(step))
 
 
 def _forces(step: bilateral.Step, unique: bool, claim: Claim, pull: list[Fraction] | None = None) -> Finding | None:
