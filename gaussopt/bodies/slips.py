@@ -20,8 +20,8 @@ def slips(
         if e.name not in elements:
             a, b = (body.name for body in e.bodies)
             yield (
-                f"The {type(e).__name__} {e.name!r} between {a!r} and {b!r} was made and not added: give it to add of "
-                "the model."
+                f"The {type(e).__name__} {e.name!r} between {a!r} and {b!r} was made and not added: give it to "
+                "`add` of the model."
             )
     joined = {body.name for e in elements.values() for body in e.bodies}
     alone = [name for name, body in bodies.items() if body.q and name not in joined]

@@ -200,7 +200,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     through = step.n * space.condition * resistance(values) * norm(along)
     floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
     error = mass_norm(ed, Md @ ed)
-    # Along directions that have next to no mass the mass norm of the error itself is a difference.
+    # Along directions with hardly any mass the terms of the mass norm of the error nearly cancel.
     floor += cancelled(ed, Md, error) if singular else 0.0
     condition *= space.condition
     seen, least = _without_mass(step, d, space) if singular else (step.J * d, space.least)

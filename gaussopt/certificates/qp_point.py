@@ -220,9 +220,9 @@ class CandidatePoint:
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
     def _told(self, sizes: Sizes) -> bool:
-        """Whether rounding of the gradient leaves something of the slopes of q along directions without curvature.
+        """Whether the slopes of q along directions without curvature exceed the rounding of the gradient.
 
-        Far along such a direction it does not, and which way is downhill is not known.
+        Far along such a direction they do not, and nobody knows which way is downhill.
         """
         Z = np.abs(self.curvature.Z)
         slopes = Z.T @ np.where(self.fixed, 0.0, np.abs(self.qp.q))

@@ -34,7 +34,7 @@ def distances(W: Vector, q: Vector, mu: Vector, r: Vector) -> tuple[float, float
                 total += W[row * n + j] * r[j]
                 terms += abs(W[row * n + j] * r[j])
             u[axis] = total + q[row]
-            # In r - rho u an impulse that is huge beside rho u swallows the velocity.
+            # Rounding of r - rho u loses the velocity where the impulse is huge beside rho u.
             terms = EPS * (terms + abs(q[row]) + abs(r[row]) / rho[i])
             hidden += terms * terms
         step, p = rho[i], 3 * i

@@ -46,7 +46,7 @@ class UnknownName(GaussoptError, KeyError):
 
     def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         known = sorted(known)
-        # Two short names are near each other where two long ones that share as much are not.
+        # Short names that share half of their letters are near each other, long ones are not.
         cutoff = 0.5 if len(str(name)) < 4 else 0.6
         near = get_close_matches(name, known, n=1, cutoff=cutoff) if isinstance(name, str) else []
         near = near or [k for k in known if k.lower() == str(name).lower()]

@@ -137,7 +137,7 @@ class Solver(ABC, Generic[O]):
             reason = self.refuses(program)
         if reason:
             others = "" if isinstance(program, self.accepts) else TAKERS.get(type(program), "")
-            hint = f" {others} would." if others else ""
+            hint = f" Take {others}." if others else ""
             raise NotAccepted(f"The solver {self.name!r} does not take this program: {reason}.{hint}")
 
     @abstractmethod

@@ -102,8 +102,8 @@ def residual(problem: ConeComplementarity, r: Vector) -> float:
 
 def rounding(problem: ConeComplementarity, r: Vector) -> Vector:
     """What rounding may hide of u = W r + q, and of r - rho u beside r, in each entry in m/s, (3 k,)."""
-    swallowed = np.abs(r) / np.repeat(steps_of(problem.W), ROWS)
-    return np.asarray(EPS * (abs(problem.W) @ np.abs(r) + np.abs(problem.q) + swallowed))
+    lost = np.abs(r) / np.repeat(steps_of(problem.W), ROWS)
+    return np.asarray(EPS * (abs(problem.W) @ np.abs(r) + np.abs(problem.q) + lost))
 
 
 def scaled(problem: ConeComplementarity) -> tuple[ConeComplementarity, Vector]:
