@@ -206,7 +206,7 @@ def regular_bases(
 
 
 def _tied(absolute: Matrix) -> Mask:
-    """Which unknowns are tied together by entries of B, directly or not: elimination mixes rounding among these only."""
+    """Which unknowns entries of B tie together, directly or not: elimination mixes rounding among these only."""
     n = absolute.shape[-1]
     tied = np.minimum(absolute + absolute.swapaxes(-1, -2), 1.0) > 0.0
     for _ in range(max(n - 1, 1).bit_length()):
