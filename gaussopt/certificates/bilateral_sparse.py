@@ -96,9 +96,12 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     if lam is not None:
         finite = math.isfinite(float(lam.sum()))
         pull = times(J.T, lam)
-        reported = norm(saddle.whiten(residual - pull)) if finite else math.inf
+        gap = residual - pull
+        if not saddle.regular:  # multipliers of dependent rows that cancel: their rounding is a force
+            gap = gap + np.copysign(EPS * times(abs(J).T, np.abs(lam)), gap)
+        reported = norm(saddle.whiten(gap)) if finite else math.inf
         if finite and not saddle.definite:
-            gap, *sizes = ((residual - pull) * saddle.scale, *(norm(x * saddle.scale) for x in (Ma, f, pull)))
+            gap, *sizes = (gap * saddle.scale, *(norm(x * saddle.scale) for x in (Ma, f, pull)))
             # Where no force acts at all the multipliers are rounding of the accelerations that the rows call for.
             none = not f.any() and norm(gap) <= 8 * step.n * EPS * norm(a / saddle.scale)
             share = 0.0 if none else beside(norm(gap), *sizes)

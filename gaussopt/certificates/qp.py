@@ -198,8 +198,13 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     noise_r = (
         (qp.n + qp.m + 3) * EPS * (point.absolute_P @ np.abs(point.x) + np.abs(qp.q) + point.absolute_A.T @ np.abs(y))
     )
+    nearest = np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u)
+    row_sizes = sizes.row(nearest)
+    if point.curvature.L is None:
+        for i in np.flatnonzero((nearest != 0) & (possible > DEFAULT_TOLERANCE * np.abs(nearest))):
+            row_sizes[i] = min(row_sizes[i], max(point.least_size(i, nearest[i], y), sizes.rounding(i)))
     worst = max(
-        largest_ratio(possible, sizes.row(np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u))),
+        largest_ratio(possible, row_sizes),
         largest_ratio(np.abs(r) + np.where(r != 0, noise_r, 0.0), sizes.force),
         largest_ratio(np.abs(y) * slack, np.maximum(np.abs(y), sizes.pull) * sizes.row(named)),
     )

@@ -21,6 +21,9 @@ from gaussopt.linalg.dense import EPS, least_norm
 SMALL = 1e-3
 """Share of ||x||_P by which a coordinate may be judged that has less: 1e-10 of the whole at the default tolerance."""
 
+ELSEWHERE = 1e6
+"""How much further coordinates outside a row may go, while the terms of the row are made small."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
@@ -46,6 +49,10 @@ class Sizes:
         """Size of each row with respect to a bound, (m,); a bound that is rounding beside `reach` counts as zero."""
         size, wide = np.abs(bound), self.absolute_A @ self.reach
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
+
+    def rounding(self, row: int) -> float:
+        """Size of a row below which its terms are rounding of what could move its coordinates."""
+        return self.share * float(self.absolute_A[row] @ self.reach)
 
     @property
     def pull(self) -> Vector:
@@ -112,7 +119,7 @@ class CandidatePoint:
         diagonal = qp.P.diagonal()
         total = self.absolute_P @ np.abs(x) + np.abs(qp.q)
         massed = diagonal > 0
-        reach = np.where(massed, total / np.where(massed, diagonal, 1.0), self._room(x))
+        reach = np.where(massed, total / np.where(massed, diagonal, 1.0), self._room(x, y))
         reach = np.maximum(np.maximum(reach, np.abs(x)), self.least)
         energy = math.sqrt(max(float(x @ qp.P @ x), 0.0))
         part = np.where(massed, SMALL * energy / np.sqrt(np.where(massed, diagonal, 1.0)), 0.0)
@@ -141,9 +148,7 @@ class CandidatePoint:
         qp, x = self.qp, self.x
         if self.curvature.L is not None:
             return x  # a point that runs away loses as much as it gains in size
-        held = qp.equality | self.pushes(y)
-        named = np.where(y < 0, qp.u, qp.l)[held]
-        seen, goal = np.vstack((qp.P, qp.A[held])), np.concatenate((qp.P @ x, named))
+        seen, goal = self._ties(y)
         if not np.isfinite(goal).all():
             return x
         place = least_norm(seen, goal)
@@ -155,7 +160,7 @@ class CandidatePoint:
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
         forces = self.absolute_P @ np.abs(self.x) + np.abs(qp.q) + size.T @ np.abs(y)
         share = np.where(size > 0, size / np.where(forces > 0, forces, 1.0), 0.0).max(axis=1, initial=0.0) * np.abs(y)
-        terms = np.abs(named) + size @ np.abs(self.x)
+        terms = np.where(y != 0, np.abs(named), 0.0) + size @ np.abs(self.x)
         return share * terms > np.abs(self.z - named)
 
     def _near(self, x: Vector) -> Vector:
@@ -174,14 +179,42 @@ class CandidatePoint:
         most = np.maximum(np.maximum(np.abs(x), met), np.where(nearest < np.inf, nearest, 0.0))
         return np.asarray(np.minimum(np.abs(self.x), most))
 
-    def _room(self, x: Vector) -> Vector:
-        """How far a coordinate could move without changing a row by more than the row's other terms, (n,)."""
+    def least_size(self, row: int, bound: float, y: Vector) -> float:
+        """Size of a row and its bound at the solution where its terms are least, as far as weights find it.
+
+        Where curvature does not fix the point, its terms may have run away together with an error that they hide.
+        """
+        seen, goal = self._ties(y)
+        size = self.absolute_A[row]
+        least = np.abs(self.x)
+        if np.isfinite(goal).all() and size.any():
+            weight = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), ELSEWHERE / size[size > 0].min())
+            place = weight * least_norm(seen * weight, goal)
+            place += weight * least_norm(seen * weight, goal - seen @ place)
+            if (np.abs(seen @ place - goal) <= self.level * (np.abs(goal) + np.abs(seen) @ np.abs(place))).all():
+                least = np.minimum(np.abs(place), least)
+        return abs(bound) + float(size @ least)
+
+    def _ties(self, y: Vector) -> tuple[Matrix, Vector]:
+        """The matrix and the right-hand side of what P and the rows that push make of the point."""
+        held = self.qp.equality | self.pushes(y)
+        named = np.where(y < 0, self.qp.u, self.qp.l)[held]
+        return np.vstack((self.qp.P, self.qp.A[held])), np.concatenate((self.qp.P @ self.x, named))
+
+    def _room(self, x: Vector, y: Vector) -> Vector:
+        """How far a coordinate could move without changing a row by more than the row's other terms, (n,).
+
+        A coordinate that a row of its own holds has the bound of that row for its size.
+        """
         size = self.absolute_A
         own = size * np.abs(x)
         others = own.sum(axis=1)[:, None] - own
         holds = (size > 0) & (others > 1e-9 * own.sum(axis=1)[:, None])
         entry = np.where(size > 0, size, 1.0)
         room = np.where(holds, others / entry, np.inf).min(axis=0, initial=np.inf)
+        bound = np.abs(np.where(y < 0, self.qp.u, self.qp.l))
+        alone = (size > 0) & ((np.count_nonzero(size, axis=1) == 1) & (y != 0) & (bound > 0))[:, None]
+        room = np.minimum(room, np.where(alone, bound[:, None] / entry, np.inf).min(axis=0, initial=np.inf))
         # Failing that, what is rounding of the bounds.
         ends = np.maximum(self.lower, self.upper)[:, None]
         least = self.share * np.where((size > 0) & (ends > 0), ends / entry, np.inf).min(axis=0, initial=np.inf)

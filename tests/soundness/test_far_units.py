@@ -151,7 +151,33 @@ def test_multipliers_that_cancel_are_no_more_exact_than_their_rounding():
     data = {"M": [[3.637978807091713e-12]], "Q": [1.430511474609375e-06],
             "J": [[131072.0], [6.938893903907228e-18], [6.103515625e-05]],
             "gamma": [343597383680.0, 1.8189894035458565e-11, 160.0]}  # fmt: skip
-    step = calls.subject("step", data)
     lam = np.array([2.5541189028758886, 3.950051137569358e22, -9975616805.530182])
-    assert not go.certify(step, np.array([2621440.0]), lam).passed()
+    for step in (calls.subject("step", data), calls.sparse_step(data)):
+        assert not go.certify(step, np.array([2621440.0]), lam).passed()
     assert finding("step", data, "gauss", "kkt").outcome == findings.RIGHT
+
+
+FAR_ROWS = {
+    "an unknown of a row of its own beside one of 1e12": (
+        {"P": [[0.0, 0.0], [0.0, 0.0]], "q": [-2.0, 2.0], "A": [[0.0, 1.5], [-2.0, 0.5]],
+         "l": [-8.0, -2199023255552.0], "u": [None, None]},
+        [1099511627774.6667, -5.333373037920534], [1099511627774.6667, -16.0 / 3.0],
+    ),
+    "terms of 1e17 of a row whose bound is 1e9, where other solutions have none": (
+        {"P": [[0.0] * 3] * 3, "q": [327680.0, -1024.0, 0.0006103515625],
+         "A": [[68719476736.0, -536870912.0, 64.0], [805306368.0, 0.0, 2.0],
+               [562949953421312.0, 35184372088832.0, 6291456.0]],
+         "l": [-3.6893488147419103e19, -1073741824.0, None], "u": [None, None, None]},
+        [-464320788.88281083, 31573813552.709732, 1.869602434712788e17], [0.0, 68719476672.0, -536870912.0],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAR_ROWS)
+def test_a_row_is_measured_where_its_terms_are_least(name):
+    data, wrong, right = FAR_ROWS[name]
+    qp = go.QP.from_mapping(data)
+    truth = findings.convex.judge(qp.P, qp.q, qp.A, qp.l, qp.u)
+    for x, outcome in ((wrong, findings.WRONG), (right, findings.RIGHT)):
+        assert go.certify_qp(qp, np.array(x)).passed() == (outcome == findings.RIGHT)
+        assert findings.of_qp(truth, findings.Claim("solved", x)).outcome == outcome
