@@ -16,6 +16,8 @@ from time import perf_counter
 
 import numpy as np
 
+from gaussopt.processes.environment import processor
+
 Clock = Callable[[], float]
 
 LEAST, MOST = 5, 200
@@ -148,7 +150,7 @@ def repeated(run: Callable[[], object], calls: int) -> Callable[[], object]:
 def machine() -> str:
     """Processor, system, cores and Python."""
     return (
-        f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
+        f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
         f"Python {platform.python_version()}"
     )
 
@@ -162,17 +164,6 @@ def versions(packages: Sequence[str]) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return " ".join(line.partition(":")[2].split())
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def compiler_version(compiler: str) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gaussopt.certificates.contact_class import ContactClass, classify_step
     from gaussopt.certificates.qp import certify_qp
     from gaussopt.comparison.compare import compare
+    from gaussopt.comparison.merging import merge_results
     from gaussopt.comparison.results import Results
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
@@ -96,6 +97,7 @@ _HOME = {
     "enumerate_lcp": "lcp", "formulate": "solving.defaults",
     "from_mujoco": "interchange.mujoco_model", "from_pinocchio": "interchange.pinocchio_model",
     "judge_acceleration": "solving.solve", "load_dataset": "storage.netcdf", "make_solver": "core.solver",
+    "merge_results": "comparison.merging",
     "names": "core.registry",
     "problem": "modelling.problem", "problem_from_mujoco": "interchange.mujoco_motion",
     "rank_report": "linalg.redundancy", "read_problem": "interchange.problem_reader",
@@ -121,7 +123,7 @@ __all__ = [
     "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
     "certify_contact", "certify_lcp", "certify_qp", "check", "classify_matrix", "classify_step", "compare",
     "concatenate", "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco",
-    "from_pinocchio", "judge_acceleration", "load_dataset", "make_solver", "mobility", "names", "problem",
+    "from_pinocchio", "judge_acceleration", "load_dataset", "make_solver", "merge_results", "mobility", "names", "problem",
     "problem_from_mujoco",
     "rank_report", "read_problem", "register", "save_dataset", "save_figure", "scan", "simulate", "simulate_batch",
     "soft_from_mujoco", "solve", "solve_batch", "solve_step", "write_fclib",

@@ -1,4 +1,4 @@
-"""The commands that compare, export sequences, and write reports on stored results."""
+"""The commands that compare, export sequences, merge stored results, and write reports on them."""
 
 from __future__ import annotations
 
@@ -117,6 +117,10 @@ Parquet = Annotated[
 ]
 
 
+MOST_SAID = 20
+"""Sentences on contradictions that are printed; the report has all."""
+
+
 def compare_command(
     context: typer.Context, out: Out, sources: Sources = None, family: Families = None, dial: Dials = None,
     qp: Convex = False, lcp: Lcp = False, sequence: Sequences = None, contact: Contacts = None,
@@ -162,16 +166,55 @@ def report_command(
         Path | None, typer.Option("--out", help="Another folder for the report, without the cases; DIR if not given.")
     ] = None,
     against: Against = None,
+    parquet: Parquet = False,
     json_: common.Json = False,
 ) -> None:
     """Write the report on stored results once more, without computing."""
     from gaussopt.comparison.changes import changes
     from gaussopt.comparison.results import Results
+    from gaussopt.comparison.tables import check_parquet
     from gaussopt.reporting.write import write_report
 
+    if parquet:
+        check_parquet()
     results = Results.load(folder)
     found = None if against is None else changes(Results.load(against), results)
-    _finish(context.obj, write_report(results, out or folder, found), json_, found)
+    summary = write_report(results, out or folder, found) | _parquets(results, out or folder, folder, parquet)
+    _finish(context.obj, summary, json_, found)
+
+
+def merge_command(
+    context: typer.Context,
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR DIR...", help="What `gaussopt compare --out` wrote.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the merged comparison; it must be new.")],
+    parquet: Parquet = False,
+    json_: common.Json = False,
+) -> None:
+    """Join comparisons of several machines in one folder, each with its machine; what contradicts each other is named."""
+    from gaussopt.comparison.merging import merge_results
+    from gaussopt.comparison.tables import check_parquet
+    from gaussopt.reporting.write import write_comparison
+
+    if parquet:
+        check_parquet()
+    results = merge_results(folders, out, _note)
+    conflicts = results.meta["conflicts"]
+    summary = write_comparison(results, out) | _parquets(results, out, out, parquet)
+    summary |= {"machines": list(results.meta["machines"]), "conflicts": conflicts}
+    for sentence in conflicts[:MOST_SAID]:
+        _note(sentence)
+    if len(conflicts) > MOST_SAID:
+        _note(f"{len(conflicts) - MOST_SAID} more such sentences are in the report.")
+    _finish(context.obj, summary, json_)
+
+
+def _parquets(results: Any, out: Path, folder: Path, asked: bool) -> dict[str, list[str]]:
+    """Write one Parquet file for each machine and version, if that is asked; their paths, for JSON."""
+    from gaussopt.comparison.merging import write_parquets
+
+    if not asked:
+        return {}
+    return {"parquet": list(map(str, write_parquets(results, out / "tables", folder.resolve().name)))}
 
 
 def export_command(

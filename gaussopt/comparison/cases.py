@@ -28,6 +28,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.registered import registered_problem
+from gaussopt.processes.environment import provenance
 from gaussopt.simulation.simulate import simulate
 
 NOWHERE = (
@@ -48,7 +49,7 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     for start in starts_of(solver, where.follows):
         record = Answers(
             where.source, formulation, solver, start, is_exact(formulation), refused=refused, size=size,
-            begins=begins_of(where, items),
+            begins=begins_of(where, items), made=provenance(parse_word(solver)[0]),
         )  # fmt: skip
         run = SequenceRun(formulation, solver, start, tolerance)
         try:
@@ -89,7 +90,7 @@ def time_case(
         (formulation, solver, start) for formulation, solver in pairs for start in starts_of(solver, where.follows)
     ]
     found = on_one_clock(where.source, rivals, items, begins_of(where, items), tolerance, budget)
-    return [times.to_mapping() for times in found]
+    return [{**times.to_mapping(), "made": provenance(parse_word(times.solver)[0])} for times in found]
 
 
 def motion_case(
@@ -121,7 +122,7 @@ def motion_case(
     motion = MotionRecord(
         entry.label, formulation, solver, stepper, float(traj.meta["dt"] or 0.0), float(traj.meta["t_end"]),
         str(traj.status), traj.message, traj.worst.evaluations, error, traj.worst.relative_error,
-        _largest(traj.position_drift), _largest(traj.velocity_drift), energy_drift(traj),
+        _largest(traj.position_drift), _largest(traj.velocity_drift), energy_drift(traj), made=provenance(name),
     )  # fmt: skip
     return {"motion": motion.to_mapping(), "trajectory.nc": traj.to_netcdf() if len(traj.t) else b""}
 

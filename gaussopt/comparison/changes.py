@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.records import SourceKey
+from gaussopt.comparison.merging import parts_of
+from gaussopt.comparison.records import SourceKey, machine_of
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_spec import registered_name
 from gaussopt.comparison.step_table import TimedAnswers, as_used, join, label_of
@@ -93,12 +94,14 @@ class Changes:
     pace : by source, new time divided by old time of the pairs that are the same; without those there is no entry
     absent : pairs of one comparison only, or with another number of steps, in words
     refused : pairs that answered then and are refused now, in words, with the reason
+    unlike : pairs on a source whose times are not compared, since they were taken on another machine than then
     """
 
     pairs: tuple[PairChange, ...]
     pace: Mapping[str, float]
     absent: tuple[str, ...]
     refused: Mapping[str, str]
+    unlike: int = 0
 
     @property
     def worse(self) -> bool:
@@ -115,12 +118,21 @@ class Changes:
         rows = [{**asdict(p), "speed": p.speed, "worse": p.worse} for p in self.pairs]
         return {
             "worse": self.worse, "pairs": rows, "pace": dict(self.pace), "absent": list(self.absent),
-            "refused": dict(self.refused),
+            "refused": dict(self.refused), "unlike": self.unlike,
         }  # fmt: skip
 
 
 def changes(old: Results, new: Results) -> Changes:
-    """Compare two comparisons; raises BadInput where they asked for different things or have no pair in common."""
+    """Compare two comparisons; raises BadInput where they asked for different things or have no pair in common.
+
+    Of a merged earlier one that on the machine of the new one is taken, else the first. Times of unlike machines are
+    not compared.
+    """
+    if "machines" in new.meta:
+        raise BadInput("The later comparison is merged of several; compare one of them with what was before.")
+    here_now = _machines(new)
+    before = list(parts_of(old).values())
+    old = next((part for part in before if _machines(part) & here_now), before[0])
     for name in ("tolerance", "time_budget"):
         then, now = old.meta.get(name), new.meta.get(name)
         if then != now:
@@ -130,7 +142,8 @@ def changes(old: Results, new: Results) -> Changes:
     refused = _refused(there, here, new)
     if not common and not refused:
         raise BadInput("The two comparisons have no pair with the same steps in common; ask for the same sources.")
-    clocks = {key: _clock(there[key], here[key]) for key in common}
+    unlike = {key for key in common if not _alike(there[key], here[key])}
+    clocks = {key: None if key in unlike else _clock(there[key], here[key]) for key in common}
     changed = {key: _why(old, new, key) for key in common}
     pairs, pace = [], {}
     for source in dict.fromkeys(key[0] for key in common):
@@ -147,7 +160,8 @@ def changes(old: Results, new: Results) -> Changes:
             counts, timed = _counts(there[key], here[key]), 0 if clock is None else clock[3]
             pairs.append(PairChange(label, key[1], key[2], changed[key], *counts, factor, low, high, noise, timed))
     absent = [_words(key, there | here) for key in {**there, **here} if key not in common and key not in refused]
-    return Changes(tuple(pairs), pace, tuple(absent), {_words(key, there): why for key, why in refused.items()})
+    gone = {_words(key, there): why for key, why in refused.items()}
+    return Changes(tuple(pairs), pace, tuple(absent), gone, len(unlike))
 
 
 Key = tuple[SourceKey, str, str]
@@ -177,6 +191,16 @@ def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dic
         if reason and key not in here:
             found[key] = reason
     return found
+
+
+def _machines(results: Results) -> set[tuple[str, ...]]:
+    """The machines on which times were taken, where they are on record."""
+    return {machine_of(t.made) for t in results.times if t.made}
+
+
+def _alike(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> bool:
+    """Whether all times of both, as far as that is on record, are of one machine."""
+    return len({machine_of(c.times.made) for c in (*old, *new) if c.times is not None and c.times.made}) < 2
 
 
 def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:
@@ -253,6 +277,8 @@ def sentences(found: Changes) -> list[str]:
             f"On {source}, pairs that did not change took {pace:.3g} times as long as then, which is the machine; the "
             "factors are corrected by that."
         )
+    if found.unlike:
+        lines.append(f"Not compared are times that were taken on another machine than then: {found.unlike} pairs.")
     if found.absent:
         lines.append(f"Not in both comparisons with the same steps: {', '.join(found.absent)}.")
     return lines

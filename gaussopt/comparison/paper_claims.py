@@ -220,7 +220,7 @@ def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionReco
     runs: dict[tuple[Any, ...], dict[str, MotionRecord]] = {}
     for m in motions:
         if _name(m.problem) == "knife-edge-body" and m.status == "solved":
-            runs.setdefault((m.problem, m.solver, m.stepper, m.dt, m.t_end), {})[m.formulation] = m
+            runs.setdefault((m.where, m.solver, m.stepper, m.dt, m.t_end), {})[m.formulation] = m
     for (problem, solver, stepper, *_), by in runs.items():
         if "quasi-velocity" in by and "routh" in by:
             quasi, routh = by["quasi-velocity"], by["routh"]

@@ -34,7 +34,17 @@ LARGEST = 2**63
 _JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
 """Types that JSON makes of a value: numbers without fraction may lose their point."""
 
-SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str]
+SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
+
+
+def machine_of(made: Mapping[str, str]) -> tuple[str, ...]:
+    """Processor, system and threads of what says where a record was made, by which times are of one machine."""
+    return tuple(made.get(name, "") for name in ("processor", "system", "threads"))
+
+
+def on_machine(what: str, machine: str) -> str:
+    """Words with the machine behind them, if there is one."""
+    return f"{what}, on {machine}" if machine else what
 
 
 class Record:
@@ -79,6 +89,8 @@ class StepSource:
     part : the reference of a problem, "" elsewhere
     dials : of a family, all of them
     swept : the dial that this point is a value of; "" if none is swept
+    machine : whose answers and times these are, where several comparisons are merged; "" elsewhere. It tells sources
+        apart, so that nothing that is counted, ranked or averaged over a source has times of two machines in it.
     """
 
     kind: str
@@ -86,18 +98,26 @@ class StepSource:
     part: str = ""
     dials: Mapping[str, float] = field(default_factory=dict)
     swept: str = ""
+    machine: str = ""
 
     @property
     def key(self) -> SourceKey:
         """Tells sources apart: a source itself holds a mapping and cannot be a key."""
-        return self.kind, self.name, self.part, tuple(sorted(self.dials.items())), self.swept
+        return self.kind, self.name, self.part, tuple(sorted(self.dials.items())), self.swept, self.machine
+
+    @property
+    def where(self) -> str:
+        """Its name, and the machine of a merged comparison."""
+        return on_machine(self.name, self.machine)
 
     @property
     def label(self) -> str:
         """One line for tables."""
         if self.swept:
-            return f"{self.name}, {self.swept} = {self.dials[self.swept]:g}"
-        return f"{self.name}, {self.part}" if self.part else self.name
+            said = f"{self.name}, {self.swept} = {self.dials[self.swept]:g}"
+        else:
+            said = f"{self.name}, {self.part}" if self.part else self.name
+        return on_machine(said, self.machine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +125,15 @@ class CaseRecord(Record):
     """What one solver did on the steps of one source, cold, warm or set up anew: `start` is one of STARTS.
 
     The formulation is "" where the source holds programs. The solver has its options where they differ from the
-    defaults, such as "osqp(eps_abs=1e-3)".
+    defaults, such as "osqp(eps_abs=1e-3)". `made` says where and when, see `gaussopt.processes.environment.provenance`;
+    it is empty where nothing was computed, and in files of earlier versions.
     """
 
     source: StepSource
     formulation: str
     solver: str
     start: str
+    made: dict[str, str] = field(default_factory=dict, compare=False, kw_only=True)
 
     def check(self) -> None:
         """See that the dial and the start are known; see `Record.check`."""
@@ -232,6 +254,7 @@ class MotionRecord(Record):
     position_drift, velocity_drift : largest violation of the constraints
     energy_drift : largest |E - E(0) - work|, relative to the largest energy; NaN where the system states no energy
     trajectory : name of the NetCDF file in the store, "" if none was kept
+    machine, made : as of `StepSource` and of `CaseRecord`
     """
 
     problem: str
@@ -249,6 +272,13 @@ class MotionRecord(Record):
     velocity_drift: float
     energy_drift: float
     trajectory: str = ""
+    machine: str = ""
+    made: dict[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def where(self) -> str:
+        """The problem, and the machine of a merged comparison."""
+        return on_machine(self.problem, self.machine)
 
 
 def _check_types(cls: type[Any], data: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ FORMAT = 2
 
 LISTS, NUMBERS = ("sources", "formulations", "solvers", "steppers"), ("tolerance", "dt", "t_end", "time_budget")
 """Entries of `Results.meta` that tell a comparison from another one."""
+
+MAPPINGS = ("files", "machines", "problems", "versions", "code")
+"""Entries of it that are mappings."""
 
 UNFIT = "none of these formulations and solvers fit it"
 
@@ -132,16 +136,17 @@ class Results:
     def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
         """The results of a mapping from a file; raises KeyError, TypeError or ValueError if it holds none."""
         failures, meta = data["failures"], data["meta"]
-        if not isinstance(meta, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
-            raise TypeError("failures and meta are no mappings of text")
-        files = meta.get("files", {})
-        named = isinstance(files, dict) and all(isinstance(of, list) for of in files.values())
-        if not named or not all(isinstance(x, str) for of in (meta.get("sources", []), *files.values()) for x in of):
-            raise TypeError("sources are no names")
-        return cls(
+        if not isinstance(failures, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
+            raise TypeError("failures are no mapping of text")
+        _check_meta(meta)
+        found = cls(
             tuple(map(Answers.read, data["answers"])), tuple(map(Times.read, data["times"])),
             tuple(map(MotionRecord.read, data["motions"])), dict(failures), dict(meta), store,
         )  # fmt: skip
+        named = {r.source.machine for r in (*found.answers, *found.times)} | {m.machine for m in found.motions}
+        if not named <= set(meta.get("machines") or ("",)):
+            raise ValueError("its records are of machines that it does not list")
+        return found
 
 
 def write_results(results: Results, folder: Path) -> None:
@@ -198,6 +203,23 @@ def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
         raise BadInput(
             f"{folder} holds a comparison with {'; '.join(other)}, which are not asked now; name another folder."
         )
+
+
+def _check_meta(meta: Any, inner: bool = False) -> None:
+    """See that settings, also those within a merged comparison, are of the types relied on; raises TypeError."""
+    kinds = {**dict.fromkeys((*LISTS, "precision", "conflicts"), list), **dict.fromkeys(MAPPINGS, dict)}
+    if not isinstance(meta, dict) or not all(isinstance(meta.get(name, kind()), kind) for name, kind in kinds.items()):
+        raise TypeError("its settings are no settings of a comparison")
+    files, machines = meta.get("files", {}), meta.get("machines", {})
+    lists = [meta[name] for name, kind in kinds.items() if kind is list and name in meta]
+    if not all(isinstance(of, list) for of in files.values()) or not all(
+        isinstance(x, str) for of in (*lists, *files.values()) for x in of
+    ):
+        raise TypeError("sources are no names")
+    if (inner and machines) or not all(re.fullmatch(r"\w[\w.-]*", name) for name in machines):
+        raise TypeError("its machines have no names")
+    for own in machines.values():
+        _check_meta(own, True)
 
 
 def _contents(path: Path) -> dict[str, Any]:

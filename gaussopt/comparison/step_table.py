@@ -150,7 +150,7 @@ def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.Da
     """
     table = _joined(answers, times)[0]
     about: dict[str, tuple[type, list[Any]]] = {
-        "name": (object, [a.source.name for a in answers]),
+        "name": (object, [a.source.where for a in answers]),
         **{name: (object, [getattr(a, name) for a in answers]) for name in ("formulation", "solver", "start")},
         "refused": (bool, [bool(a.refused) for a in answers]),
     }

@@ -24,6 +24,10 @@ from gaussopt.core.files import write_bytes, write_text
 CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver", "start")
 """The columns that tell cases apart; `dials` holds all of them, as in "contacts=4 mu=0.3"."""
 
+ORIGIN = ("machine", "processor", "system", "threads", "versions", "date")
+"""Columns behind those of a table that say whose row it is: the machine of a merged comparison, where and when it was
+made, by which packages; empty where nothing is on record."""
+
 PARQUET = ("pyarrow", "fastparquet")
 """Packages by which pandas writes Parquet."""
 
@@ -42,6 +46,16 @@ def _cases(records: Iterable[CaseRecord]) -> pd.DataFrame:
     return pd.DataFrame([_case_of(r) for r in records], columns=list(CASE))
 
 
+def _with_origin(
+    frame: pd.DataFrame, records: Sequence[CaseRecord | MotionRecord], rows: Any
+) -> pd.DataFrame:  # fmt: skip
+    """A table with the columns of ORIGIN; `rows` are the numbers of the records that its rows are of."""
+    machines = [r.machine if isinstance(r, MotionRecord) else r.source.machine for r in records]
+    known = [(m, *(r.made.get(name, "") for name in ORIGIN[1:])) for m, r in zip(machines, records, strict=True)]
+    origin = pd.DataFrame(known, columns=list(ORIGIN), dtype=object).iloc[list(rows)].reset_index(drop=True)
+    return pd.concat((frame, origin), axis=1)
+
+
 def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
     """One row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.summary`."""
     frame, rows = _cases(answers), pd.DataFrame(metrics.summary(answers, times))
@@ -50,7 +64,7 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataF
             frame[[f"{name}_{q}" for q in NAMED]] = np.array(column.to_list(), dtype=float).reshape(-1, len(NAMED))
         else:
             frame[name] = column
-    return frame
+    return _with_origin(frame, answers, range(len(answers)))
 
 
 def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
@@ -61,18 +75,21 @@ def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFra
     for name in ("step", "status", "claim", "certified", "error", "primal", "dual", "gap", "iterations", "confirmed",
                  "work"):  # fmt: skip
         frame[name] = table[name].to_numpy()
-    return frame.astype({"iterations": int})
+    return _with_origin(frame.astype({"iterations": int}), answers, table["case"])
 
 
 def times(records: Sequence[Times]) -> pd.DataFrame:
     """One row for each case and part of the time, quantiles in seconds over all steps and repetitions."""
     rows = [(*_case_of(t), part, *t.parts[part], len(t.per_step), t.repetitions) for t in records for part in PARTS]
-    return pd.DataFrame(rows, columns=[*CASE, "part_of_time", *NAMED, "steps", "repetitions"])
+    frame = pd.DataFrame(rows, columns=[*CASE, "part_of_time", *NAMED, "steps", "repetitions"])
+    return _with_origin(frame, records, [i for i in range(len(records)) for _ in PARTS])
 
 
 def motions(records: Sequence[MotionRecord]) -> pd.DataFrame:
     """One row for each trajectory."""
-    return pd.DataFrame([m.to_mapping() for m in records], columns=[f.name for f in fields(MotionRecord)])
+    columns = [f.name for f in fields(MotionRecord) if f.name not in ("machine", "made")]
+    frame = pd.DataFrame([m.to_mapping() for m in records], columns=columns)
+    return _with_origin(frame, records, range(len(records)))
 
 
 def frames(

@@ -10,6 +10,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -126,6 +127,34 @@ def versions() -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}", "cores": str(os.cpu_count()),
         "vector units": " ".join([*units["baseline"], *units["found"]]),
     }  # fmt: skip
+
+
+def provenance(solver: str = "") -> dict[str, str]:
+    """Where and when a result of this process is made: processor, system, threads, versions and the day, in words.
+
+    `threads` are those that libraries of linear algebra may use, `versions` also those of the solver's packages.
+    """
+    base, _, variant = solver.partition(":")
+    requires = getattr(registry.load("solver", base), "requires", ()) if base else ()
+    packages = dict(map(_version, (*ALWAYS, *sorted({*requires, *_backend(variant)} - {*ALWAYS}))))
+    known = {"gaussopt": __version__, "Python": platform.python_version(), **packages}
+    return {
+        "processor": processor(), "system": f"{platform.system()} {platform.machine()}",
+        "threads": os.environ.get("OMP_NUM_THREADS", str(os.cpu_count())),
+        "versions": ", ".join(f"{name} {version}" for name, version in known.items()),
+        "date": datetime.now(UTC).date().isoformat(),
+    }  # fmt: skip
+
+
+@cache
+def processor() -> str:
+    """The model of the processor, as the system names it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2] for line in lines if line.startswith("model name"))
+    return " ".join(next(named, "").split()) or platform.processor() or platform.machine()
 
 
 @cache

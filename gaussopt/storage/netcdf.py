@@ -72,7 +72,7 @@ def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
     """
     if not isinstance(path, str | os.PathLike):
         raise BadInput(f"The path is {path!r}; give the name of {what}.")
-    sealed = _verified(Path(path))
+    sealed = verified(Path(path))
     if not sealed:
         _try_elsewhere(Path(path), what)
     try:
@@ -137,7 +137,7 @@ def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
     return read(path, "a NetCDF file")
 
 
-def _verified(path: Path) -> bool:
+def verified(path: Path) -> bool:
     """Check the seal of a file; False if it carries none. Raises BadInput if it is missing, no file, or damaged."""
     with reading(path):
         status = path.stat()

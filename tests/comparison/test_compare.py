@@ -42,10 +42,10 @@ PLUGINS = Path(__file__).parents[1] / "plugins"
 
 
 def certain(results: Results) -> dict[str, Any]:
-    """Everything but times, as text, so that NaN equals NaN."""
-    motions = [replace(m, trajectory="") for m in results.motions]
+    """Everything but times and days, as text, so that NaN equals NaN."""
+    motions = [replace(m, trajectory="", made={}) for m in results.motions]
     return {
-        "answers": [json.dumps(r.to_mapping()) for r in results.answers],
+        "answers": [json.dumps(replace(r, made={}).to_mapping()) for r in results.answers],
         "motions": [json.dumps(m.to_mapping()) for m in motions],
         "failures": results.failures,
     }

@@ -12,14 +12,14 @@ import pandas as pd
 from gaussopt.comparison import tables
 from gaussopt.comparison.changes import Changes, sentences
 from gaussopt.comparison.paper_claims import MeasuredClaim, claims
-from gaussopt.comparison.records import Answers, MotionRecord
+from gaussopt.comparison.records import Answers, MotionRecord, machine_of
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of, label_of, worst
 from gaussopt.plotting.looks import places
-from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table, Timed
+from gaussopt.reporting.document import Block, Data, Document, Items, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures import convergence
 from gaussopt.reporting.sections import correctness, problems, speed, sweeps
-from gaussopt.reporting.sections.grouping import first, groups, listed, plural, shape_of, short
+from gaussopt.reporting.sections.grouping import first, gathered, groups, listed, plural, shape_of, short
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)
@@ -44,6 +44,7 @@ def document(results: Results, changed: Changes | None = None) -> Document:
     families, family_lines = sweeps.section(found, looks)
     sections: list[Section | None] = [
         None if changed is None else _changes(changed),
+        _machines(results),
         _how_to_read(results.meta) if judged else None,
         correctness.section(found, results.answers, results.meta.get("files", {})) if judged else None,
         speed.section(speeds, looks) if any(s.group.ranked and s.means for s in speeds) else None,
@@ -59,7 +60,9 @@ def document(results: Results, changed: Changes | None = None) -> Document:
         _environment(results.meta) if results.meta else None,
     ]
     measured = [f"On claim {c.id} of paper {c.paper}, that {c.claim}: {c.sentence}" for c in answered if c.rows]
+    merged = results.meta.get("machines")
     findings = [
+        *([texts("merged", machines=len(merged))] if merged else []),
         *correctness.findings(found, results.answers),
         *map(Timed.plain, (*speed.findings(speeds), *warm_lines, *family_lines, *measured)),
         *_broken(results.failures, results.answers),
@@ -85,6 +88,24 @@ def _changes(found: Changes) -> Section:
     return Section("changes", "What changed since the earlier comparison", tuple(blocks))
 
 
+def _machines(results: Results) -> Section | None:
+    """Where and when records were made, if that is not one machine; what contradicts each other on those of a merge."""
+    by = gathered(
+        (r for r in (*results.answers, *results.times) if r.made), lambda r: (r.source.machine, *machine_of(r.made))
+    )
+    if len(by) < 2 and not results.meta.get("machines"):
+        return None
+    rows = (
+        (machine or "–", *told, min(days), max(days), sum(isinstance(r, Answers) for r in of),
+         sum(not isinstance(r, Answers) for r in of))
+        for (machine, *told), of in by.items() for days in [[r.made.get("date", "") for r in of]]
+    )  # fmt: skip
+    said = results.meta.get("conflicts", ())
+    blocks: list[Block] = [texts.table("machines", rows)]
+    blocks += [Paragraph(texts("conflicts")), Items(tuple(said))] if said else []
+    return Section("machines", "Machines", tuple(blocks))
+
+
 def _how_to_read(meta: Mapping[str, Any]) -> Section:
     limits = [texts("limits", **meta)] if {"time_budget", "case_limit"} <= set(meta) else []
     return Section("reading", "How to read this", (Items((*texts.paragraphs("how-to-read"), *limits)),))
@@ -98,7 +119,7 @@ def _convergence(judged: Sequence[Answers]) -> Section | None:
 
 
 def _trajectories(motions: Sequence[MotionRecord]) -> Section:
-    frame = tables.motions(motions)
+    frame = tables.motions(motions).drop(columns=list(tables.ORIGIN)).assign(problem=[m.where for m in motions])
     rows = (
         (problem, formulation, f"{stepper}, {dt:g}" if dt else stepper,
          f"{(of['status'] == 'solved').sum()} of {len(of)}", _range(of["evaluations"]),
@@ -111,7 +132,7 @@ def _trajectories(motions: Sequence[MotionRecord]) -> Section:
     ended = [m for m in motions if m.status != "solved"]
     if ended:
         shown, more = first(ended, MOST_ROWS)
-        why = ((m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
+        why = ((m.where, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
         blocks.append(texts.table("motions-ended", why, more=more))
     return Section("motions", "Trajectories", tuple(blocks))
 
@@ -205,7 +226,9 @@ def kinds_of(failures: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    said = {key: value for key, value in meta.items() if key != "code"}  # which a person cannot read
+    # What a person cannot read, and what has a section of its own.
+    said = {key: value for key, value in meta.items() if key not in ("code", "machines", "conflicts")}
+    said |= {name: {"versions": own.get("versions", {})} for name, own in meta.get("machines", {}).items()}
     return Section("environment", "Environment", (texts.table("environment", _flat("", said)),))
 
 

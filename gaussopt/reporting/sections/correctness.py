@@ -98,7 +98,7 @@ def _matrices(group: Group) -> list[Block]:
     if narrow:
         rows = ((f, s, _cell(by[s, f])) for f, s in narrow)
         blocks.append(texts.table("right-one", rows, anchor=f"right-one-{group.anchor}"))
-    frame = tables.summary(group.answers, group.times)
+    frame = tables.summary(group.answers, group.times).drop(columns=list(tables.ORIGIN))
     of_time = ("backend", "overhead", "timed", "repetitions")
     timed = tuple(c for c in frame.columns if c.startswith("work_") or c in of_time)
     return [*blocks, Data(f"summary-{group.anchor}", texts("summary"), frame, timed)]

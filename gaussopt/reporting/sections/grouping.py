@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gaussopt.comparison.records import Answers, CaseRecord, Times
+from gaussopt.comparison.records import Answers, CaseRecord, Times, on_machine
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of
 from gaussopt.relaxations import is_contact_formulation
@@ -26,11 +26,13 @@ FIRST = ("gauss", "lcp-qp", "lcp")
 class Group:
     """All records of a problem, a family, a folder of programs, or of the single programs, refusals included.
 
-    `sweeps` are solvers whose options are a sweep; solvers are compared by the formulation that most of them take.
+    `sweeps` are solvers whose options are a sweep; solvers are compared by the formulation that most of them take. In a
+    merged comparison each machine has groups of its own.
     """
 
     kind: str
     name: str
+    machine: str
     anchor: str
     answers: tuple[Answers, ...]
     times: tuple[Times, ...]
@@ -50,12 +52,11 @@ class Group:
     @property
     def title(self) -> str:
         """In words."""
-        programs = {"qp": "Convex programs", "lcp": "Complementarity problems"}
-        if self.kind in programs:
-            return programs[self.kind] + (f" of {self.name}" if self.name else "")
-        titles = {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}",
-                  "contact": f"Contact problems of {self.name}"}  # fmt: skip
-        return titles.get(self.kind, self.name)
+        of = f" of {self.name}" if self.name else ""
+        titles = {"qp": f"Convex programs{of}", "lcp": f"Complementarity problems{of}",
+                  "family": f"Family {self.name}", "sequence": f"Sequence {self.name}",
+                  "contact": f"Contact problems{of}"}  # fmt: skip
+        return on_machine(titles.get(self.kind, self.name), self.machine)
 
 
 def gathered(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
@@ -78,10 +79,10 @@ def _widest(answers: Sequence[Answers]) -> str:
     return min(taken, key=rank, default="")
 
 
-def group_of(record: CaseRecord) -> tuple[str, str]:
-    """Kind and name; single programs belong together."""
+def group_of(record: CaseRecord) -> tuple[str, str, str]:
+    """Kind, name and machine; single programs belong together."""
     source = record.source
-    return source.kind, source.part if source.kind in ("qp", "lcp") else source.name
+    return source.kind, source.part if source.kind in ("qp", "lcp") else source.name, source.machine
 
 
 def groups(results: Results) -> list[Group]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison.rank_reversals import Place, Reversal, places, reversals_of
-from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.records import Answers, Times, on_machine
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.grouping import Group, anchor_of, first, gathered, in_words, listed, per_cent, short
@@ -69,7 +69,7 @@ def _dial(
         blocks += _reversals(f"reversals-pairs-{anchor}", dial, turned, "these pairs")
         lines += _lines(group, dial, turned)
     blocks.append(Data(f"dial-all-{anchor}", "All pairs at all values.", _frame(pairs), OF_TIME))
-    return Section(f"family-{anchor}", f"{group.name}: {dial}", tuple(blocks)), lines
+    return Section(f"family-{anchor}", f"{on_machine(group.name, group.machine)}: {dial}", tuple(blocks)), lines
 
 
 def _fast(pairs: Sequence[Place]) -> list[str]:
