@@ -123,9 +123,9 @@ __all__ = [
     "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
     "certify_contact", "certify_lcp", "certify_qp", "check", "classify_matrix", "classify_step", "compare",
     "concatenate", "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco",
-    "from_pinocchio", "judge_acceleration", "load_dataset", "make_solver", "merge_results", "mobility", "names", "problem",
-    "problem_from_mujoco",
-    "rank_report", "read_problem", "register", "save_dataset", "save_figure", "scan", "simulate", "simulate_batch",
+    "from_pinocchio", "judge_acceleration", "load_dataset", "make_solver", "merge_results", "mobility", "names",
+    "problem", "problem_from_mujoco", "rank_report", "read_problem", "register", "save_dataset", "save_figure",
+    "scan", "simulate", "simulate_batch",
     "soft_from_mujoco", "solve", "solve_batch", "solve_step", "write_fclib",
 ]  # fmt: skip
 

@@ -190,7 +190,7 @@ def merge_command(
     parquet: Parquet = False,
     json_: common.Json = False,
 ) -> None:
-    """Join comparisons of several machines in one folder, each with its machine; what contradicts each other is named."""
+    """Join comparisons of several machines in one folder, each with its machine; contradictions are named."""
     from gaussopt.comparison.merging import merge_results
     from gaussopt.comparison.tables import check_parquet
     from gaussopt.reporting.write import write_comparison

@@ -19,6 +19,7 @@ from gaussopt.solving.verification import verify_answer
 PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
     "run": (go.simulate,), "solve": (go.solve_step,), "verify": (verify_answer,), "papers": (reproduce,),
     "animate": (go.simulate, go.animate), "atlas": (go.scan,), "compare": (go.compare,), "report": (write_report,),
+    "merge": (go.merge_results,),
     "export": (export_sequence,), "list": (), "show": (), "plot": (), "batch": (go.simulate_batch,),
     "benchmarks": (benchmarks,),
 }  # fmt: skip

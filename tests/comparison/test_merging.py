@@ -23,6 +23,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.reporting.sections.comparison import document
 from gaussopt.reporting.sections.grouping import groups
 from gaussopt.reporting.sections.speed import Speed
+from gaussopt.reporting.write import write_report
 from gaussopt.storage import netcdf
 from gaussopt.storage.checksums import checksum
 
@@ -325,3 +326,12 @@ def test_one_parquet_for_each_machine_and_version(
     pd.testing.assert_frame_equal(frame, whole, check_dtype=False)
     assert run(["report", str(two[0]), "--parquet"]) == 1
     assert (two[0] / "tables" / "laptop-0.1.0.parquet").is_file()
+
+
+def test_names_of_machines_that_make_one_anchor_are_told_apart(tmp_path: Path) -> None:
+    folders = [stored(tmp_path / name, made_on(SLOW | {"processor": name}, 1.0)) for name in ("a.b", "a-b", "A B")]
+    merged = go.merge_results(folders, tmp_path / "m")
+    assert len(merged.meta["machines"]) == 3
+    found = groups(merged)
+    assert len({g.anchor for g in found}) == len(found) == 3
+    write_report(merged, tmp_path / "report")

@@ -150,7 +150,7 @@ def test_a_folder_is_one_pool_of_a_comparison(folder: Path, tmp_path: Path, caps
     text = (tmp_path / "out" / "index.md").read_text()
     assert "Convex programs of mine" in text
     assert "Complementarity problems of mine" in text
-    rows = [line for line in text.splitlines() if line.startswith("| same2 ")]
+    rows = [line for line in text.splitlines() if line.startswith("| [same2](single-problems.md#")]
     assert any("2 of 2" in row and "daqp, piqp" in row for row in rows)
     assert document(results).findings
 

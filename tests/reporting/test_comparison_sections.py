@@ -259,6 +259,33 @@ def test_programs_without_formulation() -> None:
     assert [r[0] for r in table(doc, "means-qp").rows] == ["osqp", "piqp"]
 
 
+def test_the_table_of_a_folder_links_to_its_single_programs(tmp_path: Path) -> None:
+    sources = [Source(kind, name, "mine") for kind in ("qp", "lcp") for name in ("A 1", "a-1", "<b>")]
+    asked = [answers(s, "c", source=x, formulation="", start="setup") for x in sources for s in ("osqp", "piqp")]
+    asked[2] = refused("osqp", source=sources[1], formulation="", start="setup")
+    asked[4] = answers("osqp", "", source=sources[2], formulation="", start="setup", failure="time limit: 5 s")
+    clock = [times("piqp", [5 * US], source=x, formulation="", start="setup") for x in sources]
+    doc = document(Found(tuple(asked), tuple(clock)))
+    (page,) = doc.pages
+    assert [s.title for s in page.sections] == ["Convex programs of mine", "Complementarity problems of mine"]
+    singles = {s.anchor: s for of in page.sections for s in of.sections}
+    for kind in ("qp", "lcp"):
+        cells = [row[0] for row in table(doc, f"solved-{kind}-mine").rows]
+        assert [singles[cell.anchor].title for cell in cells] == [cell.text for cell in cells] == ["A 1", "a-1", "<b>"]
+    first, refusing, broken = (t.rows for t in tables_of(page.sections[:1]))
+    assert [row[0] for row in first] == ["osqp", "piqp"]
+    assert (first[1][1], first[1][2], first[1][3], first[1][-1]) == ("solved", "solved", 1e-12, pytest.approx(5.0))
+    assert [row[0] for row in refusing] == ["piqp"]
+    assert broken[0][:2] == ("osqp", "time limit: 5 s")
+    assert np.isnan(broken[0][-1])
+    main = write(doc, tmp_path).read_text(encoding="utf-8")
+    single = (tmp_path / "single-problems.html").read_text(encoding="utf-8")
+    for anchor in singles:
+        assert f'href="single-problems.html#{anchor}"' in main
+        assert f'id="{anchor}"' in single
+    assert document(full()).pages == ()  # states of problems follow one another, and have no page
+
+
 def test_words() -> None:
     assert listed(list("abcd"), 2) == "a, b and 2 more"
     assert per_cent(1.0) == "100 %"

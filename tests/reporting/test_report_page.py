@@ -12,6 +12,7 @@ import pytest
 from browsers import NARROW, WIDE, Opener, barriers, opener
 from report_pages import GROUPED, NASTY, SORTED, every_block, without_times
 
+from gaussopt.reporting.document import Document, Section, Table
 from gaussopt.reporting.html.page import write
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -218,6 +219,41 @@ def test_rows_that_belong_together_stay_so(opened: Opener, every: Path) -> None:
     sorter(page, "grouped", 3).click()
     assert column(page, "grouped", 3) == ["3", "9", "5", "−1"]
     assert len(GROUPED.rows) == 4
+
+
+def test_rows_are_filtered_by_words(opened: Opener, tmp_path: Path) -> None:
+    rows = tuple((f"HS{i}", "nobody" if i % 5 == 0 else "daqp, osqp", float(-i)) for i in range(1, 21))
+    groups = tuple(row for i in range(10) for row in ((f"E{i}", float(i)), ("", 10.0 + i)))
+    tables = (
+        Table("many", "Who solved what.", ("file", "solved by", "value"), rows),
+        Table("pairs", "Rows that belong together.", ("erratum", "value"), groups),
+        Table("short", "Few.", ("a",), tuple((float(i),) for i in range(8))),
+    )
+    page = opened(write(Document("Filters", "", (), (Section("s", "Tables", tables),)), tmp_path), bypass_csp=True)
+    assert page.get_by_role("searchbox").count() == 2  # what a glance takes in has none
+    field = page.get_by_role("searchbox", name="Filter rows: many")
+    shown = page.locator("#table-many tbody tr:visible")
+    sorter(page, "many", 2).click()
+    field.focus()
+    page.keyboard.type("NOBODY hs1")
+    assert shown.evaluate_all("rows => rows.map(r => r.cells[0].innerText)") == ["HS15", "HS10"]  # still sorted
+    assert page.locator("#status").inner_text() == "2 of 20 rows are shown."
+    assert barriers(page) == []
+    page.keyboard.press("Escape")
+    assert shown.count() == 20
+    page.get_by_role("searchbox", name="Filter rows: pairs").fill("13")
+    kept = page.locator("#table-pairs tbody tr:visible")
+    assert kept.evaluate_all("rows => rows.map(r => r.innerText.trim())") == ["E3\t3", "13"]
+
+
+def test_copy_takes_the_rows_that_are_shown(opened: Opener, tmp_path: Path) -> None:
+    table = Table("many", "Numbers.", ("name", "value"), tuple((f"n{i}", float(i)) for i in range(12)))
+    page = opened(write(Document("Copies", "", (), (Section("s", "Tables", (table,)),)), tmp_path),
+                  permissions=["clipboard-read", "clipboard-write"])  # fmt: skip
+    page.get_by_role("searchbox").fill("n1")
+    page.get_by_role("button", name="Copy: many").click()
+    page.locator("#status", has_text="Copied 3 rows.").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "name\tvalue\nn1\t1.0\nn10\t10.0\nn11\t11.0\n"
 
 
 COPIED = "solver\terror\twhat\tcost $c_N$\tseconds"

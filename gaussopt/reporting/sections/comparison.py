@@ -18,7 +18,7 @@ from gaussopt.comparison.step_table import base_of, label_of, worst
 from gaussopt.plotting.looks import places
 from gaussopt.reporting.document import Block, Data, Document, Items, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures import convergence
-from gaussopt.reporting.sections import correctness, problems, speed, sweeps
+from gaussopt.reporting.sections import correctness, problems, speed, sweeps, who_solved
 from gaussopt.reporting.sections.grouping import first, gathered, groups, listed, plural, shape_of, short
 from gaussopt.reporting.texts import Texts
 
@@ -70,7 +70,8 @@ def document(results: Results, changed: Changes | None = None) -> Document:
     if not judged:
         findings.insert(0, "No pair answered any step.")
     given = tuple(s for s in sections if s is not None)
-    return Document("Comparison", texts("lead"), tuple(findings), given)
+    singles = who_solved.page(found) if judged else None
+    return Document("Comparison", texts("lead"), tuple(findings), given, pages=(singles,) if singles else ())
 
 
 def _changes(found: Changes) -> Section:

@@ -50,7 +50,7 @@ def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[
         rows = ((w.formulation, w.source, w.steps, w.wrong, w.worst) for w in wrong)
         blocks.append(texts.table("wrong-programs", rows, tolerance=PROGRAM_TOLERANCE))
     blocks += _reasons(answers)
-    told = [g for g in groups if g.kind in ("qp", "lcp") or (g.kind == "contact" and g.name in files)]
+    told = [g for g in groups if g.kind in who_solved.PROGRAMS or (g.kind == "contact" and g.name in files)]
     solved = {g.anchor: [who_solved.table(g, files.get(g.name, ()))] for g in told}
     parts = tuple(Section(f"right-{g.anchor}", g.title, (*_matrices(g), *solved.get(g.anchor, ()))) for g in groups)
     return Section("right", "Who is right", tuple(blocks), parts)

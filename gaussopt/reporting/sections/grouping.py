@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -90,9 +90,11 @@ def groups(results: Results) -> list[Group]:
     sets = gathered({a.solver for a in results.answers}, base_of)
     sweeps = frozenset(s for base, of in sets.items() if len(of) > SWEEP for s in of if s != base)
     times = gathered(results.times, group_of)
+    found = gathered(results.answers, group_of)
+    anchors = anchors_of(map("-".join, (filter(None, key) for key in found)))
     return [
-        Group(*key, anchor_of(*key), tuple(of), tuple(times.get(key, ())), sweeps, _widest(of))
-        for key, of in gathered(results.answers, group_of).items()
+        Group(*key, anchor, tuple(of), tuple(times.get(key, ())), sweeps, _widest(of))
+        for (key, of), anchor in zip(found.items(), anchors, strict=True)
     ]
 
 
@@ -100,6 +102,18 @@ def anchor_of(*words: str) -> str:
     """Words as a file name and an anchor."""
     text = "-".join(w for w in words if w).lower()
     return "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in text).split())
+
+
+def anchors_of(names: Iterable[str]) -> Iterator[str]:
+    """Names as parts of anchors and file names; those that become alike are numbered."""
+    given: set[str] = set()
+    for name in names:
+        plain = word = anchor_of(name) or "unnamed"
+        i = 2
+        while word in given:
+            word, i = f"{plain}-{i}", i + 1
+        given.add(word)
+        yield word
 
 
 def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,7 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.registered import registered_problem
 from gaussopt.reporting.document import Block, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
-from gaussopt.reporting.sections.grouping import anchor_of
+from gaussopt.reporting.sections.grouping import anchors_of
 
 
 def parameters_table(entry: Problem, name: str, caption: str) -> Table:
@@ -37,24 +37,12 @@ def section(answers: Sequence[Answers], known: Mapping[str, Any] = MappingProxyT
         if a.source.kind == "problem":
             # A label is the name, with what differs from the defaults in brackets behind it.
             labels.setdefault(a.source.name.partition(" (")[0], {}).setdefault(a.source.name)
-    named = zip(labels.items(), _words(labels), strict=True)
+    named = zip(labels.items(), anchors_of(labels), strict=True)
     parts = tuple(_one(name, list(own), word, known) for (name, own), word in named)
     if not parts:
         return None
     lead = "The mechanisms whose steps are solved here, with their default parameters."
     return Section("problems", "The problems", (Paragraph(lead),), parts)
-
-
-def _words(names: Iterable[str]) -> Iterator[str]:
-    """Names as parts of anchors and file names; those that become alike are numbered."""
-    given: set[str] = set()
-    for name in names:
-        plain = word = anchor_of(name) or "unnamed"
-        i = 2
-        while word in given:
-            word, i = f"{plain}-{i}", i + 1
-        given.add(word)
-        yield word
 
 
 def _recorded(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) -> Iterator[Block]:

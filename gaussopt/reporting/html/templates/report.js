@@ -64,6 +64,30 @@
     });
   };
 
+  // -- filtering: rows with every word stay; rows that belong together stay together
+
+  const SHORT = 8; // rows that a glance takes in
+
+  const makeFilterable = (table) => {
+    const items = table.tBodies.length > 1 ? [...table.tBodies] : [...(table.tBodies[0]?.rows ?? [])];
+    if (items.length <= SHORT) return;
+    const [box, label, field] = ["p", "label", "input"].map((name) => document.createElement(name));
+    box.className = "tools";
+    label.append("Filter rows ", field);
+    field.type = "search";
+    field.setAttribute("aria-label", `Filter rows: ${table.id.replace("table-", "")}`);
+    field.addEventListener("input", () => {
+      const wanted = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      items.forEach((item) => {
+        const text = item.textContent.toLowerCase();
+        item.hidden = !wanted.every((word) => text.includes(word));
+      });
+      say(`${items.filter((item) => !item.hidden).length} of ${items.length} rows are shown.`);
+    });
+    box.append(label);
+    table.closest(".table").before(box);
+  };
+
   // -- copying
 
   const FEW = 4; // lines, head included: what is shorter is copied and sorted by eye
@@ -89,9 +113,10 @@
   const makeCopyable = (table) => {
     const copier = button("Copy", `Copy: ${table.id.replace("table-", "")}`);
     copier.addEventListener("click", async () => {
-      const done = await copy([...table.rows].map(line).join("\n") + "\n");
+      const shown = [...table.rows].filter((row) => !row.closest("[hidden]"));
+      const done = await copy(shown.map(line).join("\n") + "\n");
       copier.focus();
-      say(done ? `Copied ${table.rows.length - 1} rows.` : "This browser does not let a page copy; open the CSV file.");
+      say(done ? `Copied ${shown.length - 1} rows.` : "This browser does not let a page copy; open the CSV file.");
     });
     table.closest(".table-block").querySelector(".tools").prepend(copier);
   };
@@ -99,6 +124,7 @@
     if (table.rows.length <= FEW) return;
     makeCopyable(table);
     makeSortable(table);
+    makeFilterable(table);
   });
 
   // -- motion: the still picture is shown until somebody presses Play
