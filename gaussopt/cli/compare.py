@@ -219,7 +219,6 @@ def _parquets(results: Any, out: Path, folder: Path, asked: bool) -> dict[str, l
 
 def export_command(
     context: typer.Context,
-    problem: common.ProblemName,
     formulation: Annotated[
         str,
         typer.Option(
@@ -229,54 +228,88 @@ def export_command(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder to write into; it must be new.")],
+    problem: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PROBLEM|ATLAS]",
+            help="A problem by name or file.py, or atlas.nc of `gaussopt atlas`, every cell of it.",
+            autocompletion=common.completion("problem", files=(".py", ".nc")),
+        ),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option("--family", help="Steps of a family instead.", autocompletion=common.completion("family")),
+    ] = None,
+    dial: Annotated[
+        list[str] | None, typer.Option("--dial", metavar="NAME=VALUE", help="Set a dial of the family; repeatable.")
+    ] = None,
     reference: Annotated[
         str | None,
         typer.Option("--reference", help="Reference trajectory to follow; the problem's first if not given."),
     ] = None,
-    stride: Annotated[int, typer.Option("--stride", help="Distance of two states that are taken, in states.")] = 1,
+    stride: Annotated[int, typer.Option("--stride", help="Distance of two states, or cells, that are taken.")] = 1,
     set_: common.Set = None,
     json_: common.Json = False,
 ) -> None:
     """Write the step programs along a reference trajectory as files for other programs, each with its solution.
 
-    With moreau-jean they are the contact problems of the time steps of a motion in space, as FCLIB files.
+    With moreau-jean they are the contact problems of the time steps of a motion in space, as FCLIB files. Programs of
+    the steps of a family, or of the cells of an atlas, are written likewise.
     """
-    if formulation == "moreau-jean":
-        _export_contacts(context.obj, (problem, set_), out, reference, stride, json_)
-        return
+    if (problem is None) == (family is None):
+        raise BadInput("Give a problem, or an atlas, or a family by --family: one of them.")
+    if dial and family is None:
+        raise BadInput("--dial turns a dial of a family; name the family with --family.")
+    chosen = (reference is not None, bool(set_), stride != 1)
+    atlas = problem is not None and problem.endswith(".nc")
+    if any(chosen if family else chosen[:2] if atlas else ()):
+        raise BadInput("--reference, --set and --stride are of problems, --stride of atlases too.")
+    with common.progress_bar("export", json_) as progress:
+        found = _exported((problem, family, atlas), dial or [], set_, (formulation, out, reference, stride), progress)
+    _tell_export(context.obj, found, problem or family, out, json_)
+
+
+def _exported(
+    what: tuple[str | None, str | None, bool], dials: list[str], settings: list[str] | None,
+    how: tuple[str, Path, str | None, int], progress: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Write the files; what was written."""
+    from gaussopt.comparison import step_export
+    from gaussopt.comparison.contact_export import export_contacts
     from gaussopt.comparison.sequence_files import export_sequence
     from gaussopt.modelling.problem import problem as find
 
-    with common.progress_bar("export", json_) as progress:
-        manifest = export_sequence(
-            find(problem, **common.settings_of(set_)), formulation, out, reference=reference, stride=stride,
-            progress=progress,
-        )  # fmt: skip
-    certified = sum("solution" in row for row in manifest["programs"])
+    (problem, family, atlas), (formulation, out, reference, stride) = what, how
+    if family is not None:
+        return step_export.export_family(family, dials, formulation, out, progress)
+    assert problem is not None
+    if atlas:
+        return step_export.export_atlas(Path(problem), formulation, out, stride=stride, progress=progress)
+    entry = find(problem, **common.settings_of(settings))
+    if formulation != "moreau-jean":
+        return export_sequence(entry, formulation, out, reference=reference, stride=stride, progress=progress)
+    if reference is not None:
+        raise BadInput("--reference does not apply to moreau-jean: the steps are those of the motion itself.")
+    return export_contacts(entry, out, stride=stride, progress=progress)
+
+
+def _tell_export(screen: Any, found: dict[str, Any], name: str | None, out: Path, as_json: bool) -> None:
+    """Say what was written, a manifest or contact problems."""
+    if "files" in found:
+        count = len(found["files"])
+        message = f"{count} contact problems of {name} in {out}; {found['certified']} with a certified solution."
+        common.show(screen, as_json, {"status": "solved", "message": message, "count": count, **found}, message)
+        return
+    certified = sum("solution" in row for row in found["programs"])
     message = (
-        f"{manifest['count']} programs ({manifest['kind']}) of {manifest['problem']}, {manifest['reference']}, as "
-        f"{manifest['formulation']}; {certified} with a certified solution."
+        f"{found['count']} programs ({found['kind']}) of {found['problem']}, {found['reference']}, as "
+        f"{found['formulation']}; {certified} with a certified solution."
     )
     data = {
         "status": "solved", "message": message, "manifest": str(out / "manifest.json"), "certified": certified,
-        **{k: manifest[k] for k in ("problem", "reference", "formulation", "kind", "count")},
+        **{k: found[k] for k in ("problem", "reference", "formulation", "kind", "count")},
     }  # fmt: skip
-    common.show(context.obj, json_, data, message, f"Manifest: {data['manifest']}")
-
-
-def _export_contacts(
-    screen: Any, what: tuple[str, list[str] | None], out: Path, reference: str | None, stride: int, as_json: bool
-) -> None:
-    from gaussopt.comparison.contact_export import export_contacts
-    from gaussopt.modelling.problem import problem as find
-
-    if reference is not None:
-        raise BadInput("--reference does not apply to moreau-jean: the steps are those of the motion itself.")
-    with common.progress_bar("export", as_json) as progress:
-        found = export_contacts(find(what[0], **common.settings_of(what[1])), out, stride=stride, progress=progress)
-    count = len(found["files"])
-    message = f"{count} contact problems of {what[0]} in {out}; {found['certified']} with a certified solution."
-    common.show(screen, as_json, {"status": "solved", "message": message, "count": count, **found}, message)
+    common.show(screen, as_json, data, message, f"Manifest: {data['manifest']}")
 
 
 def _sources(

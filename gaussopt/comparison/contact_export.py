@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.comparison.sequence_files import check_new
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, NotAccepted
 from gaussopt.core.files import prepare_folder
@@ -37,8 +38,7 @@ def export_contacts(
     """
     if stride < 1:
         raise BadInput(f"stride is {stride}; it must be at least 1.")
-    if out.is_dir() and any(out.iterdir()):
-        raise BadInput(f"{out} is not empty; choose another folder, so that no old problems stay among the new.")
+    check_new(out)
     start = problem.system.evaluate(0.0, problem.q0, problem.v0)
     if start.J_T.shape[1] < 2:
         raise NotAccepted(
@@ -52,17 +52,26 @@ def export_contacts(
         t, h = float(motion.t[i]), float(motion.t[i + 1] - motion.t[i])
         posed = _posed(problem, t, motion.q[i], motion.v[i], h)
         if posed is not None:
-            found = solve(posed, "hybrid")
-            r = found.x if found.status is Status.SOLVED else None
-            files.append(f"{problem.name}-i{i:05d}-{posed.k}.hdf5")
-            text = f"a Moreau-Jean step of {h:g} s"
-            write_fclib(out / files[-1], posed, r, f"{problem.label}, t = {t:.9g} s", text)
-            certified += r is not None
+            title, text = f"{problem.label}, t = {t:.9g} s", f"a Moreau-Jean step of {h:g} s"
+            file, solved = write_solved(out, problem.name, i, posed, title, text)
+            files.append(file)
+            certified += solved
         if progress is not None:
             progress(min(1.0, (i + stride) / last))
     if not files:
         raise BadInput(f"No contact closes in the motion of {problem.label}, so that nothing was written.")
     return {"files": files, "certified": certified}
+
+
+def write_solved(
+    out: Path, name: str, i: int, posed: ConeComplementarity, title: str, text: str
+) -> tuple[str, bool]:  # fmt: skip
+    """Write a contact problem as FCLIB file, with its solution where it is certified: the file's name, and whether."""
+    found = solve(posed, "hybrid")
+    r = found.x if found.status is Status.SOLVED else None
+    file = f"{name}-i{i:05d}-{posed.k}.hdf5"
+    write_fclib(out / file, posed, r, title, text)
+    return file, r is not None
 
 
 def _posed(problem: Problem, t: float, q: Any, v: Any, h: float) -> ConeComplementarity | None:

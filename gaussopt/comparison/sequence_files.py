@@ -11,9 +11,9 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -65,24 +65,43 @@ def export_sequence(
         raise UnknownName(f"reference of {problem.name}", name, known)
     if stride < 1:
         raise BadInput(f"stride is {stride}; it must be at least 1.")
-    exact = bool(registry.load("formulation", formulation).exact)
+    states: Iterable[tuple[Item, dict[str, Any]]] = zip(states_of(problem, name, stride), repeat({}))
+    return export_steps(states, (problem.label, name), formulation, out, progress=progress)
+
+
+def check_new(out: Path) -> None:
+    """Raise BadInput if a folder holds something."""
     if out.is_dir() and any(out.iterdir()):
         raise BadInput(f"{out} is not empty; choose another folder, so that no old programs stay among the new.")
+
+
+def export_steps(
+    steps: Iterable[tuple[Item, Mapping[str, Any]]], named: tuple[str, str], formulation: str, out: Path, *,
+    follows: bool = True, progress: Callable[[float], None] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Write the programs of steps, with more entries for their rows of the manifest, which it returns.
+
+    `named` are problem and reference of the manifest; `follows` says whether each step follows the one before. Raises
+    as `export_sequence`.
+    """
+    exact = bool(registry.load("formulation", formulation).exact)
+    check_new(out)
     prepare_folder(out)
-    items = list(states_of(problem, name, stride))
+    items = list(steps)
     if not items:
-        raise BadInput(f"The reference {name!r} of {problem.name} has no state at which programs can be asked for.")
+        raise BadInput(f"{named[1]} of {named[0]} has no state at which programs can be asked for.")
     rows = []
-    for i, item in enumerate(items):
-        rows.append(_write_item(out, i, item, formulation))
+    for i, (item, more) in enumerate(items):
+        rows.append({**_write_item(out, i, item, formulation), **more})
         if progress is not None:
             progress((i + 1) / len(items))
     manifest = {
-        "format": FORMAT, "gaussopt": __version__, "problem": problem.label, "reference": name,
-        "formulation": formulation, "exact": exact, "kind": rows[0]["kind"], "count": len(rows), "programs": rows,
+        "format": FORMAT, "gaussopt": __version__, "problem": named[0], "reference": named[1],
+        "formulation": formulation, "exact": exact, "kind": rows[0]["kind"], "count": len(rows), "follows": follows,
+        "programs": rows,
     }  # fmt: skip
     if manifest["kind"] == "qp":
-        title = f"{problem.label}, {name}, as {formulation}"
+        title = f"{', '.join(named)}, as {formulation}"
         template = resources.files("gaussopt.comparison").joinpath("step_sequence.template").read_text(encoding="utf-8")
         write_text(out / "step_sequence.py", template.format(title=title, version=__version__))
     text = json.dumps({**manifest, "checksum": checksum(manifest)}, indent=1) + "\n"
@@ -105,7 +124,11 @@ def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str,
         )
     if not isinstance(program, LCP):
         program = as_qp(program)
-    row: dict[str, Any] = {"t": item.t, "n": program.n}
+    if getattr(program, "sparse", False):
+        raise NotAccepted(
+            "The programs have sparse matrices, and files of sequences hold dense ones; take a smaller one."
+        )
+    row: dict[str, Any] = {"t": None if np.isnan(item.t) else item.t, "n": program.n}
     if isinstance(program, LCP):
         name, content = f"{i:05d}.json", (json.dumps(program.to_mapping()) + "\n").encode()
         row |= {"kind": "lcp"}
@@ -220,6 +243,7 @@ def _check_manifest(manifest: Mapping[str, Any]) -> None:
     """
     if "checksum" in manifest and manifest["checksum"] != checksum(manifest):
         raise BadInput("its checksum is wrong")
+    _expect(isinstance(manifest.get("follows", True), bool), "follows", manifest.get("follows"), "true or false")
     for key in ("problem", "reference", "formulation"):
         _expect(isinstance(manifest.get(key), str), key, manifest.get(key), "text")
     rows = manifest["programs"]

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -164,12 +164,15 @@ class ExportedSequence(Spec):
         found.items()
         return found
 
-    follows = True
+    @property
+    def follows(self) -> bool:
+        """Cells of an atlas do not follow one another."""
+        return bool(_manifest(self.folder, self.digest).get("follows", True))
 
     @property
     def source(self) -> StepSource:
         """The problem, formulation and reference that the manifest names."""
-        m = read_manifest(Path(self.folder))
+        m = _manifest(self.folder, self.digest)
         return StepSource("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
 
     def items(self) -> tuple[Item, ...]:
@@ -180,6 +183,12 @@ class ExportedSequence(Spec):
         found = self.items()[0].data
         assert isinstance(found, QP | LCP)
         return found
+
+
+@lru_cache(maxsize=8)
+def _manifest(folder: str, digest: str) -> dict[str, Any]:
+    """The manifest of a folder with these contents, which is read once."""
+    return read_manifest(Path(folder))
 
 
 SPECS: dict[str, type[Spec]] = {

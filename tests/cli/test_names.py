@@ -54,8 +54,9 @@ def test_options_are_keywords() -> None:
                 key = option.removeprefix("--").replace("-", "_")
                 if parameter.param_type_name != "option" or key in OTHERWISE or not PYTHON[name]:
                     continue
-                if (name, key) in {("report", "out"), ("atlas", "out"), ("batch", "axis")}:
-                    continue  # folders of reports, which Python writes apart; a grid, which is one of `parameters`
+                if (name, key) in {("report", "out"), ("atlas", "out"), ("batch", "axis"), ("export", "family")}:
+                    # Folders of reports, which Python writes apart; a grid, which is one of `parameters`; a name.
+                    continue
                 assert REPEATED.get(key, key) in known, f"gaussopt {name} {option}"
 
 
