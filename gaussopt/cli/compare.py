@@ -117,6 +117,14 @@ Parquet = Annotated[
 ]
 
 
+Exported = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[PROBLEM|ATLAS]",
+        help="A problem by name or file.py, or the file atlas.nc of `gaussopt atlas`.",
+        autocompletion=common.completion("problem", files=(".py", ".nc")),
+    ),
+]
 MOST_SAID = 20
 """Sentences on contradictions that are printed; the report has all."""
 
@@ -175,11 +183,13 @@ def report_command(
     from gaussopt.comparison.tables import check_parquet
     from gaussopt.reporting.write import write_report
 
-    if parquet:
-        check_parquet()
     results = Results.load(folder)
     found = None if against is None else changes(Results.load(against), results)
-    summary = write_report(results, out or folder, found) | _parquets(results, out or folder, folder, parquet)
+    if parquet:
+        check_parquet()
+    summary = write_report(results, out or folder, found)
+    if parquet:
+        results.to_parquet((out or folder) / "tables" / "steps.parquet")
     _finish(context.obj, summary, json_, found)
 
 
@@ -187,34 +197,19 @@ def merge_command(
     context: typer.Context,
     folders: Annotated[list[Path], typer.Argument(metavar="DIR DIR...", help="What `gaussopt compare --out` wrote.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the merged comparison; it must be new.")],
-    parquet: Parquet = False,
     json_: common.Json = False,
 ) -> None:
     """Join comparisons of several machines in one folder, each with its machine; contradictions are named."""
     from gaussopt.comparison.merging import merge_results
-    from gaussopt.comparison.tables import check_parquet
     from gaussopt.reporting.write import write_comparison
 
-    if parquet:
-        check_parquet()
     results = merge_results(folders, out, _note)
     conflicts = results.meta["conflicts"]
-    summary = write_comparison(results, out) | _parquets(results, out, out, parquet)
-    summary |= {"machines": list(results.meta["machines"]), "conflicts": conflicts}
-    for sentence in conflicts[:MOST_SAID]:
+    more = len(conflicts) - MOST_SAID
+    for sentence in [*conflicts[:MOST_SAID], *[f"{more} more such sentences are in the report."] * (more > 0)]:
         _note(sentence)
-    if len(conflicts) > MOST_SAID:
-        _note(f"{len(conflicts) - MOST_SAID} more such sentences are in the report.")
+    summary = write_comparison(results, out) | {"machines": list(results.meta["machines"]), "conflicts": conflicts}
     _finish(context.obj, summary, json_)
-
-
-def _parquets(results: Any, out: Path, folder: Path, asked: bool) -> dict[str, list[str]]:
-    """Write one Parquet file for each machine and version, if that is asked; their paths, for JSON."""
-    from gaussopt.comparison.merging import write_parquets
-
-    if not asked:
-        return {}
-    return {"parquet": list(map(str, write_parquets(results, out / "tables", folder.resolve().name)))}
 
 
 def export_command(
@@ -228,21 +223,9 @@ def export_command(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder to write into; it must be new.")],
-    problem: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[PROBLEM|ATLAS]",
-            help="A problem by name or file.py, or atlas.nc of `gaussopt atlas`, every cell of it.",
-            autocompletion=common.completion("problem", files=(".py", ".nc")),
-        ),
-    ] = None,
-    family: Annotated[
-        str | None,
-        typer.Option("--family", help="Steps of a family instead.", autocompletion=common.completion("family")),
-    ] = None,
-    dial: Annotated[
-        list[str] | None, typer.Option("--dial", metavar="NAME=VALUE", help="Set a dial of the family; repeatable.")
-    ] = None,
+    problem: Exported = None,
+    family: Annotated[str | None, typer.Option("--family", help="From `gaussopt list families`, in its place.")] = None,
+    dial: Annotated[list[str] | None, typer.Option("--dial", metavar="NAME=VALUE", help="Of the family.")] = None,
     reference: Annotated[
         str | None,
         typer.Option("--reference", help="Reference trajectory to follow; the problem's first if not given."),
@@ -256,45 +239,37 @@ def export_command(
     With moreau-jean they are the contact problems of the time steps of a motion in space, as FCLIB files. Programs of
     the steps of a family, or of the cells of an atlas, are written likewise.
     """
-    if (problem is None) == (family is None):
-        raise BadInput("Give a problem, or an atlas, or a family by --family: one of them.")
-    if dial and family is None:
-        raise BadInput("--dial turns a dial of a family; name the family with --family.")
-    chosen = (reference is not None, bool(set_), stride != 1)
+    from gaussopt.comparison import contact_export, sequence_files
+    from gaussopt.modelling.problem import problem as find
+
     atlas = problem is not None and problem.endswith(".nc")
-    if any(chosen if family else chosen[:2] if atlas else ()):
-        raise BadInput("--reference, --set and --stride are of problems, --stride of atlases too.")
+    for wrong, sentence in (
+        ((problem is None) == (family is None), "Give a problem, or an atlas, or a family by --family: one of them."),
+        (dial and not family, "--dial turns a dial of a family; name the family with --family."),
+        (family and (reference or set_ or stride != 1), "--reference, --set and --stride are not of families."),
+        (atlas and (reference or set_), "--reference and --set are not of atlases."),
+        (reference and formulation == "moreau-jean",
+         "--reference does not apply to moreau-jean: the steps are those of the motion itself."),
+    ):  # fmt: skip
+        if wrong:
+            raise BadInput(sentence)
     with common.progress_bar("export", json_) as progress:
-        found = _exported((problem, family, atlas), dial or [], set_, (formulation, out, reference, stride), progress)
+        if family is not None:
+            found = sequence_files.export_family(family, dial or [], formulation, out, progress)
+        elif atlas:
+            found = sequence_files.export_atlas(Path(str(problem)), formulation, out, stride=stride, progress=progress)
+        else:
+            entry = find(str(problem), **common.settings_of(set_))
+            if formulation == "moreau-jean":
+                found = contact_export.export_contacts(entry, out, stride=stride, progress=progress)
+            else:
+                how: dict[str, Any] = {"reference": reference, "stride": stride, "progress": progress}
+                found = sequence_files.export_sequence(entry, formulation, out, **how)
     _tell_export(context.obj, found, problem or family, out, json_)
 
 
-def _exported(
-    what: tuple[str | None, str | None, bool], dials: list[str], settings: list[str] | None,
-    how: tuple[str, Path, str | None, int], progress: Any,
-) -> dict[str, Any]:  # fmt: skip
-    """Write the files; what was written."""
-    from gaussopt.comparison import step_export
-    from gaussopt.comparison.contact_export import export_contacts
-    from gaussopt.comparison.sequence_files import export_sequence
-    from gaussopt.modelling.problem import problem as find
-
-    (problem, family, atlas), (formulation, out, reference, stride) = what, how
-    if family is not None:
-        return step_export.export_family(family, dials, formulation, out, progress)
-    assert problem is not None
-    if atlas:
-        return step_export.export_atlas(Path(problem), formulation, out, stride=stride, progress=progress)
-    entry = find(problem, **common.settings_of(settings))
-    if formulation != "moreau-jean":
-        return export_sequence(entry, formulation, out, reference=reference, stride=stride, progress=progress)
-    if reference is not None:
-        raise BadInput("--reference does not apply to moreau-jean: the steps are those of the motion itself.")
-    return export_contacts(entry, out, stride=stride, progress=progress)
-
-
 def _tell_export(screen: Any, found: dict[str, Any], name: str | None, out: Path, as_json: bool) -> None:
-    """Say what was written, a manifest or contact problems."""
+    """Say what was written, programs with a manifest or files of contact problems."""
     if "files" in found:
         count = len(found["files"])
         message = f"{count} contact problems of {name} in {out}; {found['certified']} with a certified solution."
@@ -313,14 +288,9 @@ def _tell_export(screen: Any, found: dict[str, Any], name: str | None, out: Path
 
 
 def _sources(
-    names: list[str],
-    families: list[str],
-    dials: list[str],
-    sets: tuple[bool, bool],
-    sequences: list[Path],
-    contacts: list[Path],
-    rows: str | None,
-) -> list[str | Problem | Spec]:
+    names: list[str], families: list[str], dials: list[str], sets: tuple[bool, bool], sequences: list[Path],
+    contacts: list[Path], rows: str | None,
+) -> list[str | Problem | Spec]:  # fmt: skip
     from gaussopt.comparison.contact_sources import ContactFiles
     from gaussopt.comparison.sources import ExportedSequence, convex_programs, family_sweep, lcp_programs
 

@@ -67,14 +67,9 @@ def other_order(file: Path, data: ConeComplementarity | GlobalContacts, status: 
 
 
 def solve_folder(
-    folder: Path,
-    formulation: str | None,
-    solver: str | None,
-    tolerance: float,
-    options: dict[str, Any],
-    quiet: bool,
+    folder: Path, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any], quiet: bool,
     rows: str | None,
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], list[str]]:  # fmt: skip
     """Solve every contact problem of a folder; what is none is named with its reason and counts as bad input."""
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
     from gaussopt.interchange.problem_reader import members, read_problem
@@ -89,12 +84,8 @@ def solve_folder(
                 if not isinstance(data, ConeComplementarity | GlobalContacts):
                     raise BadInput(f"{file} holds no contacts with friction cones; solve it alone.")
                 found = solve_contact_problem(data, formulation, solver, tolerance, options)
-                k, residual, status, message = (
-                    data.k,
-                    found["certificate"]["residual"],
-                    found["status"],
-                    found["message"],
-                )
+                k, residual = data.k, found["certificate"]["residual"]
+                status, message = found["status"], found["message"]
             except GaussoptError as error:
                 k, residual, status, message = 0, None, "bad_input", str(error)
             seconds = time.perf_counter() - begin

@@ -130,9 +130,8 @@ def changes(old: Results, new: Results) -> Changes:
     """
     if "machines" in new.meta:
         raise BadInput("The later comparison is merged of several; compare one of them with what was before.")
-    here_now = _machines(new)
-    before = list(parts_of(old).values())
-    old = next((part for part in before if _machines(part) & here_now), before[0])
+    before, at = list(parts_of(old).values()), {machine_of(t.made) for t in new.times if t.made}
+    old = next((part for part in before if any(machine_of(t.made) in at for t in part.times)), before[0])
     for name in ("tolerance", "time_budget"):
         then, now = old.meta.get(name), new.meta.get(name)
         if then != now:
@@ -142,7 +141,8 @@ def changes(old: Results, new: Results) -> Changes:
     refused = _refused(there, here, new)
     if not common and not refused:
         raise BadInput("The two comparisons have no pair with the same steps in common; ask for the same sources.")
-    unlike = {key for key in common if not _alike(there[key], here[key])}
+    clocked = {key: [c.times.made for c in (*there[key], *here[key]) if c.times and c.times.made] for key in common}
+    unlike = {key for key, made in clocked.items() if len(set(map(machine_of, made))) > 1}
     clocks = {key: None if key in unlike else _clock(there[key], here[key]) for key in common}
     changed = {key: _why(old, new, key) for key in common}
     pairs, pace = [], {}
@@ -191,16 +191,6 @@ def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dic
         if reason and key not in here:
             found[key] = reason
     return found
-
-
-def _machines(results: Results) -> set[tuple[str, ...]]:
-    """The machines on which times were taken, where they are on record."""
-    return {machine_of(t.made) for t in results.times if t.made}
-
-
-def _alike(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> bool:
-    """Whether all times of both, as far as that is on record, are of one machine."""
-    return len({machine_of(c.times.made) for c in (*old, *new) if c.times is not None and c.times.made}) < 2
 
 
 def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.sequence_files import check_new
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, NotAccepted
-from gaussopt.core.files import prepare_folder
+from gaussopt.core.files import check_new, prepare_folder
 from gaussopt.core.status import Status
 from gaussopt.formulations.moreau_jean import formulation
 from gaussopt.integration.events.tolerances import TOLERANCES

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.records import Answers, MotionRecord, SourceKey, Times
+from gaussopt.comparison.records import Answers, MotionRecord, SourceKey, Times, on_machine
 from gaussopt.comparison.solver_spec import parse_word
 from gaussopt.comparison.step_table import NAN, TimedAnswers, base_of, competing, stacked
 from gaussopt.comparison.warm_starts import NOISE
@@ -220,7 +220,8 @@ def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionReco
     runs: dict[tuple[Any, ...], dict[str, MotionRecord]] = {}
     for m in motions:
         if _name(m.problem) == "knife-edge-body" and m.status == "solved":
-            runs.setdefault((m.where, m.solver, m.stepper, m.dt, m.t_end), {})[m.formulation] = m
+            problem = on_machine(m.problem, m.machine)
+            runs.setdefault((problem, m.solver, m.stepper, m.dt, m.t_end), {})[m.formulation] = m
     for (problem, solver, stepper, *_), by in runs.items():
         if "quasi-velocity" in by and "routh" in by:
             quasi, routh = by["quasi-velocity"], by["routh"]

@@ -106,18 +106,10 @@ class StepSource:
         return self.kind, self.name, self.part, tuple(sorted(self.dials.items())), self.swept, self.machine
 
     @property
-    def where(self) -> str:
-        """Its name, and the machine of a merged comparison."""
-        return on_machine(self.name, self.machine)
-
-    @property
     def label(self) -> str:
         """One line for tables."""
-        if self.swept:
-            said = f"{self.name}, {self.swept} = {self.dials[self.swept]:g}"
-        else:
-            said = f"{self.name}, {self.part}" if self.part else self.name
-        return on_machine(said, self.machine)
+        part = f"{self.swept} = {self.dials[self.swept]:g}" if self.swept else self.part
+        return on_machine(f"{self.name}, {part}" if part else self.name, self.machine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,11 +266,6 @@ class MotionRecord(Record):
     trajectory: str = ""
     machine: str = ""
     made: dict[str, str] = field(default_factory=dict, compare=False)
-
-    @property
-    def where(self) -> str:
-        """The problem, and the machine of a merged comparison."""
-        return on_machine(self.problem, self.machine)
 
 
 def _check_types(cls: type[Any], data: Any) -> None:

@@ -205,21 +205,19 @@ def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
         )
 
 
-def _check_meta(meta: Any, inner: bool = False) -> None:
+def _check_meta(meta: Any) -> None:
     """See that settings, also those within a merged comparison, are of the types relied on; raises TypeError."""
-    kinds = {**dict.fromkeys((*LISTS, "precision", "conflicts"), list), **dict.fromkeys(MAPPINGS, dict)}
-    if not isinstance(meta, dict) or not all(isinstance(meta.get(name, kind()), kind) for name, kind in kinds.items()):
+    lists = [meta.get(name, []) for name in (*LISTS, "precision", "conflicts")]
+    mappings = [meta.get(name, {}) for name in MAPPINGS]
+    if not all(isinstance(x, dict) for x in mappings):
         raise TypeError("its settings are no settings of a comparison")
-    files, machines = meta.get("files", {}), meta.get("machines", {})
-    lists = [meta[name] for name, kind in kinds.items() if kind is list and name in meta]
-    if not all(isinstance(of, list) for of in files.values()) or not all(
-        isinstance(x, str) for of in (*lists, *files.values()) for x in of
-    ):
+    lists += meta.get("files", {}).values()
+    if not all(isinstance(of, list) and all(isinstance(x, str) for x in of) for of in lists):
         raise TypeError("sources are no names")
-    if (inner and machines) or not all(re.fullmatch(r"\w[\w.-]*", name) for name in machines):
-        raise TypeError("its machines have no names")
-    for own in machines.values():
-        _check_meta(own, True)
+    for name, own in meta.get("machines", {}).items():
+        if not re.fullmatch(r"\w[\w.-]*", name) or own.get("machines"):
+            raise TypeError("its machines have no names")
+        _check_meta(own)
 
 
 def _contents(path: Path) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
-from itertools import pairwise, repeat
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt._version import __version__
+from gaussopt.atlas.scan import Atlas
+from gaussopt.comparison.contact_export import write_solved
 from gaussopt.comparison.items import SIMULATED, Item, states_of
+from gaussopt.comparison.pairing import misfit
 from gaussopt.core import registry
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.core.files import inside, json_object, prepare_folder, read_regular, write_bytes, write_text
+from gaussopt.core.files import check_new, inside, json_object, prepare_folder, read_regular, write_bytes, write_text
 from gaussopt.core.problem_files import parse
 from gaussopt.core.programs import LCP, QP, LinearSystem, as_qp
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.interchange.quadratic import ARRAYS
+from gaussopt.modelling.family import Family
 from gaussopt.modelling.problem import Problem
 from gaussopt.solving.defaults import default_solver, formulate
 from gaussopt.solving.solve import solve
@@ -45,6 +49,9 @@ MOST_PROGRAMS = 1_000_000
 
 MOST_ENTRIES = 50_000_000
 """Most entries of a matrix of one program (400 MB)."""
+
+STEPS = 5
+"""Steps of a family, as many as a comparison takes."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -65,29 +72,69 @@ def export_sequence(
         raise UnknownName(f"reference of {problem.name}", name, known)
     if stride < 1:
         raise BadInput(f"stride is {stride}; it must be at least 1.")
-    states: Iterable[tuple[Item, dict[str, Any]]] = zip(states_of(problem, name, stride), repeat({}))
-    return export_steps(states, (problem.label, name), formulation, out, progress=progress)
+    check_new(out)
+    states: list[tuple[Item, dict[str, Any]]] = [(item, {}) for item in states_of(problem, name, stride)]
+    return _export(states, (problem.label, name), formulation, out, progress=progress)
 
 
-def check_new(out: Path) -> None:
-    """Raise BadInput if a folder holds something."""
-    if out.is_dir() and any(out.iterdir()):
-        raise BadInput(f"{out} is not empty; choose another folder, so that no old programs stay among the new.")
+def export_family(
+    family: str, dials: Sequence[str], formulation: str, out: Path, progress: Callable[[float], None] | None = None
+) -> dict[str, Any]:
+    """Write steps of a family, each dial at one value ("mu=0.3") or its default; see `export_sequence`.
+
+    Contact problems in space become FCLIB files, by the formulation moreau-jean; see `export_contacts`.
+    """
+    entry: Family = registry.load("family", family)
+    given = dict(entry.parse_dial(text) for text in dials)
+    swept = [dial for dial, values in given.items() if len(values) > 1]
+    if swept:
+        raise BadInput(f"A sequence has one value of the dial {swept[0]!r}; give NAME=VALUE, and export once for each.")
+    values = entry.at({dial: values[0] for dial, values in given.items()})
+    label = f"{family} ({', '.join(f'{dial}={value:g}' for dial, value in values.items())})"
+    check_new(out)
+    steps = entry.steps(values, STEPS)
+    contacts = [step for step in steps if isinstance(step, ConeComplementarity)]
+    if not contacts:
+        return _export([(Item(x), {}) for x in steps], (label, "family"), formulation, out, progress=progress)
+    if formulation != "moreau-jean":
+        raise NotAccepted(f"The family {family!r} holds contact problems in space; export moreau-jean, as FCLIB files.")
+    prepare_folder(out)
+    told = [write_solved(out, family, i, x, label, f"draw {i}") for i, x in enumerate(contacts)]
+    return {"files": [name for name, _ in told], "certified": sum(solved for _, solved in told)}
 
 
-def export_steps(
-    steps: Iterable[tuple[Item, Mapping[str, Any]]], named: tuple[str, str], formulation: str, out: Path, *,
+def export_atlas(
+    file: Path, formulation: str, out: Path, *, stride: int = 1, progress: Callable[[float], None] | None = None
+) -> dict[str, Any]:
+    """Write the program of every `stride`-th cell of an atlas that the formulation fits; see `export_sequence`.
+
+    A row of the manifest has the number of its `cell`, for `Atlas.step`, and the `values` of the parameters there.
+    """
+    if stride < 1:
+        raise BadInput(f"stride is {stride}; it must be at least 1.")
+    atlas, entry = Atlas.load(file), registry.load("formulation", formulation)
+    check_new(out)
+    cells = [(cell, atlas.step(cell)) for cell in range(0, atlas.points, stride)]
+    reasons = [misfit(entry, step) for _, step in cells]
+    found = [
+        (Item(step), {"cell": cell, "values": atlas.values(cell)})
+        for (cell, step), reason in zip(cells, reasons, strict=True) if reason is None
+    ]  # fmt: skip
+    if not found:
+        raise NotAccepted(f"The formulation {formulation!r} fits no cell of {file}: {str(reasons[0]).rstrip('.')}.")
+    return _export(found, (atlas.problem, "atlas"), formulation, out, follows=False, progress=progress)
+
+
+def _export(
+    items: Sequence[tuple[Item, dict[str, Any]]], named: tuple[str, str], formulation: str, out: Path, *,
     follows: bool = True, progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Write the programs of steps, with more entries for their rows of the manifest, which it returns.
 
-    `named` are problem and reference of the manifest; `follows` says whether each step follows the one before. Raises
-    as `export_sequence`.
+    `named` are problem and reference of the manifest; `follows` says whether each step follows the one before.
     """
     exact = bool(registry.load("formulation", formulation).exact)
-    check_new(out)
     prepare_folder(out)
-    items = list(steps)
     if not items:
         raise BadInput(f"{named[1]} of {named[0]} has no state at which programs can be asked for.")
     rows = []

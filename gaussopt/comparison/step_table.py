@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.comparison.records import ILL_POSED, QUANTILES, STARTS, Answers, SourceKey, StepSource, Times
+from gaussopt.comparison.records import ILL_POSED, QUANTILES, STARTS, Answers, SourceKey, StepSource, Times, on_machine
 from gaussopt.core.step_data import Vector
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.Da
     """
     table = _joined(answers, times)[0]
     about: dict[str, tuple[type, list[Any]]] = {
-        "name": (object, [a.source.where for a in answers]),
+        "name": (object, [on_machine(a.source.name, a.source.machine) for a in answers]),
         **{name: (object, [getattr(a, name) for a in answers]) for name in ("formulation", "solver", "start")},
         "refused": (bool, [bool(a.refused) for a in answers]),
     }

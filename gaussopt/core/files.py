@@ -180,6 +180,12 @@ def check_target(path: Path) -> None:
         raise BadInput(f"Cannot write {path}: the folder {path.parent} is read-only.")
 
 
+def check_new(folder: Path) -> None:
+    """Raise BadInput if a folder holds something."""
+    if folder.is_dir() and any(folder.iterdir()):
+        raise BadInput(f"{folder} is not empty; name a new folder, so that nothing old stays among the new.")
+
+
 def prepare_folder(folder: Path) -> None:
     """Make a folder and see that it can be written, before anything is computed for it.
 

@@ -120,8 +120,8 @@ def test_merged_folders_are_merged_and_what_is_there_twice_is_kept_once(tmp_path
     [
         ({"verdicts": "cclf"}, "gauss by osqp, setup, on four-bar, A: other verdicts at 2 of 4 steps, first at step 2, "
          "solved (claimed solved) on laptop and inaccurate (claimed solved) on desktop."),
-        ({"verdicts": "cc"}, "4 steps of size [] on laptop and 2 of size [] on desktop."),
-        ({"size": [9, 8, 0]}, "4 steps of size [] on laptop and 4 of size [9, 8, 0] on desktop."),
+        ({"verdicts": "cc"}, "4 steps of size [] on laptop and 2 steps of size [] on desktop."),
+        ({"size": [9, 8, 0]}, "4 steps of size [] on laptop and 4 steps of size [9, 8, 0] on desktop."),
         ({"failure": "crashed: {signal} 11."}, "ended early on desktop only (crashed: {signal} 11)."),
         ({"error": [1e-3, 1e-12, 1e-12, 1e-12]}, "confirmed answers that are 1.0e-03 apart"),
     ],
@@ -227,7 +227,7 @@ def test_damaged_files_are_refused_and_missing_trajectories_told(
     merged = go.merge_results(two, tmp_path / "both", told.append)
     assert [m.trajectory for m in merged.motions] == ["", "desktop/a.trajectory.nc"]
     (sentence,) = told
-    assert sentence == "The folder of laptop does not hold 1 trajectory of its records, which are merged without."
+    assert sentence == "Trajectories that are not in the folder of laptop, and not merged: 1."
     flipped = bytearray((two[0] / FILE).read_bytes())
     flipped[len(flipped) // 2] ^= 255
     (two[0] / FILE).write_bytes(flipped)
@@ -239,7 +239,7 @@ def test_damaged_files_are_refused_and_missing_trajectories_told(
 
 def test_what_cannot_be_merged(tmp_path: Path, two: tuple[Path, Path], assert_sentence: Callable[..., None]) -> None:
     for folders, out, word in (
-        (two[:1], tmp_path / "a", "at least two"), (two, two[0], "is there already"),
+        (two[:1], tmp_path / "a", "at least two"), (two, two[0], "is not empty"),
         ([*two, tmp_path], tmp_path / "a", "holds no"), ([*two, tmp_path / "nowhere"], tmp_path / "a", "holds no"),
     ):  # fmt: skip
         with pytest.raises(BadInput) as error:
@@ -305,27 +305,25 @@ def test_the_commands_merge_report_and_compare_with_what_was_merged(
     assert text(Results.load("both")) == text(merged)
 
 
-def test_one_parquet_for_each_machine_and_version(
-    tmp_path: Path, two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_one_parquet_of_a_store_that_can_be_committed(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    merge = ["merge", *map(str, two), "--out", str(tmp_path / "both"), "--parquet", "--json"]
+    command = ["report", str(two[0]), "--parquet"]
     with monkeypatch.context() as patch:
         patch.setattr(tables, "PARQUET", ("no_package_of_this_name",))
-        for command in (merge, ["report", str(two[0]), "--parquet"]):
-            assert run(command) == 2
-            assert "pip install 'gaussopt[parquet]'" in "".join(capsys.readouterr())
-        assert not (tmp_path / "both").exists()
+        assert run(command) == 2
+        assert "pip install 'gaussopt[parquet]'" in capsys.readouterr().err
+        assert not (two[0] / "index.html").exists()
     pytest.importorskip("pyarrow")
     import pandas as pd
 
-    assert run(merge) == 1  # a case has failed on both machines
-    written = [Path(p) for p in json.loads(capsys.readouterr().out)["parquet"]]
-    assert [p.name for p in written] == ["laptop-0.1.0.parquet", "desktop-0.1.0.parquet"]
-    frame = pd.concat(map(pd.read_parquet, written), ignore_index=True)
-    whole = Results.load(tmp_path / "both").to_pandas()["steps"]
-    pd.testing.assert_frame_equal(frame, whole, check_dtype=False)
-    assert run(["report", str(two[0]), "--parquet"]) == 1
-    assert (two[0] / "tables" / "laptop-0.1.0.parquet").is_file()
+    assert run(command) == 1  # a case has failed on this machine, and the report says so
+    found = pd.read_parquet(two[0] / "tables" / "steps.parquet")
+    pd.testing.assert_frame_equal(found, Results.load(two[0]).to_pandas()["steps"], check_dtype=False)
+    assert set(found["processor"]) == {"Slow 1"}
+    assert set(found["versions"]) == {"gaussopt 0.1.0"}
+    assert run([*command, "--out", str(two[0].parent / "elsewhere")]) == 1
+    assert (two[0].parent / "elsewhere" / "tables" / "steps.parquet").is_file()
 
 
 def test_names_of_machines_that_make_one_anchor_are_told_apart(tmp_path: Path) -> None:

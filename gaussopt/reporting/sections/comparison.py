@@ -12,7 +12,7 @@ import pandas as pd
 from gaussopt.comparison import tables
 from gaussopt.comparison.changes import Changes, sentences
 from gaussopt.comparison.paper_claims import MeasuredClaim, claims
-from gaussopt.comparison.records import Answers, MotionRecord, machine_of
+from gaussopt.comparison.records import Answers, MotionRecord, machine_of, on_machine
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of, label_of, worst
 from gaussopt.plotting.looks import places
@@ -120,7 +120,8 @@ def _convergence(judged: Sequence[Answers]) -> Section | None:
 
 
 def _trajectories(motions: Sequence[MotionRecord]) -> Section:
-    frame = tables.motions(motions).drop(columns=list(tables.ORIGIN)).assign(problem=[m.where for m in motions])
+    named = [on_machine(m.problem, m.machine) for m in motions]
+    frame = tables.motions(motions).drop(columns=list(tables.ORIGIN)).assign(problem=named)
     rows = (
         (problem, formulation, f"{stepper}, {dt:g}" if dt else stepper,
          f"{(of['status'] == 'solved').sum()} of {len(of)}", _range(of["evaluations"]),
@@ -133,7 +134,10 @@ def _trajectories(motions: Sequence[MotionRecord]) -> Section:
     ended = [m for m in motions if m.status != "solved"]
     if ended:
         shown, more = first(ended, MOST_ROWS)
-        why = ((m.where, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
+        why = (
+            (on_machine(m.problem, m.machine), label_of(m.formulation, m.solver), m.stepper, m.status, m.message)
+            for m in shown
+        )
         blocks.append(texts.table("motions-ended", why, more=more))
     return Section("motions", "Trajectories", tuple(blocks))
 
