@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gaussopt.certificates.qp import certify_qp
     from gaussopt.comparison.compare import compare
     from gaussopt.comparison.merging import merge_results
+    from gaussopt.comparison.recommend import Recommendation, recommend
     from gaussopt.comparison.results import Results
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
@@ -84,7 +85,8 @@ _HOME = {
     "LCP": "core.programs", "LCPSolutions": "lcp", "LeastSquares": "core.programs", "LinearSystem": "core.programs",
     "MachineFailure": "core.errors", "MatrixClass": "lcp", "MissingBackend": "core.errors",
     "NotAccepted": "core.errors", "Problem": "modelling.problem", "Projection": "integration.stabilisation",
-    "QP": "core.programs", "Results": "comparison.results", "Sketch": "modelling.sketch", "Solution": "core.solution",
+    "QP": "core.programs", "Recommendation": "comparison.recommend", "Results": "comparison.results",
+    "Sketch": "modelling.sketch", "Solution": "core.solution",
     "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.step_solver",
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
     "Unverified": "core.errors", "Mobility": "modelling.assembly", "Model": "bodies.model",
@@ -101,6 +103,7 @@ _HOME = {
     "names": "core.registry",
     "problem": "modelling.problem", "problem_from_mujoco": "interchange.mujoco_motion",
     "rank_report": "linalg.redundancy", "read_problem": "interchange.problem_reader",
+    "recommend": "comparison.recommend",
     "register": "core.registry", "save_dataset": "storage.netcdf", "save_figure": "plotting.figures",
     "scan": "atlas.scan", "simulate": "simulation.simulate", "simulate_batch": "simulation.batch",
     "soft_from_mujoco": "interchange.mujoco_model",
@@ -119,13 +122,13 @@ __all__ = [
     "ConeCertificate", "ConeComplementarity", "Contact", "ContactCertificate", "ContactClass", "ContactData",
     "ContactOperator", "Energy", "Event", "GaussoptError", "GlobalContacts", "IllPosed", "LCPSolutions",
     "LeastSquares", "LinearSystem", "MachineFailure", "MatrixClass", "MissingBackend", "Mobility", "Model",
-    "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
-    "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
+    "NotAccepted", "Problem", "Projection", "Recommendation", "Results", "Sketch", "Solution", "Status", "StepData",
+    "StepSolver", "System", "Trajectory", "UnknownName", "Unverified", "animate", "assemble", "certify", "certify_cone",
     "certify_contact", "certify_lcp", "certify_qp", "check", "classify_matrix", "classify_step", "compare",
     "concatenate", "contact_points", "contacts_from_mujoco", "enumerate_lcp", "formulate", "from_mujoco",
     "from_pinocchio", "judge_acceleration", "load_dataset", "make_solver", "merge_results", "mobility", "names",
-    "problem", "problem_from_mujoco", "rank_report", "read_problem", "register", "save_dataset", "save_figure",
-    "scan", "simulate", "simulate_batch",
+    "problem", "problem_from_mujoco", "rank_report", "read_problem", "recommend", "register", "save_dataset",
+    "save_figure", "scan", "simulate", "simulate_batch",
     "soft_from_mujoco", "solve", "solve_batch", "solve_step", "write_fclib",
 ]  # fmt: skip
 

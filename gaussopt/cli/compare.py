@@ -96,12 +96,23 @@ Steppers = Annotated[
 Stride = Annotated[
     int, typer.Option("--stride", help="Distance of two states of a reference that are taken, in states.")
 ]
-Motions = Annotated[bool, typer.Option(help="Whether pairs that are right on every step also simulate the motion.")]
+Motions = Annotated[
+    bool | None,
+    typer.Option(
+        "--motions/--no-motions",
+        help="Whether pairs that are right on every step also simulate the motion; without this option and without "
+        "names only the fastest of each formulation do.",
+        show_default=False,
+    ),
+]
 Budget = Annotated[
     float,
     typer.Option("--time-budget", help="Seconds on the clock for a solver on a sequence or file; 0: no times."),
 ]
-Limit = Annotated[float, typer.Option("--case-limit", help="Seconds after which a sequence or file is given up.")]
+Limit = Annotated[
+    float,
+    typer.Option("--case-limit", help="Seconds after which a sequence or file is given up; of --lcp the whole set."),
+]
 Jobs = Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")]
 Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")]
 Against = Annotated[
@@ -135,7 +146,7 @@ def compare_command(
     formulations: Formulations = None, solvers: Solvers = None, precision: Precision = None,
     settings: Settings = "default", stepper: Steppers = "rk4",
     dt: common.TimeStep = None, t_end: common.End = None, tolerance: common.Tolerance = 1e-7, stride: Stride = 10,
-    motions: Motions = True, time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None,
+    motions: Motions = None, time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None,
     parquet: Parquet = False, against: Against = None, rows: RowOrder = None, json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""

@@ -28,6 +28,7 @@ from gaussopt.cli.common import Done, Json, print_json, processes, progress_bar,
 from gaussopt.cli.compare import compare_command, export_command, merge_command, report_command
 from gaussopt.cli.list import list_command
 from gaussopt.cli.plot import plot_command
+from gaussopt.cli.recommend import recommend_command
 from gaussopt.cli.run import run_command
 from gaussopt.cli.show import show_command
 from gaussopt.cli.solve import solve_command, verify_command
@@ -226,7 +227,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_command, "show": show_command, "run": run_command, "solve": solve_command, "verify": verify_command,
     "papers": papers_command, "plot": plot_command, "animate": animate_command, "atlas": atlas_command,
     "batch": batch_command, "compare": compare_command, "report": report_command, "merge": merge_command,
-    "export": export_command, "benchmarks": benchmarks_command,
+    "export": export_command, "recommend": recommend_command, "benchmarks": benchmarks_command,
 }  # fmt: skip
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

@@ -6,11 +6,12 @@ answer was confirmed carry a trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from gaussopt.comparison import motions as moving
 from gaussopt.comparison import plan as planning
 from gaussopt.comparison.records import Answers, MotionRecord, Times
 from gaussopt.comparison.results import Results, refuse_other, write_results
@@ -31,6 +32,8 @@ TIME_BUDGET = 0.2
 CASE_LIMIT = 300.0
 """Seconds after which a case is given up."""
 
+Rivals = Callable[[Sequence[Answers], Mapping[moving.Pair, float]], Sequence[Answers]]
+
 
 @renamed(store="out")
 def compare(
@@ -45,7 +48,7 @@ def compare(
     stride: int = 10,
     precision: bool | Sequence[str] = False,
     settings: Sequence[str] = ("default",),
-    motions: bool = True,
+    motions: bool | None = None,
     time_budget: float = TIME_BUDGET,
     case_limit: float = CASE_LIMIT,
     jobs: int = 1,
@@ -64,17 +67,17 @@ def compare(
     formulations, solvers : a name or several, solvers with options in parentheses; all that are not stochastic if none
     stepper : name or names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
     dt, t_end : the problem's own if not given; of adaptive steppers dt is the recording interval
-    tolerance : of the certificate
-    stride : every how many states of a reference
+    tolerance, stride : of the certificate; every how many states of a reference
     precision : formulations on which solvers that can be told how precise to be also run from loose to tight; True: all
     settings : tolerances at which all solvers run: "default" for gaussopt's, "low" 1e-3, "mid" 1e-6, "high" 1e-9
     motions : whether pairs that passed on every state also carry a trajectory; stochastic solvers do only if named
+        None: where nothing is named only the fastest of each formulation and solvers in files, for half a minute in all
     time_budget : seconds on the clock for each solver and start on each source and formulation; 0 takes no times
-    case_limit : seconds after which a case is given up and recorded as such
+    case_limit : seconds after which a case is given up and recorded as such; on the set of complementarity problems a
+        tenth of it for each, and all of it for a solver
     jobs : processes on this machine
     executor : where to run the cases instead; any `concurrent.futures.Executor`, which stays open
-    out : folder in which finished cases are kept; those already there are not computed again
-        `Results.load` reads the results from it.
+    out : folder in which finished cases are kept, of which `Results.load` reads; those there are not computed again
     progress, note : called with the share of the cases that are done, and with sentences on what will be done or was
         set aside
 
@@ -92,7 +95,7 @@ def compare(
         note=note, accuracy=settings, time_budget=time_budget, case_limit=case_limit,
     )  # fmt: skip
     place = Workers(jobs) if executor is None else nullcontext(executor)
-    return _carry_out(plan, place, out, CasesDone(progress), note)
+    return carry_out(plan, place, out, CasesDone(progress), note)
 
 
 class CasesDone:
@@ -125,11 +128,14 @@ class CasesDone:
             self._tell(1.0)
 
 
-def _carry_out(
+def carry_out(
     plan: planning.Plan, place: AbstractContextManager[Executor], store: str | Path | None, progress: CasesDone,
-    note: Callable[[str], None] | None,
+    note: Callable[[str], None] | None = None, rivals: Rivals = lambda answers, seconds: answers,
 ) -> Results:  # fmt: skip
-    """Run the jobs of a plan on the executor that `place` enters."""
+    """Run the jobs of a plan on the executor that `place` enters.
+
+    `rivals` chooses whose answers are also timed, from all answers and the seconds that each pair took for its own.
+    """
     if store is not None:
         refuse_other(Path(store), plan.meta())
     kept = None if store is None else Store(store, note=note)
@@ -144,30 +150,39 @@ def _carry_out(
     if note is not None:
         note(planning.announcement(plan, blanks))
     with place as where:
-        following = planning.most_motions(plan, blanks) + (len(plan.specs) if plan.time_budget else 0)
-        outcomes = run(where, [job for job, _ in asked], following)
+        most = moving.most_motions(plan, blanks)
+        outcomes = run(where, [job for job, _ in asked], most + (len(plan.specs) if plan.time_budget else 0))
         answers: list[Answers] = []
         for job, blank in asked:
             outcome = outcomes[job.key]
             records = [{**blank.to_mapping(), "failure": outcome.failure}] if outcome.failure else outcome.value
             answers += map(Answers.from_mapping, records)
         usual = sum(o.seconds for o in outcomes.values()) / len(outcomes)
-        later = planning.time_jobs(plan, answers) + planning.motion_jobs(plan, answers, usual)
-        outcomes |= run(where, later)
+        seconds = {(blank.formulation, blank.solver): outcomes[job.key].seconds for job, blank in asked}
+        timing = planning.time_jobs(plan, rivals(answers, seconds))
+        outcomes |= run(where, timing, most)
+        times = tuple(Times.from_mapping(r) for job in timing for r in outcomes[job.key].value or ())
+        motions = moving.motion_jobs(plan, answers, times, usual)
+        outcomes |= run(where, motions)
+    said = moving.sentence(plan, motions, outcomes)
     if kept is not None and note is not None:
-        stale = kept.stale([job for job, _ in asked] + later)
+        stale = kept.stale([*(job for job, _ in asked), *timing, *motions])
         if stale:
             note(f"{stale} finished cases in {store} belong to other settings or other code and are not used.")
-    values = [(job, outcomes[job.key].value) for job in later]
+    if said and note is not None:
+        note(said)
+    moved = [(job, outcomes[job.key].value) for job in motions if outcomes[job.key].value is not None]
+    short = {job.key for job in motions if plan.carriers is not None and outcomes[job.key].kind in moving.CUT_SHORT}
     progress.end()
     results = Results(
         (*answers, *planning.misfits(plan)),
-        tuple(Times.from_mapping(r) for _, value in values if isinstance(value, list) for r in value),
+        times,
         tuple(
             MotionRecord(**value["motion"] | {"trajectory": kept.path(job, "trajectory.nc").name if kept else ""})
-            for job, value in values if isinstance(value, dict)
+            for job, value in moved
         ),
-        {key: o.failure for key, o in outcomes.items() if o.failure}, plan.meta(),
+        {key: o.failure for key, o in outcomes.items() if o.failure and key not in short},
+        {**plan.meta(), "trajectories": said},
         None if store is None else Path(store),
     )  # fmt: skip
     if results.store is not None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ SIMULATED = "own motion"
 ROWS = 101
 """States of such a motion."""
 
+GROWTH = 8.0
+"""How much longer a motion is than the one that was tried before it."""
+
 Data = StepData | QP | LCP | ConeComplementarity
 """What a solver can be asked: a step, by a formulation, or a program."""
 
@@ -42,8 +46,10 @@ class Item:
     t: float = math.nan
 
 
-def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Item]:
+def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | None = None) -> Iterator[Item]:
     """The steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
+
+    The problem's own motion may end earlier than it does by default.
 
     Instants at which contact modes change are left out. Flights of a system with contacts are left out where other
     states have steps with closed contacts; where none has, they are smooth steps.
@@ -53,7 +59,7 @@ def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Ite
     rows = (
         entry.reference(reference)
         if reference != SIMULATED
-        else _simulated(entry.name, _frozen(entry.settings), entry.build)
+        else _simulated(entry.name, _frozen(entry.settings), entry.build, t_end or entry.t_end)
     )
     every = slice(None, None, stride)
     flights = []
@@ -93,12 +99,28 @@ def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple((k, v if isinstance(v, float | int | str) else tuple(v)) for k, v in settings.items())
 
 
+def end_within(entry: Problem, seconds: float) -> float:
+    """An end of the default motion of a problem up to which a processor should compute it in so many seconds.
+
+    The motion is computed to earlier ends first, to see what it takes, and the states of the last one are kept.
+    """
+    before = math.inf  # the first one also pays for what is made once
+    for n in (3, 2, 1, 0):
+        begin = process_time()
+        next(states_of(entry, SIMULATED, ROWS, end := entry.t_end / GROWTH**n), None)
+        took = process_time() - begin
+        if before < math.inf and took + GROWTH * max(0.0, took - before) > seconds:
+            break
+        before = took
+    return end
+
+
 @cache
-def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object) -> ReferenceData:
+def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
     """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
     entry = registered_problem(name, **dict(settings))
     motion = simulate(
-        entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
+        entry, stepper="dop853", t_end=t_end, dt=t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
         step_folder=None, error_estimate=False,
     )  # fmt: skip
     if len(motion.t) < 2:

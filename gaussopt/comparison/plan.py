@@ -8,11 +8,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-from gaussopt.comparison.cases import answer_case, motion_case, time_case
+from gaussopt.comparison.cases import answer_case, time_case
 from gaussopt.comparison.pairing import (
     check_formulation,
     depends_on,
@@ -38,7 +37,6 @@ from gaussopt.comparison.sources import (
     ProblemStates,
     convex_programs,
     lcp_programs,
-    plain_settings,
     problem_specs,
 )
 from gaussopt.comparison.spec import Spec
@@ -56,6 +54,12 @@ from gaussopt.simulation.settings import check_settings, check_start
 FILES = (".json", ".npz", ".mat", ".mps", ".qps", ".MPS", ".QPS", ".SIF", ".sif")
 """How the name of a file of a program ends."""
 
+MOTION_TIME = 30.0
+"""Seconds for the trajectories of a problem, together and each, where nobody asked for them."""
+
+OF_SET = 0.1
+"""Share of a solver's time on a set of problems (`Spec.together`) that one of them may take."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -67,6 +71,9 @@ class Plan:
     entries : the problems whose trajectories are asked for
     formulations, solvers : names, and words with options
     precision : formulations on which solvers are also run at every setting of their precision, "" for programs
+    total : seconds for the answers of all pairs together, beyond which no further case begins
+    clock : seconds after which the timing of a source is given up
+    carriers : solvers that all carry trajectories; of the others only the fastest of each formulation does; None: all
     """
 
     specs: tuple[Spec, ...]
@@ -74,12 +81,21 @@ class Plan:
     formulations: tuple[str, ...]
     solvers: tuple[str, ...]
     precision: tuple[str, ...]
+    carriers: tuple[str, ...] | None
     steppers: tuple[str, ...]
     dt: float | None
     t_end: float | None
     tolerance: float
     time_budget: float
     case_limit: float
+    total: float = math.inf
+    clock: float = math.inf
+
+    def limits(self, spec: Spec, solver: str) -> tuple[float, tuple[str, float]]:
+        """Seconds for the answers of a solver to a source, and the time that this shares with others (`Job.share`)."""
+        if spec.together:
+            return self.case_limit * OF_SET, (f"{solver} on {spec.together}", self.case_limit)
+        return self.case_limit, ("all pairs", self.total)
 
     def meta(self) -> dict[str, Any]:
         """Settings and versions for the report, no dates and no machine names."""
@@ -150,7 +166,7 @@ def listed_sources(sources: Any, note: Callable[[str], None]) -> tuple[list[str 
 
 def plan_of(
     sources: Any, formulations: Sequence[str] | None, solvers: Sequence[str] | None,
-    precision: bool | Sequence[str], stride: int, motions: bool, note: Callable[[str], None] | None = None,
+    precision: bool | Sequence[str], stride: int, motions: bool | None, note: Callable[[str], None] | None = None,
     accuracy: Sequence[str] = ("default",), **settings: Any,
 ) -> Plan:  # fmt: skip
     """Check everything that can be checked before computing; raises UnknownName, BadInput, MissingBackend.
@@ -178,13 +194,14 @@ def plan_of(
     for f in names:
         check_formulation(f)
     words = installed_solvers(stochastic=False) if solvers is None else [canonical(word) for word in solvers]
-    words = [at_setting(word, setting) for setting in accuracy for word in (*words, *own)]
+    words, own = ([at_setting(word, setting) for setting in accuracy for word in of] for of in ([*words, *own], own))
     for kind, listed in (("formulation", names), ("solver", words)):
         if not listed:
             raise BadInput(f"Give at least one {kind}, or none at all for every one.")
+    unnamed = motions is None and formulations is None and solvers is None
     return Plan(
-        _distinct(specs), entries if motions else (), tuple(names), tuple(dict.fromkeys(words)),
-        _finer(precision, names), **settings,
+        _distinct(specs), () if motions is False else entries, tuple(names), tuple(dict.fromkeys(words)),
+        _finer(precision, names), tuple(own) if unnamed else None, **settings,
     )  # fmt: skip
 
 
@@ -257,7 +274,8 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
                 "spec": spec.to_mapping(), "formulation": formulation, "solver": solver, "tolerance": plan.tolerance,
             }  # fmt: skip
             weight = 1.0 if solver_class(solver).exact else 3.0
-            job = Job(key, answer_case, arguments, weight, limit=plan.case_limit, depends=depends)
+            limit, share = plan.limits(spec, solver)
+            job = Job(key, answer_case, arguments, weight, limit, depends, share)
             start = starts_of(solver, spec.follows)[-1]
             found.append((job, Answers(spec.source, formulation, solver, start, is_exact(formulation))))
     return found
@@ -285,8 +303,13 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
     if plan.time_budget:
         seconds = seconds_on_the_clock(plan, asked)
         sentences.append(f"Then times are taken, for about {math.ceil(seconds)} s (--time-budget 0 leaves that out).")
-    if plan.entries:
+    if plan.entries and plan.carriers is None:
         sentences.append("Pairs that are right on every step also simulate the motion (--no-motions leaves that out).")
+    elif plan.entries:
+        sentences.append(
+            "Of each formulation the fastest pair that is right on every step also simulates the motion, for at most "
+            f"{MOTION_TIME:g} s in all (--motions: all such pairs, without this limit; --no-motions: none)."
+        )
     return " ".join([*sentences, "To do less, name --formulations and --solvers."])
 
 
@@ -294,14 +317,6 @@ def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
     """Seconds of work that the times of these pairs take, each with its ways of starting."""
     follow = {spec.source.key: spec.follows for spec in plan.specs}
     return plan.time_budget * sum(len(starts_of(r.solver, follow[r.source.key])) for r in asked)
-
-
-def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
-    """How many trajectories there are if all pairs are right."""
-    if not plan.entries:
-        return 0
-    carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.solvers}
-    return len(carrying) * len(plan.steppers)
 
 
 def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
@@ -326,42 +341,9 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
             f"times | {_words(spec)}", time_case, arguments,
             plan.time_budget * sum(len(starts_of(solver, spec.follows)) for _, solver in there),
             # Each of them has answered to the whole sequence within the limit.
-            limit=(plan.case_limit + 30 * plan.time_budget) * len(there),
+            limit=min(plan.clock, (plan.limits(spec, "")[0] + 30 * plan.time_budget) * len(there)),
             depends=tuple(dict.fromkeys((*spec.depends, *entries))),
         ))  # fmt: skip
-    return found
-
-
-def motion_jobs(plan: Plan, answers: Iterable[Answers], seconds: float) -> list[Job]:
-    """Trajectories of the pairs whose every answer to every reference of a problem was confirmed.
-
-    Each is expected to take so many seconds.
-    """
-    found = []
-    for entry in plan.entries:
-        settings = plain_settings(entry)
-        own = {
-            s.source.key for s in plan.specs
-            if isinstance(s, ProblemStates) and (s.problem, dict(s.settings)) == (entry.name, settings)
-        }  # fmt: skip
-        passed: dict[tuple[str, str], bool] = {}
-        for r in answers:
-            # A simulation starts as the last of a solver's ways of starting does.
-            if r.source.key in own and r.start == starts_of(r.solver)[-1]:
-                good = not r.refused and not r.failure and all(r.confirmed)
-                passed[r.formulation, r.solver] = passed.get((r.formulation, r.solver), True) and good
-        carrying = [pair for pair, good in passed.items() if good and pair[1] in plan.solvers]
-        for (formulation, solver), stepper in product(carrying, plan.steppers):
-            depends = (
-                ("problem", entry.name), ("formulation", formulation),
-                ("solver", registered_name(solver)), ("stepper", stepper_settings(stepper)[0]),
-            )  # fmt: skip
-            arguments = {
-                "problem": entry.name, "settings": settings, "formulation": formulation, "solver": solver,
-                "stepper": stepper, "dt": plan.dt, "t_end": plan.t_end, "tolerance": plan.tolerance,
-            }  # fmt: skip
-            key = f"motion | {entry.label} | {formulation} | {solver} | {stepper}"
-            found.append(Job(key, motion_case, arguments, seconds, limit=plan.case_limit, depends=depends))
     return found
 
 

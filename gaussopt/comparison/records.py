@@ -233,6 +233,11 @@ class Times(CaseRecord):
         """Median seconds of a re-solve; of setup and solve where the source has none."""
         return self.parts["work"][2]
 
+    @property
+    def step(self) -> float:
+        """Median seconds of a step, in which formulations compete: formulating, `work` and recovering."""
+        return sum(self.parts[part][2] for part in ("build", "work", "recover"))
+
 
 @dataclass(frozen=True, slots=True)
 class MotionRecord(Record):

@@ -41,13 +41,15 @@ CONTACT = re.compile(r"\bcontact (\d+)\b")
 class ProblemStates(Spec):
     """The steps at every `stride`-th state of a reference of a problem.
 
-    `settings` are those of the problem; `reference` is SIMULATED for a problem that has none.
+    `settings` are those of the problem; `reference` is SIMULATED for a problem that has none, whose own motion ends at
+    `t_end` if that is given.
     """
 
     problem: str
     reference: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     stride: int = 1
+    t_end: float | None = None
 
     @property
     def entry(self) -> Problem:
@@ -62,7 +64,7 @@ class ProblemStates(Spec):
 
     def items(self) -> tuple[Item, ...]:
         """The steps; see `states_of` for what is left out."""
-        return tuple(states_of(self.entry, self.reference, self.stride))
+        return tuple(states_of(self.entry, self.reference, self.stride, self.t_end))
 
     def typical(self) -> StepData:
         """The step of the start if it is one that is asked; otherwise the first that is."""
@@ -72,7 +74,7 @@ class ProblemStates(Spec):
         if start is not None and (start.k or not whole.k):
             return start
         try:
-            first = next(states_of(entry, self.reference, self.stride), None)
+            first = next(states_of(entry, self.reference, self.stride, self.t_end), None)
         except BadInput:  # its own motion does not begin; every case will say why
             first = None
         return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
@@ -135,6 +137,8 @@ class CollectedLCP(Spec):
     """A complementarity problem of the set that tells solvers apart, by name."""
 
     name: str
+
+    together = "the set of complementarity problems"
 
     @property
     def source(self) -> StepSource:
@@ -254,8 +258,8 @@ def convex_programs() -> list[ConvexProgram]:
 
 
 def lcp_programs() -> list[CollectedLCP]:
-    """The set of complementarity problems that tells solvers apart, problem by problem."""
-    return [CollectedLCP(name) for name in known_lcps()]
+    """The set of complementarity problems that tells solvers apart, problem by problem, the small ones first."""
+    return [CollectedLCP(name) for name, _ in sorted(known_lcps().items(), key=lambda known: known[1].lcp.n)]
 
 
 def plain_settings(entry: Problem) -> dict[str, Any]:

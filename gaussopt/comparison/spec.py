@@ -18,6 +18,9 @@ from gaussopt.storage.checksums import digest_of
 class Spec(ABC):
     """Description of a source of steps or programs."""
 
+    together = ""
+    """Name of the set of problems on which a solver has the time of one case in all, "" where each has that time."""
+
     @property
     @abstractmethod
     def source(self) -> StepSource:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Executor, Future, as_completed
 from typing import TYPE_CHECKING
@@ -63,7 +64,7 @@ def run_jobs(
 
     def finish(case: Job, outcome: JobOutcome) -> None:
         nonlocal done
-        if store is not None and case.key not in known and outcome.kind != "lost":
+        if store is not None and case.key not in known and outcome.kind not in ("lost", "not_tried"):
             outcome = store.put(case, outcome)
         outcomes[case.key] = outcome
         done += case.weight
@@ -86,6 +87,7 @@ def _run_on(
     executor: Executor, cases: Sequence[Job], keep: Callable[[Job, JobOutcome], None], interrupt: RememberedInterrupt
 ) -> None:
     under_way: dict[Future[Reply], Job] = {}
+    spent: dict[tuple[str, float], float] = defaultdict(float)
     try:
         for case in cases:
             try:
@@ -98,8 +100,18 @@ def _run_on(
             except Exception as error:
                 keep(case, _lost(FAILED, error))
         for future in as_completed(list(under_way)):
-            keep(under_way.pop(future), _outcome(future))  # and let go of it: answers may be large
+            if future not in under_way:  # it was left out, and the executor says so
+                continue
+            case, outcome = under_way.pop(future), _outcome(future)
+            spent[case.share] += outcome.seconds
+            late = case.share[0] and spent[case.share] >= case.share[1]
+            left = [f for f, job in under_way.items() if late and job.share == case.share and f.cancel()]
+            for one, found in ((case, outcome), *((under_way.pop(f), None) for f in left)):
+                keep(one, found or _not_tried(one))
+            del outcome, found  # and let go of it: answers may be large
             interrupt.pass_on()
+            if not under_way:  # some executors never tell of what was cancelled
+                break
     except KeyboardInterrupt:
         for future, case in under_way.items():
             if future.done():
@@ -115,6 +127,11 @@ def _outcome(future: Future[Reply]) -> JobOutcome:
         return outcome_of(future.result())
     except (Exception, CancelledError) as error:
         return _lost(FAILED, error)
+
+
+def _not_tried(case: Job) -> JobOutcome:
+    name, seconds = case.share
+    return JobOutcome(None, f"not tried: the {seconds:g} s for {name} were used up", 0.0, "not_tried")
 
 
 def _lost(what: str, error: BaseException) -> JobOutcome:

@@ -24,6 +24,8 @@ class Job:
     depends : tuple of (kind, name)
         The registered entries that decide the result beside the core, such as ("solver", "osqp"). A stored result is
         used again only while their files and packages are the same.
+    share : tuple (name, seconds)
+        A time that it shares with all jobs of this name: once they took it, those that have not begun are left out.
     """
 
     key: str
@@ -32,6 +34,7 @@ class Job:
     weight: float = 1.0
     limit: float = math.inf
     depends: tuple[tuple[str, str], ...] = ()
+    share: tuple[str, float] = ("", math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,9 @@ class JobOutcome:
     """The value that a job returned, or in one sentence why it returned none ("" if it did); and the seconds it took.
 
     The kind of failure is "" of none; "error": the job raised; "crashed": its process died; "time_limit": it was ended
-    after its limit; "lost": it was not run to its end for a reason outside it (a worker gone, a process killed by
-    somebody, a full disk, no memory), so that another run may do better.
+    after its limit; "not_tried": those that it shares a time with had used it up; "lost": it was not run to its end
+    for a reason outside it (a worker gone, a process killed by somebody, a full disk, no memory), so that another run
+    may do better.
     """
 
     value: Any

@@ -25,7 +25,7 @@ class Workers(ThreadPoolExecutor):
             free.put(guard)
         super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
 
-    def prepare(self, function: Callable[[], None]) -> None:
+    def prepare(self, function: Callable[[], object]) -> None:
         """Start all processes, each with a function that loads what its cases need, while this one goes on.
 
         What becomes of it is of no account: a case that needs more, or cannot load it, sees for itself.

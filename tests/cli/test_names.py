@@ -21,7 +21,7 @@ PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
     "animate": (go.simulate, go.animate), "atlas": (go.scan,), "compare": (go.compare,), "report": (write_report,),
     "merge": (go.merge_results,),
     "export": (export_sequence,), "list": (), "show": (), "plot": (), "batch": (go.simulate_batch,),
-    "benchmarks": (benchmarks,),
+    "benchmarks": (benchmarks,), "recommend": (go.recommend,),
 }  # fmt: skip
 """What each command calls; lists, descriptions and figures have no settings in Python."""
 

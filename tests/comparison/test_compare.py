@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,16 +22,19 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
+from gaussopt.comparison import motions as moving
+from gaussopt.comparison import plan as planning
 from gaussopt.comparison import tables
 from gaussopt.comparison.compare import CasesDone
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import liars
-from gaussopt.comparison.plan import plan_of
+from gaussopt.comparison.plan import Plan, plan_of
 from gaussopt.comparison.results import Results, read_results
-from gaussopt.comparison.solver_sequence_run import TAMPERED
+from gaussopt.comparison.solver_sequence_run import TAMPERED, starts_of
 from gaussopt.comparison.solver_sequence_run import SequenceRun as Follower
 from gaussopt.comparison.sources import family_sweep
 from gaussopt.execution import dask
+from gaussopt.reporting.document import Paragraph
 from gaussopt.reporting.sections.comparison import document
 
 QUICK: dict[str, Any] = {"t_end": 0.02, "stride": 50, "time_budget": 0.01}
@@ -87,6 +91,67 @@ def test_exact_pairs_are_confirmed_timed_and_run(compare: Callable[..., Results]
         # RK4 with 1 ms over 20 ms against the reference.
         assert motion.error < 1e-9
         assert motion.energy_drift < 1e-6
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who takes part where no solver is named."""
+    monkeypatch.setattr(planning, "installed_solvers", lambda stochastic: ["kkt", "daqp"])
+
+
+def test_without_names_the_fastest_pair_of_each_formulation_simulates(
+    few: None, compare: Callable[..., Results]
+) -> None:
+    told: list[str] = []
+    results = compare("crank-slider", **{**QUICK, "time_budget": 0.05}, note=told.append)
+    pairs = {(m.formulation, m.solver) for m in results.motions}
+    formulations = [f for f, _ in pairs]
+    assert {"gauss", "lagrange", "udwadia-kalaba"} <= set(formulations)
+    assert len(set(formulations)) == len(formulations)
+    step: dict[tuple[str, str], float] = {}
+    for t in results.times:
+        if t.start == starts_of(t.solver)[-1]:
+            step[t.formulation, t.solver] = step.get((t.formulation, t.solver), 0.0) + t.step
+    assert all(step[f, s] == min(x for pair, x in step.items() if pair[0] == f) for f, s in pairs)
+    assert ("gauss", "kkt") in step
+    assert ("gauss", "daqp") in step
+    assert "Trajectories are those of the fastest pair of each formulation" in told[-1]
+    assert "Not computed" not in told[-1]
+    assert "--motions" in told[-1]
+    assert results.meta["trajectories"] == told[-1]
+    assert results.failures == {}
+    (section,) = (s for s in document(results).sections if s.anchor == "motions")
+    assert Paragraph(told[-1]) in section.blocks
+
+
+def test_trajectories_that_nobody_asked_for_have_a_time(
+    few: None, compare: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "MOTION_TIME", 1e-3)
+    told: list[str] = []
+    results = compare("crank-slider", **UNTIMED, note=told.append)
+    assert results.failures == {}
+    assert len(results.motions) < 5
+    assert re.search(r"Not computed within 0.001 s: .* by kkt on crank-slider", told[-1])
+
+
+def test_who_is_named_simulates_as_before(few: None) -> None:
+    def plan(formulations: list[str] | None, solvers: list[str] | None, motions: bool | None) -> Plan:
+        return plan_of("crank-slider", formulations, solvers, False, 100, motions, **SETTINGS)
+
+    assert plan(None, None, None).carriers == ()
+    assert plan(["gauss"], None, None).carriers is None
+    assert plan(None, ["kkt"], None).carriers is None
+    assert plan(None, None, True).carriers is None
+    assert plan(None, None, False).entries == ()
+    liar = plan_of([str(PLUGINS / "liar.py"), "crank-slider"], None, None, False, 100, None, **SETTINGS)
+    assert liar.carriers == ("liar",)
+
+
+def test_the_fastest_and_the_named_carry_a_trajectory() -> None:
+    seconds = {("gauss", "kkt"): 2.0, ("gauss", "daqp"): 1.0, ("dual", "kkt"): 0.5, ("dual", "mine"): math.inf}
+    assert moving._fastest(seconds, ()) == [("dual", "kkt"), ("gauss", "daqp")]
+    assert moving._fastest(seconds, ("mine",)) == [("dual", "kkt"), ("gauss", "daqp"), ("dual", "mine")]
 
 
 def test_a_wrong_formula_is_measured_and_not_run(compare: Callable[..., Results]) -> None:

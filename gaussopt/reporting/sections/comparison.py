@@ -52,7 +52,7 @@ def document(results: Results, changed: Changes | None = None) -> Document:
         warm,
         _convergence(judged),
         families,
-        _trajectories(results.motions) if results.motions else None,
+        _trajectories(results.motions, str(results.meta.get("trajectories", ""))) if results.motions else None,
         _claims_section(answered),
         problems.section(judged, results.meta.get("problems", {})),
         _refused([a for a in results.answers if a.refused]),
@@ -119,7 +119,7 @@ def _convergence(judged: Sequence[Answers]) -> Section | None:
     return Section("convergence", "Convergence", tuple(figures)) if figures else None
 
 
-def _trajectories(motions: Sequence[MotionRecord]) -> Section:
+def _trajectories(motions: Sequence[MotionRecord], which: str) -> Section:
     named = [on_machine(m.problem, m.machine) for m in motions]
     frame = tables.motions(motions).drop(columns=list(tables.ORIGIN)).assign(problem=named)
     rows = (
@@ -130,7 +130,8 @@ def _trajectories(motions: Sequence[MotionRecord]) -> Section:
             ["problem", "formulation", "stepper", "dt"], sort=False
         )
     )  # fmt: skip
-    blocks: list[Block] = [texts.table("motions", rows), Data("motions-all", "All trajectories.", frame)]
+    blocks: list[Block] = [Paragraph(which)] if which else []
+    blocks += [texts.table("motions", rows), Data("motions-all", "All trajectories.", frame)]
     ended = [m for m in motions if m.status != "solved"]
     if ended:
         shown, more = first(ended, MOST_ROWS)
@@ -222,7 +223,7 @@ def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str
 
 def kinds_of(failures: Iterable[str]) -> str:
     """Count failures of each kind, by how their texts begin."""
-    kinds = {"crashed": "crashed", "time limit": "at the time limit", "lost": "lost"}
+    kinds = {"crashed": "crashed", "time limit": "at the time limit", "not tried": "not tried", "lost": "lost"}
     counts = Counter(kinds.get(text.partition(":")[0], "") for text in failures)
     errors = counts.pop("", 0)
     return ", ".join(
