@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.comparison.clock import MAX_REPETITIONS, on_one_clock
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import words
 from gaussopt.comparison.program_files import ProgramFile
+from gaussopt.comparison.records import STARTS, StepSource
 from gaussopt.comparison.replays import drawn_units, in_units
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_sequence_run import SequenceRun
 from gaussopt.comparison.sources import family_sweep
+from gaussopt.core import registry
 from gaussopt.core.programs import LCP, QP
 from gaussopt.reporting.sections.comparison import document
 
@@ -83,6 +86,23 @@ def test_nothing_but_set_up_update_and_solve_is_called_on_the_clock() -> None:
     step = go.StepData.from_mapping({"M": [[2.0]], "Q": [4.0]})
     assert SequenceRun("gauss", "early-bird", "cold").solve(Item(step)).status is go.Status.SOLVED
     assert SequenceRun("gauss", "early-bird", "cold", checked=False).solve(Item(step)).status is go.Status.CRASHED
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize(("budget", "most"), [(0.01, 2), (0.05, 3), (0.2, 8)])
+def test_a_single_program_is_not_asked_beyond_the_budget(start: str, budget: float, most: int) -> None:
+    """To warm up, to be timed, and once more with the same numbers; a solver that pauses 30 ms has time for no more."""
+    go.register(PLUGINS / "dawdler.py")
+    dawdler = registry.load("solver", "dawdler")
+    dawdler.asked.clear()
+    program = LCP(np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([-1.0, -2.0]))
+    rivals = [("", "dawdler", start), ("", "lemke", "setup")]
+    slow, quick = on_one_clock(StepSource("lcp", "small"), rivals, (Item(program),), [0], 1e-7, budget)
+    assert 2 <= len(dawdler.asked) <= most
+    assert slow.work >= 0.03
+    assert slow.unconfirmed == quick.unconfirmed == [0]
+    assert 1 <= slow.repetitions <= budget / 0.03 + 1
+    assert quick.repetitions <= MAX_REPETITIONS
 
 
 # -- the same in other units ---------------------------------------------------------------------------
