@@ -79,10 +79,11 @@ class HiGHS(Solver[HiGHSOptions]):
         self._solver.run()
         status, info = self._solver.getModelStatus(), self._solver.getInfo()
         claim = _CLAIMS.get(status.name, Status.SOLVER_ERROR)
+        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # -1 of the method that did not run
         seconds, words = self._solver.getRunTime(), self._solver.modelStatusToString(status)
         found = self._solver.getSolution()  # which may be right where it calls a program unbounded
         x, y = np.array(found.col_value), np.array(found.row_dual)
-        return RawSolution(x, y, claim, info.qp_iteration_count, seconds, "" if claim is Status.SOLVED else words)
+        return RawSolution(x, y, claim, iterations, seconds, "" if claim is Status.SOLVED else words)
 
 
 solver = HiGHS

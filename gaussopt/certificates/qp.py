@@ -30,17 +30,17 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral_sparse import certify_sparse
 from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bound
 from gaussopt.certificates.qp_point import CandidatePoint, Sizes
 from gaussopt.certificates.qp_scaling import Scaled
+from gaussopt.certificates.qp_sparse import classify_sparse, dense_if_small, felt, nearest_minimiser, placed, room
 from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, rounding
 from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import sparse_step
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, residuals_pass
-from gaussopt.linalg.dense import EPS, largest, largest_ratio, ratio
+from gaussopt.linalg.dense import EPS, largest, largest_ratio, mass_scale, ratio
+from gaussopt.linalg.sparse_saddle_point import equilibrate_sparse
 
 DOUBT = 1e-3
 """Relative residual above which a point fails at any sensible tolerance, whatever the program."""
@@ -165,6 +165,7 @@ def certify_qp(
         return QPCertificate(classify_qp(qp), inf, inf, inf, inf, 0.0, inf, np.zeros(qp.m))
     given = y is not None and bool(np.isfinite(y).all())
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        qp = dense_if_small(qp)
         if qp.sparse:
             return _certify_sparse(qp, x, y if given else None)
         scaled = Scaled.of(qp)
@@ -201,7 +202,7 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     nearest = np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u)
     row_sizes = sizes.row(nearest)
     if point.curvature.L is None:
-        for i in np.flatnonzero((nearest != 0) & (possible > DEFAULT_TOLERANCE * np.abs(nearest))):
+        for i in np.flatnonzero((nearest != 0) & (possible > DEFAULT_TOLERANCE * np.abs(nearest))).tolist():
             row_sizes[i] = min(row_sizes[i], max(point.least_size(i, nearest[i], y), sizes.rounding(i)))
     worst = max(
         largest_ratio(possible, row_sizes),
@@ -277,57 +278,56 @@ def _doubtful(point: CandidatePoint, violation: Vector, sizes: Sizes, y: Vector)
 
 
 def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
-    """The certificate of a sparse program, whose rows are equalities, by that of its step."""
-    verdict, known, best = _sparse(qp, x)
+    """The certificate of a sparse program."""
+    verdict, known, best, minimiser = nearest_minimiser(qp, x, y)
     y = best if y is None else y
+    y = np.where((y > 0) & ~np.isfinite(qp.l), 0.0, np.where((y < 0) & ~np.isfinite(qp.u), 0.0, y))
     z, force, gradient = qp.A @ x, qp.A.T @ y, qp.P @ x + qp.q
-    placed = x if math.isfinite(known) else _placed_sparse(qp, x)
-    total = abs(qp.P) @ np.abs(placed) + np.abs(qp.q) + abs(qp.A).T @ np.abs(y)
+    d, _ = equilibrate_sparse(qp.P, qp.A, mass_scale(qp.P))  # type: ignore[arg-type]
+    if minimiser is not None:
+        place = np.minimum(np.abs(x), np.abs(minimiser)) * np.sign(x)
+    else:
+        place = x if math.isfinite(known) else placed(qp, x, y, d)
+    total = abs(qp.P) @ np.abs(place) + np.abs(qp.q) + abs(qp.A).T @ np.abs(y)
     diagonal = qp.P.diagonal()
-    reach = np.maximum(np.abs(placed), np.where(diagonal > 0, total / np.where(diagonal > 0, diagonal, 1.0), 0.0))
+    reach = np.maximum(np.abs(place), np.where(diagonal > 0, total / np.where(diagonal > 0, diagonal, 1.0), room(qp)))
     if not qp.q.any() and not qp.l.any():
         reach = np.maximum(reach, 1.0)
-    wide = abs(qp.A) @ reach
-    rows = np.where(qp.l != 0, np.abs(qp.l) + abs(qp.A) @ np.abs(placed), wide)
-    violation, r = np.abs(z - qp.l), np.abs(gradient - force)
-    roots = np.sqrt(np.maximum(diagonal, 0.0)) * reach
     share = rounding(8) / DEFAULT_TOLERANCE
-    total = np.maximum(np.maximum(total, diagonal * reach), share * np.sqrt(np.maximum(diagonal, 0.0)) * largest(roots))
-    worst = max(largest_ratio(violation + 4 * EPS * (abs(qp.A) @ np.abs(x)), rows), largest_ratio(r, total))
+    reach = np.maximum(reach, share * largest(reach / d) * d)
+    terms, wide = abs(qp.A) @ np.abs(place), abs(qp.A) @ reach
+    beyond = np.maximum(qp.l - z, z - qp.u)
+    violation, r = np.maximum(beyond, 0.0), np.abs(gradient - force)
+    nearest = np.where(qp.l - z > z - qp.u, qp.l, qp.u)
+    possible = np.maximum(beyond + 4 * EPS * (abs(qp.A) @ np.abs(x)), 0.0)
+    roots = np.sqrt(np.maximum(diagonal, 0.0)) * reach
+    total = np.maximum(total, diagonal * reach)
+    total = np.maximum(total, share * largest(total * d) / d)
+    named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, z))
+    slack = np.abs(z - named)
+    sizes = [np.where(b != 0, np.abs(b) + terms, wide) for b in (nearest, named)]
+    pulled = float(np.abs(y) @ slack)
+    gap = pulled + (0.5 * known * known if (diagonal > 0).all() and math.isfinite(known) else float(r @ reach))
+    energy = 0.5 * float(place @ (qp.P @ place))
+    wide = energy + float(np.abs(qp.q) @ reach)  # of a constant objective its own unit
+    stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), share * (wide or 1.0))
+    least = max(energy + float(np.abs(y) @ np.abs(named)), share * stake)
+    worst = max(
+        largest_ratio(possible, sizes[0]), largest_ratio(r, total),
+        largest_ratio(np.abs(y) * slack, np.maximum(np.abs(y), felt(qp.A, total)) * sizes[1]),
+        ratio(gap, stake), CANCELLED * ratio(gap, least),
+    )  # fmt: skip
     norm_x = math.sqrt(max(float(x @ (qp.P @ x)), 0.0))
-    pulled = float(np.abs(y) @ violation)
+    hidden = (violation > rounding(qp.n) * np.abs(nearest)).any()
+    if worst <= DOUBT and hidden and not qp.equalities_only:  # residuals below the tolerance may hide a contradiction
+        verdict = classify_sparse(qp)
     return QPCertificate(
         verdict, largest(violation), largest(r), pulled, known, norm_x, min(worst, LARGEST), y,
-        max(norm_x, float(np.linalg.norm(roots))), 0.5 * known * known + pulled,
-        duality_gap=_duality_gap(qp, x, y),
+        max(norm_x, float(np.linalg.norm(roots))), gap, duality_gap=_duality_gap(qp, x, y),
     )  # fmt: skip
 
 
-def _placed_sparse(qp: QP, x: Vector) -> Vector:
-    """The point as far as P and the bounds of the rows put it, (n,): what neither sees is no size."""
-    from scipy.sparse import csr_array, vstack
-    from scipy.sparse.linalg import lsmr
-
-    goal = np.concatenate((qp.P @ x, qp.l))
-    if not np.isfinite(goal).all():
-        return x
-    both: Any = vstack((csr_array(qp.P), csr_array(qp.A)))
-    place = lsmr(both, goal, atol=1e-12, btol=1e-12)[0]
-    return np.where(np.abs(place) < np.abs(x), place, x)
-
-
-def _sparse(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
-    """Verdict, error in the norm of P and best duals of a sparse program: those of the step with M = P, h = q."""
-    step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
-    c = certify_sparse(step, x, None)
-    # Several minimisers are minimisers all the same.
-    verdict = Status.SOLVED if c.verdict is Status.ACCELERATION_NOT_UNIQUE else c.verdict
-    return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
-
-
 def classify_qp(qp: QP) -> Status:
-    """Whether a minimiser exists, see `qp_verdict`.
-
-    Of a sparse program, whose rows are equalities, by what the certificate of the step of the same form proves.
-    """
-    return _sparse(qp, None)[0] if qp.sparse else classify(qp)
+    """Whether a minimiser exists, see `qp_verdict`; of a large sparse program as far as `qp_sparse` proves it."""
+    qp = dense_if_small(qp)
+    return classify_sparse(qp) if qp.sparse else classify(qp)

@@ -145,7 +145,7 @@ class CandidatePoint:
         What neither P nor these rows see is no size, and where they see the point far from their bounds it is the
         bounds that count. The place may be further away in single coordinates, where the point itself counts.
         """
-        qp, x = self.qp, self.x
+        x = self.x
         if self.curvature.L is not None:
             return x  # a point that runs away loses as much as it gains in size
         seen, goal = self._ties(y)

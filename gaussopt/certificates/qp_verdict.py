@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificates.qp_scaling import Scaled, units
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector, is_sparse
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.linalg.dense import EPS, least_norm
@@ -171,7 +171,7 @@ def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
         z = wide @ x
         low, high = np.asarray(l - z, dtype=np.float64), np.asarray(u - z, dtype=np.float64)
         unit = float(np.maximum(np.maximum(low, -high), 0.0).max())
-        step, t, y = _least_violation(A, low / unit, high / unit)
+        step, t, y = least_violation(A, low / unit, high / unit)
         if step is None or y is None:
             return Feasibility(None)
         if t > 0:
@@ -184,13 +184,21 @@ def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
     return Feasibility(None)
 
 
-def _least_violation(A: Matrix, low: Vector, high: Vector) -> tuple[Vector | None, float, Vector | None]:
+def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, float, Vector | None]:
     """Min t with low - t <= A s <= high + t: s, t and the multipliers of the rows."""
     from scipy.optimize import linprog
 
     m, n = A.shape
     lower, upper = np.isfinite(low) & (low > -_FAR), np.isfinite(high) & (high < _FAR)
-    matrix = np.hstack((np.vstack((-A[lower], A[upper])), -np.ones((int(lower.sum() + upper.sum()), 1))))
+    wide = -np.ones((int(lower.sum() + upper.sum()), 1))
+    if is_sparse(A):
+        from scipy.sparse import block_array, csr_array
+
+        matrix: Any = block_array(
+            [[-A[lower], csr_array(wide[: lower.sum()])], [A[upper], csr_array(wide[lower.sum() :])]]
+        )
+    else:
+        matrix = np.hstack((np.vstack((-A[lower], A[upper])), wide))
     limits = np.concatenate((-low[lower], high[upper]))
     try:
         found = linprog(

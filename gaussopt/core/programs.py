@@ -120,8 +120,7 @@ class QP:
     def from_mapping(cls, data: Mapping[str, Any]) -> QP:
         """Checked program from the contents of a `qp` file; a null bound is infinite.
 
-        Raises BadInput for wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound, and
-        inequalities where P or A is sparse.
+        Raises BadInput for wrong shapes, NaN, asymmetric or indefinite P and a lower bound above its upper bound.
         """
         require("A qp", data, "P", "q")
         q = as_array("q", data["q"], (None,))
@@ -144,14 +143,12 @@ class QP:
     @classmethod
     def _sparse_from_mapping(cls, data: Mapping[str, Any], q: Vector) -> QP:
         n = len(q)
-        P = check_sparse_mass(read_sparse("P", data["P"], (n, n)), "P")
-        rows = len(data["l"]) if isinstance(data.get("l"), list | tuple | np.ndarray) else 0  # all are equalities
+        P = check_sparse_mass(read_sparse("P", data["P"], (n, n)), "P", coupled=True)
+        bounds = [data[key] for key in "lu" if isinstance(data.get(key), list | tuple | np.ndarray)]
+        rows = len(bounds[0]) if bounds else 0
         A = read_sparse("A", np.zeros((0, n)) if data.get("A") is None else data["A"], (rows, n))
         l, u = _both_bounds(data, A.shape[0])
-        if not np.array_equal(l, u):
-            i = int(np.argmax(l != u))
-            raise BadInput(f"Row {i} is an inequality; the rows of a sparse qp are equalities, others need dense ones.")
-        return cls(P, q, A, l, l)  # type: ignore[arg-type]
+        return cls(P, q, A, l, l if np.array_equal(l, u) else u)  # type: ignore[arg-type]
 
     def objective(self, x: Vector) -> float:
         """1/2 x^T P x + q^T x."""

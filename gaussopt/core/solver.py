@@ -131,7 +131,7 @@ class Solver(ABC, Generic[O]):
     def check(self, program: Program) -> None:
         """Raise NotAccepted, with the reason, if the program is not taken."""
         if not self.sparse and getattr(program, "sparse", False):
-            takes = SPARSE_SOLVERS.get(type(program), "sparse-kkt or osqp")
+            takes = SPARSE_SOLVERS.get(type(program), "clarabel, osqp or, without inequalities, sparse-kkt")
             reason: str | None = f"it needs dense matrices, and this program is sparse; use {takes}"
         else:
             reason = self.refuses(program)

@@ -82,11 +82,11 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
     return A
 
 
-def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
+def check_sparse_mass(M: Sparse, what: str = "the mass matrix M", coupled: bool = False) -> Sparse:
     """Return M made exactly symmetric, or say why it is no mass matrix of bodies.
 
     Raises BadInput if M is asymmetric or has a negative eigenvalue beyond rounding, or couples more coordinates than
-    LARGEST_BLOCK.
+    LARGEST_BLOCK; not the last for a `coupled` matrix, of which pivots tell whether it is indefinite.
     """
     if is_diagonal(Pattern.of(M)):
         if (M.data < 0).any():
@@ -104,6 +104,10 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
         M.sum_duplicates()
     for layout in block_layout(Pattern.of(M)):
         members = layout.members
+        if members.shape[1] > LARGEST_BLOCK and coupled:
+            if not _has_positive_pivots(M):
+                raise BadInput(f"{what} is indefinite: a pivot of its factors is negative; the program is not convex.")
+            return M
         if members.shape[1] > LARGEST_BLOCK:
             raise BadInput(
                 f"{what} couples {members.shape[1]} coordinates, coordinate {members[0, 0]} among them; a sparse mass "
@@ -117,6 +121,22 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
             i = int(lowest.argmin())
             check_mass_matrix(blocks[i], f"{what}, block of the coordinates {members[i].tolist()},")
     return M
+
+
+def _has_positive_pivots(M: Sparse) -> bool:
+    """Whether a symmetric matrix, of unit diagonal and with rounding added to it, has positive pivots only."""
+    size = np.abs(M.diagonal())
+    d = scipy.sparse.diags_array(1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
+    shifted = d @ M @ d + DEFINITE_TOLERANCE * M.shape[0] * scipy.sparse.eye_array(M.shape[0])
+    try:
+        lu = scipy.sparse.linalg.splu(
+            scipy.sparse.csc_matrix(shifted), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )  # fmt: skip
+    except RuntimeError:  # a pivot is zero in spite of what was added
+        return False
+    # By Sylvester's law of inertia, as rows and columns were exchanged alike.
+    return bool((lu.U.diagonal() > 0).all() and np.array_equal(lu.perm_r, lu.perm_c))
 
 
 def times(A: Any, x: Vector) -> Vector:

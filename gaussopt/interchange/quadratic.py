@@ -9,7 +9,9 @@ from __future__ import annotations
 import io
 import math
 import re
+import struct
 import tempfile
+import zlib
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +27,9 @@ from gaussopt.storage.archives import arrays_of
 ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 """Arrays in an archive of qpsolvers."""
 
+COMPRESSED = 15
+"""Type of a compressed part of a MATLAB file."""
+
 MATLAB, PARQUET = b"MATLAB 5.0", b"PAR1"
 """Beginnings of such files."""
 
@@ -32,7 +37,10 @@ MPS = re.compile(rb"(\s*\*[^\n]*\n|\s*\n)*\s*(NAME|ROWS|OBJSENSE)\b")
 """Beginning of an MPS or QPS file, which is text: comments, then a section."""
 
 MOST_ENTRIES = 4_000_000
-"""Most entries of a matrix, which is made dense where rows are inequalities: the certificate takes eigenvalues."""
+"""Most entries of a matrix that is made dense, whose certificate proves more; and most that a sparse one stores."""
+
+MOST_BYTES = 200_000_000
+"""Most bytes that a MATLAB file may unpack to."""
 
 
 def read(content: bytes) -> QP | None:
@@ -92,41 +100,61 @@ def of_qpsolvers(data: Mapping[str, Any]) -> QP:
 
 def _program(P: Any, q: Any, blocks: list[tuple[Any, Any, Any]], lb: Any = None, ub: Any = None) -> QP:
     """The checked program with blocks of rows (A, l, u) and bounds of the unknowns."""
+    from scipy.sparse import csr_array, eye_array, vstack
+
     n = len(q)
-    given = [(_dense(A), l, u) for A, l, u in blocks if A is not None]
+    given = [
+        (csr_array(np.atleast_2d(A) if isinstance(A, np.ndarray) else A), l, u) for A, l, u in blocks if A is not None
+    ]
     if lb is not None or ub is not None:
         low, high = (np.full(n, x) if v is None else np.ravel(v) for v, x in ((lb, -np.inf), (ub, np.inf)))
-        given.append((np.eye(n), low, high))
-    given = given or [(np.zeros((0, n)), np.zeros(0), np.zeros(0))]
+        given.append((csr_array(eye_array(n)), low, high))
+    given = given or [(csr_array((0, n)), np.zeros(0), np.zeros(0))]
     try:
-        A, l, u = (np.concatenate(part) for part in zip(*given, strict=True))
+        A: Any = vstack([rows for rows, _, _ in given], format="csr")
+        l, u = (np.concatenate(part) for part in list(zip(*given, strict=True))[1:])
         kept = (l > -INFINITE_BOUND) | (u < INFINITE_BOUND)
-        rows = {"A": A[kept], "l": l[kept], "u": u[kept]}
+        matrices = {"P": csr_array(np.atleast_2d(P) if isinstance(P, np.ndarray) else P), "A": A[kept]}
+        bounds = {"l": l[kept], "u": u[kept]}
     except (ValueError, IndexError) as error:
         raise BadInput(f"its rows do not fit each other ({error}).") from None
-    return QP.from_mapping({"P": _dense(P), "q": q, **rows})
-
-
-def _dense(A: Any) -> Any:
-    """A matrix, sparse or not, as a dense one; raises BadInput if it is too large for that."""
-    if math.prod(A.shape) > MOST_ENTRIES:
-        raise BadInput(f"it has a matrix of {A.shape[0]} x {A.shape[1]} entries; with inequalities it is made dense.")
-    return A.toarray() if hasattr(A, "toarray") else np.atleast_2d(A)
+    if all(math.prod(x.shape) <= MOST_ENTRIES for x in matrices.values()):
+        matrices = {name: x.toarray() for name, x in matrices.items()}
+    for name, x in matrices.items():
+        stored = x.size if isinstance(x, np.ndarray) else x.nnz
+        if stored > MOST_ENTRIES:
+            raise BadInput(f"{name} has {stored:,} entries that are not zero; at most {MOST_ENTRIES:,} are read.")
+    return QP.from_mapping({"q": q, **matrices, **bounds})
 
 
 def _of_matlab(content: bytes) -> QP:
     from scipy.io import loadmat, whosmat
 
     # Asked first, because a small file may unpack to far more than there is memory.
-    for name, shape, _ in whosmat(io.BytesIO(content)):  # type: ignore[arg-type]
-        if math.prod(shape) > MOST_ENTRIES:
+    for name, shape, kind in whosmat(io.BytesIO(content)):  # type: ignore[arg-type]
+        if math.prod(shape) > MOST_ENTRIES and kind != "sparse":
             raise BadInput(f"{name} has {math.prod(shape):,} entries; at most {MOST_ENTRIES:,} are read.")
+    if _unpacked(content) > MOST_BYTES:
+        raise BadInput(f"it unpacks to more than {MOST_BYTES // 10**6} MB.")
     # The stubs of SciPy know names of files only.
     data = loadmat(io.BytesIO(content), variable_names=("P", "q", "A", "l", "u"))  # type: ignore[arg-type]
     if missing := [key for key in "PqAlu" if key not in data]:
         raise BadInput(f"it lacks the variable {missing[0]}; expected P, q, A, l and u of l <= A x <= u.")
     q, l, u = (np.asarray(data[key], dtype=float).ravel() for key in "qlu")
     return _program(data["P"], q, [(data["A"], l, u)])
+
+
+def _unpacked(content: bytes) -> int:
+    """Bytes that the compressed parts of a MATLAB file (level 5) unpack to, counted no further than MOST_BYTES."""
+    total, at, order = 0, 128, "<" if content[126:128] == b"IM" else ">"
+    while at + 8 <= len(content):
+        kind, size = struct.unpack(order + "II", content[at : at + 8])
+        unpack, rest = zlib.decompressobj(), content[at + 8 : at + 8 + size]
+        while kind == COMPRESSED and rest and total <= MOST_BYTES:
+            total += len(unpack.decompress(rest, 1 << 20))
+            rest = unpack.unconsumed_tail
+        at += 8 + size
+    return total
 
 
 def _of_mps(content: bytes) -> QP:

@@ -258,7 +258,7 @@ class Saddle:
             schur = structure.schur(root, J, usable.factor if usable is not None and usable.regular else None)
             if schur is not None:
                 return cls(M, J, scale, np.ones(J.shape[0]), True, schur, structure, R)
-        scale, row = _equilibrate(M, J, scale)
+        scale, row = equilibrate_sparse(M, J, scale)
         K = _regularised(M, J, scale, row)
         used = usable.factor if usable is not None and not usable.regular else None
         factor = factorise(K, used, 0.0 if root is not None else PIVOT)
@@ -354,7 +354,7 @@ def nearest_sparse(M: Sparse, J: Sparse, r: Vector) -> Vector:
     return np.full(M.shape[0], np.nan) if saddle is None else saddle.solve(np.zeros(M.shape[0]), r, ACCURACY).x
 
 
-def _equilibrate(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
+def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
     """`linalg.dense.equilibrate` for sparse matrices; all that hangs on rows without mass is measured at once."""
     measured, places, size = M.diagonal() > 0, Pattern.of(J), np.abs(J.data)
     while True:

@@ -22,7 +22,7 @@ def default_solver(program: Program) -> str:
     if isinstance(program, ConeProgram):
         return "clarabel"
     if getattr(program, "sparse", False):
-        return "sparse-kkt"
+        return "clarabel" if isinstance(program, QP) and not program.equalities_only else "sparse-kkt"
     if isinstance(program, QP) and not program.equalities_only:
         return "daqp"
     return "kkt"

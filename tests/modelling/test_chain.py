@@ -233,7 +233,7 @@ def test_formulations_that_need_dense_matrices_say_so(formulation: str, solver: 
 @pytest.mark.parametrize("solver", ["kkt", "daqp", "cvxpy", "newton"])
 def test_solvers_that_need_dense_matrices_say_so(solver: str) -> None:
     chain, q, v = bent(5, False)
-    with pytest.raises(go.NotAccepted, match="use sparse-kkt or osqp"):
+    with pytest.raises(go.NotAccepted, match="use clarabel, osqp"):
         go.solve_step(chain.system.evaluate(0.0, q, v), "gauss", solver)
 
 

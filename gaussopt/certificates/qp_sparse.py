@@ -1,0 +1,234 @@
+"""The certificate of a sparse convex quadratic program, in time and memory that grow like its entries.
+
+With the rows that push known, the minimiser is that of a program with equalities alone, of which the certificate of a
+step of the same form (M = P, h = q) bounds the distance. It is the minimiser of the whole program if its multipliers
+have the signs that the bounds allow and it meets every other row. The rows are guessed from the duals and corrected,
+as in `qp_polish`. Where they are not found nothing is proved of the distance, and residuals are judged alone.
+Contradictions of the rows below FEASIBLE of their bounds are not seen; the certificate of a dense program sees them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+
+from gaussopt.certificates.bilateral_sparse import certify_sparse
+from gaussopt.certificates.qp_verdict import contradiction, least_violation, rounding
+from gaussopt.core.arrays import Vector
+from gaussopt.core.programs import QP
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import sparse_step
+from gaussopt.linalg.sparse_saddle_point import Saddle
+
+ENTRIES = 1_000_000
+"""Most entries of a matrix for which the certificate of a dense program, which proves more, is made instead."""
+
+ROUNDS = 12
+"""Changes at most of the set of rows that push; each costs a factorisation."""
+
+ACCURACY = 1e-14
+"""Relative correction at which the refinement of a point on its rows ends."""
+
+FEASIBLE = 1e-9
+"""Least violation, in rows whose largest entry is one, up to which linear programs do not say contradiction."""
+
+LARGEST_SEARCH = 1000
+"""Iterations at most of the search for the place of a point, whose sizes need no digits."""
+
+MOST_CHECKED = 4_000_000
+"""Entries up to which the rows that take part in a contradiction are checked, which takes singular values."""
+
+
+def dense_if_small(qp: QP) -> QP:
+    """A program with inequalities as a dense one, if its matrices are small enough; else as it is."""
+    if not qp.sparse or qp.equalities_only or qp.n * max(qp.n, qp.m) > ENTRIES:
+        return qp
+    return replace(qp, P=qp.P.toarray(), A=qp.A.toarray())  # type: ignore[attr-defined]
+
+
+class Nearest(NamedTuple):
+    """The minimiser near a point, or what is known without it.
+
+    Attributes
+    ----------
+    verdict : of the rows that push, taken as equalities
+    bound : on ||x - x*||_P; infinite if none is proved
+    y : (m,), its duals
+    place : (n,), the minimiser itself, None if it was not found
+    """
+
+    verdict: Status
+    bound: float
+    y: Vector
+    place: Vector | None = None
+
+
+def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
+    """The minimiser near a point with the duals given, or estimated ones."""
+    if qp.equalities_only:
+        return Nearest(*on_rows(qp, x))
+    found = _pushing(qp, *_guess(qp, x, y))
+    if found is None:
+        return Nearest(Status.SOLVED, math.inf, _held_duals(qp, x) if y is None else y)
+    held, upper, place = found
+    verdict, bound, part = on_rows(_restricted(qp, held, upper), x)
+    duals = np.zeros(qp.m)
+    duals[held] = part
+    return Nearest(Status.SOLVED, bound if verdict is Status.SOLVED else math.inf, duals, place)
+
+
+def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
+    """Verdict, error in the norm of P and best duals of a program of equalities: those of its step."""
+    step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
+    c = certify_sparse(step, x, None)
+    # Several minimisers are minimisers all the same.
+    verdict = Status.SOLVED if c.verdict is Status.ACCELERATION_NOT_UNIQUE else c.verdict
+    return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
+
+
+def placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
+    """The point as far as P and the bounds of the rows that push put it, (n,): what neither sees is no size.
+
+    d, (n,), are the units of the coordinates.
+    """
+    held = qp.equality | (y != 0)
+    goal = np.concatenate((qp.P @ x, np.where(y < 0, qp.u, qp.l)[held]))
+    if not np.isfinite(goal).all():
+        return x
+    both: Any = scipy.sparse.vstack((scipy.sparse.csr_array(qp.P), scipy.sparse.csr_array(qp.A)[held]))
+    both = scipy.sparse.csr_array(both @ scipy.sparse.diags_array(d))
+    length = np.sqrt(both.multiply(both).sum(axis=1))
+    unit = 1.0 / np.where(length > 0, length, 1.0)
+    scaled = scipy.sparse.diags_array(unit) @ both
+    place = d * scipy.sparse.linalg.lsmr(scaled, unit * goal, atol=1e-12, btol=1e-12, maxiter=LARGEST_SEARCH)[0]
+    return np.where(np.abs(place) < np.abs(x), place, x)
+
+
+def classify_sparse(qp: QP) -> Status:
+    """Whether a minimiser exists; solved also where linear programs do not decide.
+
+    Rows contradict each other, or the objective has no minimum on them: P w + q = A^T y has no w, and no y of the signs
+    that the bounds allow (Farkas).
+    """
+    if qp.equalities_only:
+        return on_rows(qp, None)[0]
+    if _contradictory(qp.A, qp.l, qp.u):
+        return Status.INFEASIBLE
+    lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
+    eye = scipy.sparse.eye_array(qp.m, format="csr")[lower ^ upper]
+    P, A = scipy.sparse.csr_array(qp.P), scipy.sparse.csr_array(qp.A)
+    none = scipy.sparse.csr_array((eye.shape[0], qp.n))
+    rows: Any = scipy.sparse.block_array([[-P, A.T], [none, eye]], format="csr")
+    signs = lower[lower ^ upper]
+    low = np.concatenate((qp.q, np.where(signs, 0.0, -np.inf)))
+    high = np.concatenate((qp.q, np.where(signs, np.inf, 0.0)))
+    return Status.UNBOUNDED if _contradictory(rows, low, high) else Status.SOLVED
+
+
+def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
+    """Whether l <= A x <= u is proved to have no solution."""
+    A = scipy.sparse.csr_array(A)
+    largest = abs(A).max(axis=1).toarray().ravel()
+    empty = largest == 0
+    if (empty & ((l > 0) | (u < 0))).any():
+        return True
+    scale = 1.0 / np.where(empty, 1.0, largest)
+    scaled = scipy.sparse.csr_array(scipy.sparse.diags_array(scale) @ A)
+    ends = np.abs(np.concatenate((l * scale, u * scale)))
+    unit = max(float(ends[np.isfinite(ends)].max(initial=0.0)), 1e-300)
+    _, t, y = least_violation(scaled, l * scale / unit, u * scale / unit)
+    part = np.flatnonzero(y) if y is not None else np.zeros(0, dtype=int)
+    if y is None or t <= FEASIBLE or not len(part):
+        return False
+    rows = scaled[part]
+    columns = np.unique(rows.indices)
+    if len(part) * len(columns) > MOST_CHECKED:
+        return False
+    excess = contradiction(rows[:, columns].toarray(), l[part] * scale[part], u[part] * scale[part], y[part])
+    return excess is not None and excess[0] > rounding(qp_size(rows))
+
+
+def felt(A: Any, force: Vector) -> Vector:
+    """The dual of each row that one of its coordinates would feel beside its other forces, (m,)."""
+    A = scipy.sparse.csr_array(A)
+    least, filled = np.zeros(A.shape[0]), np.diff(A.indptr) > 0
+    duals = np.where(A.data != 0, force[A.indices] / np.where(A.data != 0, np.abs(A.data), 1.0), np.inf)
+    if filled.any():
+        least[filled] = np.minimum.reduceat(duals, A.indptr[:-1][filled])
+    return np.where(np.isfinite(least), least, 0.0)
+
+
+def room(qp: QP) -> Vector:
+    """How far a coordinate could move until some row changes by its bound, (n,); zero where no row has one."""
+    A: Any = scipy.sparse.coo_array(qp.A)
+    ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u)))[A.row]
+    counts, way = (A.data != 0) & (ends > 0), np.full(qp.n, np.inf)
+    np.minimum.at(way, A.col[counts], ends[counts] / np.abs(A.data[counts]))
+    return np.where(np.isfinite(way), way, 0.0)
+
+
+def qp_size(A: Any) -> int:
+    """Number of terms in the longest row."""
+    return int(np.diff(A.indptr).max(initial=0))
+
+
+def _restricted(qp: QP, held: Any, upper: Any) -> QP:
+    """The program whose rows are those that push, met at their bounds."""
+    bound = np.where(upper, qp.u, qp.l)[held]
+    return QP(qp.P, qp.q, scipy.sparse.csr_array(qp.A)[held], bound, bound)
+
+
+def _guess(qp: QP, x: Vector, y: Vector | None) -> tuple[Any, Any]:
+    """Rows that seem to push, (m,), and of these the ones that do so from their upper bounds."""
+    z = qp.A @ x
+    if y is None:
+        y = _held_duals(qp, x)
+    named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
+    unit = abs(qp.A) @ (1.0 / np.sqrt(np.where(qp.P.diagonal() > 0, qp.P.diagonal(), np.inf)))
+    slack = np.abs(z - named)
+    push = np.isfinite(named) & (np.abs(y) * np.where(unit > 0, unit, 1.0) ** 2 > slack)
+    return qp.equality | push, push & (y < 0) & ~qp.equality
+
+
+def _held_duals(qp: QP, x: Vector) -> Vector:
+    """Duals of the rows that x rests on, by least squares, of the signs that the bounds allow, (m,)."""
+    z, terms = qp.A @ x, abs(qp.A) @ np.abs(x)
+    near = 1e-7
+    at_lower, at_upper = (np.abs(z - b) <= near * (np.abs(b) + terms) for b in (qp.l, qp.u))
+    held = np.flatnonzero(qp.equality | at_lower | at_upper)
+    y = np.zeros(qp.m)
+    A: Any = scipy.sparse.csr_array(qp.A)[held]
+    y[held] = scipy.sparse.linalg.lsmr(A.T, qp.P @ x + qp.q, atol=1e-12, btol=1e-12)[0]
+    wrong = ~qp.equality & (((y > 0) & ~at_lower) | ((y < 0) & ~at_upper))
+    return np.where(wrong, 0.0, y)
+
+
+def _pushing(qp: QP, held: Any, upper: Any) -> tuple[Any, Any, Vector] | None:
+    """Rows whose minimiser meets all others with multipliers of the right signs, and it; None if not found."""
+    A: Any = scipy.sparse.csr_array(qp.A)
+    level, size = 1e3 * rounding(qp_size(A)), abs(A)
+    for _ in range(ROUNDS):
+        bound = np.where(upper, qp.u, qp.l)
+        saddle = Saddle.of(qp.P, A[held])  # type: ignore[arg-type]
+        if saddle is None:
+            return None
+        found = saddle.solve(-qp.q, bound[held], ACCURACY)
+        y = np.zeros(qp.m)
+        y[held] = found.y
+        x, s = found.x, qp.A @ found.x
+        if not (np.isfinite(x).all() and np.isfinite(y).all()):
+            return None
+        forces = abs(qp.P) @ np.abs(x) + np.abs(qp.q) + size.T @ np.abs(y)
+        pulls = held & ~qp.equality & (np.where(upper, y, -y) > level * felt(A, forces))
+        terms = size @ np.abs(x)
+        broken = ~held & (np.maximum(qp.l - s, s - qp.u) > level * (terms + np.abs(np.where(s < qp.l, qp.l, qp.u))))
+        if not pulls.any() and not broken.any():
+            missed = np.abs(s - bound)[held] > level * (terms + np.abs(bound))[held]
+            return None if missed.any() else (held, upper, x)
+        held = (held & ~pulls) | broken
+        upper = np.where(broken, s > qp.u, upper)
+    return None
