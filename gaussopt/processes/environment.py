@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -149,12 +150,9 @@ def provenance(solver: str = "") -> dict[str, str]:
 @cache
 def processor() -> str:
     """The model of the processor, as the system names it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2] for line in lines if line.startswith("model name"))
-    return " ".join(next(named, "").split()) or platform.processor() or platform.machine()
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").is_file() else ""
+    named = re.search(r"^model name\s*:(.*)", text, re.MULTILINE)
+    return (" ".join(named[1].split()) if named else platform.processor()) or platform.machine()
 
 
 @cache
