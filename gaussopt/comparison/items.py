@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from time import process_time
@@ -27,8 +28,14 @@ SIMULATED = "own motion"
 ROWS = 101
 """States of such a motion."""
 
-GROWTH = 8.0
-"""How much longer a motion is than the one that was tried before it."""
+OWN: dict[str, Any] = {
+    "stepper": "dop853", "rtol": 1e-7, "atol": 1e-7, "accumulation": "close", "step_folder": None,
+    "error_estimate": False,
+}  # fmt: skip
+"""How it is computed."""
+
+LEAST_SHARE = 1e-3
+"""Share of it that is taken even where its first step takes longer than there is time."""
 
 Data = StepData | QP | LCP | ConeComplementarity
 """What a solver can be asked: a step, by a formulation, or a program."""
@@ -100,29 +107,30 @@ def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def end_within(entry: Problem, seconds: float) -> float:
-    """An end of the default motion of a problem up to which a processor should compute it in so many seconds.
+    """How far a processor gets with the default motion of a problem in so many seconds, in s of the motion."""
+    begin, share = math.inf, 0.0
 
-    The motion is computed to earlier ends first, to see what it takes, and the states of the last one are kept.
-    """
-    before = math.inf  # the first one also pays for what is made once
-    for n in (3, 2, 1, 0):
-        begin = process_time()
-        next(states_of(entry, SIMULATED, ROWS, end := entry.t_end / GROWTH**n), None)
-        took = process_time() - begin
-        if before < math.inf and took + GROWTH * max(0.0, took - before) > seconds:
-            break
-        before = took
-    return end
+    def late(done: float) -> None:
+        nonlocal begin, share
+        begin, share = min(begin, process_time()), done  # from the first step on, before which code is made
+        if process_time() - begin > seconds:
+            raise _Late
+
+    with suppress(_Late):
+        simulate(entry, dt=entry.t_end / (ROWS - 1), progress=late, **OWN)
+        share = 1.0
+    return max(share, LEAST_SHARE) * entry.t_end
+
+
+class _Late(BaseException):
+    """Ends a motion without leaving a trajectory, as an exception of a solver would."""
 
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
     """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
     entry = registered_problem(name, **dict(settings))
-    motion = simulate(
-        entry, stepper="dop853", t_end=t_end, dt=t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
-        step_folder=None, error_estimate=False,
-    )  # fmt: skip
+    motion = simulate(entry, t_end=t_end, dt=t_end / (ROWS - 1), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")
     unknown = np.full(len(motion.t), np.nan)

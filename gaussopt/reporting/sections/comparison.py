@@ -232,8 +232,9 @@ def kinds_of(failures: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    # What a person cannot read, and what has a section of its own.
-    said = {key: value for key, value in meta.items() if key not in ("code", "machines", "conflicts")}
+    # What a person cannot read, and what has a place of its own.
+    hidden = ("code", "machines", "conflicts", "trajectories")
+    said = {key: value for key, value in meta.items() if key not in hidden}
     said |= {name: {"versions": own.get("versions", {})} for name, own in meta.get("machines", {}).items()}
     return Section("environment", "Environment", (texts.table("environment", _flat("", said)),))
 
