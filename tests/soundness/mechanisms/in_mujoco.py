@@ -11,7 +11,7 @@ import gaussopt as go
 
 from . import rows
 from .fixed import ONE, Array, cross, dot, floats, mul, rotation, times, unit, zeros
-from .judge import Floats
+from .judge import Floats, Undecided
 from .measures import Measure, rates
 from .parts import GROUND, Joint, Mechanism, Point, Seen, State
 
@@ -152,7 +152,12 @@ class Expressed:
 
     def __init__(self, made: Mechanism) -> None:
         self.made = made
-        self.model = mujoco.MjModel.from_xml_string(xml_of(made))
+        try:
+            self.model = mujoco.MjModel.from_xml_string(xml_of(made))
+        except ValueError as error:
+            if "inertia must have positive eigenvalues" not in str(error):
+                raise
+            raise Undecided("moments of inertia are below the threshold of MuJoCo's compiler") from None
         self.parents = tree_of(made)
         self.tree = [j for j in self.parents.values() if j is not None and j.kind != "free"]
 

@@ -50,7 +50,10 @@ def reference(made: Mechanism, start: State, t_end: float) -> State:
 
     y = np.concatenate([floats(x).ravel() for x in (start.r, start.e, start.v, start.w)])
     size = np.abs(y).max()
-    found = solve_ivp(rate, (0.0, t_end), y, method="DOP853", rtol=1e-9, atol=1e-11 * size)
+    try:
+        found = solve_ivp(rate, (0.0, t_end), y, method="DOP853", rtol=1e-9, atol=1e-11 * size)
+    except OverflowError:  # a step that is tried runs away beyond the numbers of a float
+        raise Undecided("the reference overflows") from None
     if not found.success:
         raise Undecided("the reference stops")
     return state_of(t_end, found.y[:, -1])

@@ -127,6 +127,8 @@ class Trial:
             self.note(first, name)
             try:
                 told[name] = make()
+            except Undecided:  # MuJoCo does not take the model
+                continue
             except GaussoptError as failure:
                 self.add(first, name, DEFAULT, self.refused(str(failure), truths), truths)
             except Exception as failure:
