@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gaussopt import ConeComplementarity
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.plotting.colours import CURVES
 from gaussopt.plotting.figures import plain_figure, save_figure, styled
 from gaussopt.plotting.looks import STYLES

@@ -1,3 +1,3 @@
-"""Old name of `gaussopt.core.solver`, kept for one release."""
+"""Old name of `gaussopt.core.solver`, for plug-ins."""
 
 from gaussopt.core.solver import *  # noqa: F403

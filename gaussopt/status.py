@@ -1,3 +1,3 @@
-"""Old name of `gaussopt.core.status`, kept for one release."""
+"""Old name of `gaussopt.core.status`, for plug-ins."""
 
 from gaussopt.core.status import *  # noqa: F403

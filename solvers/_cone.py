@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import residual
 
 

@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.solvers._search import Search, search_of
 
 ROUND = 10

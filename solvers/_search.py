@@ -35,8 +35,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP, LeastSquares, LinearSystem, Program, as_qp
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.linalg.dense import largest, row_space

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.linalg.dense import largest
 
 DECREASE = 1e-4

@@ -17,9 +17,9 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import is_blocks, shifted_operator
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import project, residual, rows_of, scaled
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 

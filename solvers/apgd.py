@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import is_blocks, scaled_operator
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import feasible, steps_of
 
 

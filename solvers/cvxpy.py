@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import scaled_operator
@@ -23,7 +24,6 @@ from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import steps_of
 
 _TIGHT: dict[str, dict[str, Any]] = {

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import MAX_ENUMERATED, enumerate_lcp
 from gaussopt.lcp.enumeration import regular_bases
 from gaussopt.lcp.matrix_classes import equilibrate, subsets

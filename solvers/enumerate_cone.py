@@ -11,12 +11,12 @@ import numpy as np
 
 from gaussopt.cone import two_contacts
 from gaussopt.cone.one_contact import solve_contact
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import residual, velocity_size
 from gaussopt.solvers.nsn_ac import newton
 

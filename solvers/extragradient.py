@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import project, residual, scaled, shifted
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 

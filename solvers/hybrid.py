@@ -16,13 +16,13 @@ import numpy as np
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.newton_kernel import continued
 from gaussopt.cone.sweeps import Sweeps
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import project, residual, steps_of, velocity_size
 from gaussopt.solvers._conic import fixed_point
 from gaussopt.solvers.nsn_ac import newton

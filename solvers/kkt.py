@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.linalg.dense import EPS, lapack, row_space, unit_scales
 

@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import enumerate_lcp, polish
 from gaussopt.lcp.certificate import natural_residual
 from gaussopt.lcp.matrix_classes import equilibrate

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import polish
 from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.linalg.dense import largest, mass_scale

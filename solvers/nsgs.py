@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.cone.sweeps import Sweeps
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.jit.threads import cores
 from gaussopt.linalg.cones import residual, velocity_size
 from gaussopt.solvers._cone import ConeOptions, ConeSolver

@@ -22,9 +22,9 @@ from scipy import sparse
 from scipy.linalg import lstsq
 from scipy.sparse.linalg import splu
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import formed, is_blocks
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import residual, rows_of, scaled
 from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._cone import ConeIteration, ConeOptions

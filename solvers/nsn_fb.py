@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.cones import rows_of
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsn_ac import newton

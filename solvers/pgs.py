@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import polish
 
 DIVERGED = 1e15

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LCP, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.lcp.pivoting import SOLVED, solve_lcp
 from gaussopt.solvers.lemke import LemkeOptions, lemke

@@ -11,9 +11,9 @@ V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018 (PPA-NSN-AC).
 from __future__ import annotations
 
 from gaussopt.cone.sweeps import Sweeps
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.delassus import shifted_operator
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import residual, scaled
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsn_ac import newton

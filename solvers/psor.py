@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.cone.sweeps import Sweeps
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.cones import residual
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsgs import BATCH

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import scipy
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import EPS, norm
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.chain import Chain
 
 

@@ -24,8 +24,8 @@ from gaussopt.animation.video import mp4
 from gaussopt.core.display import About, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.files import check_target, write_bytes
+from gaussopt.core.keywords import suggesting
 from gaussopt.core.motion import RecordedMotion
-from gaussopt.core.renamed import renamed
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.problem import problem as find_problem
@@ -121,7 +121,7 @@ ENDINGS = (*WRITERS, ".glb")
 IN_SPACE = "A .glb holds a model in space, and this picture is in the plane; write .html, .svg, .gif or .mp4."
 
 
-@renamed(path="out")
+@suggesting
 def animate(
     trajectory: RecordedMotion,
     out: str | os.PathLike[str],

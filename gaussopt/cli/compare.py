@@ -57,13 +57,17 @@ Lcp = Annotated[bool, typer.Option("--lcp", help="The set of complementarity pro
 Formulations = Annotated[
     str | None,
     typer.Option(
-        "--formulations", help="Names, comma-separated; all if absent.", autocompletion=common.completion("formulation")
+        "--formulations",
+        "--formulation",
+        help="Names, comma-separated; all if absent.",
+        autocompletion=common.completion("formulation"),
     ),
 ]
 Solvers = Annotated[
     str | None,
     typer.Option(
         "--solvers",
+        "--solver",
         help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent.",
         autocompletion=common.completion("solver"),
     ),

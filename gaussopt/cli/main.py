@@ -83,19 +83,6 @@ def _plain_warnings() -> Iterator[None]:
         warnings.showwarning = usual
 
 
-FORMER = {
-    "atlas": {"--signs": "--slips"}, "compare": {"--formulation": "--formulations", "--solver": "--solvers"}
-}  # fmt: skip
-"""Former names of options by command, which are taken for one release; and one name for what may be many."""
-
-
-def _present(given: list[str]) -> list[str]:
-    """Arguments with the present names of options."""
-    former = FORMER.get(given[0], {}) if given else {}
-    parts = (word.partition("=") for word in given)
-    return [former.get(name, name) + equals + value for name, equals, value in parts]
-
-
 def _misread(error: typer.TyperException) -> str:
     """What is wrong with the arguments; the value too, where it could not be read as what an option takes."""
     text = error.format_message()
@@ -111,7 +98,6 @@ def command_line() -> Callable[..., Any]:
 
 def _run(given: list[str]) -> int:
     as_json = "--json" in given
-    given = _present(given)
     talk = contextlib.nullcontext(sys.stdout) if "--help" in given else _quiet_backends()
     with talk as out:
         try:

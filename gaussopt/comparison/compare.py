@@ -18,7 +18,7 @@ from gaussopt.comparison.results import Results, refuse_other, write_results
 from gaussopt.comparison.spec import Spec
 from gaussopt.core.arrays import check_progress
 from gaussopt.core.errors import BadInput
-from gaussopt.core.renamed import renamed
+from gaussopt.core.keywords import suggesting
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.execution.store import Store
 from gaussopt.execution.workers import check_jobs, run_jobs
@@ -35,7 +35,7 @@ CASE_LIMIT = 300.0
 Rivals = Callable[[Sequence[Answers], Mapping[moving.Pair, float]], Sequence[Answers]]
 
 
-@renamed(store="out")
+@suggesting
 def compare(
     sources: str | Problem | Spec | Sequence[str | Problem | Spec],
     formulations: str | Sequence[str] | None = None,

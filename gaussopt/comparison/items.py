@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.activity import closed_contacts, tolerances
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.modelling.registered import registered_problem

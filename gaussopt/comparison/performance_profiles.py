@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gaussopt.comparison.records import STARTS, Answers, Times
 from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 
 SHIFT = 10e-6
 """Seconds; differences well below it count little: ten microseconds are about one call through Python."""

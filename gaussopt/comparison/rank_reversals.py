@@ -11,7 +11,7 @@ import numpy as np
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.step_table import competing, label_of, worst
 from gaussopt.comparison.warm_starts import NOISE
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 
 Dials = tuple[tuple[str, float], ...]
 

@@ -9,10 +9,10 @@ import numpy as np
 from gaussopt.certificates.cone import violations
 from gaussopt.certificates.cone_program import natural_map
 from gaussopt.certificates.qp import certify_qp
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, as_qp
-from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import EPS
 
 

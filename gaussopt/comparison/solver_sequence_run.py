@@ -16,10 +16,11 @@ from gaussopt.comparison.pairing import is_step_formulation
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.solver_spec import parse_word, solver_class
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.solution import Solution, Timing
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.relaxations import is_contact_formulation
 from gaussopt.solving.answer import Answer

@@ -51,7 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.comparison.records import ILL_POSED, QUANTILES, STARTS, Answers, SourceKey, StepSource, Times, on_machine
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 
 if TYPE_CHECKING:
     import pandas as pd

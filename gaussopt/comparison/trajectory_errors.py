@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.modelling.reference import ReferenceData
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gaussopt.comparison.records import Answers, SourceKey, Times
 from gaussopt.comparison.step_table import NAN, TimedAnswers, join
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 
 NOISE = 1.1
 """Ratios of times below this factor are no difference."""

@@ -22,8 +22,8 @@ from functools import cache
 
 import numpy as np
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import Matrix, Vector
 
 SIZES = (1, 2, 3, 6, 10, 30, 100, 300)
 """Numbers of pairs of the problems that are drawn."""

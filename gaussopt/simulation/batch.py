@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
-from gaussopt.core.renamed import renamed
+from gaussopt.core.keywords import suggesting
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@renamed(stabilise="stabilisation")
+@suggesting
 @np.errstate(over="ignore", invalid="ignore")  # motions that run away are reported, not warned about
 def simulate_batch(
     problem: str | Problem | AbstractSystem, *, parameters: Mapping[str, Any] | None = None,

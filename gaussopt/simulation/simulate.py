@@ -20,8 +20,8 @@ from gaussopt.core.errors import BadInput, GaussoptError, MotionStopped, NotAcce
 from gaussopt.core.event import Event
 from gaussopt.core.files import write_text
 from gaussopt.core.foreign import raised
+from gaussopt.core.keywords import suggesting
 from gaussopt.core.machine import is_machine, machine_failure
-from gaussopt.core.renamed import renamed
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
@@ -51,7 +51,7 @@ DIVERGED = 1e15
 """Entry of a state beyond which a failure to solve is called a divergence."""
 
 
-@renamed(stabilise="stabilisation")
+@suggesting
 @np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
 def simulate(
     problem: str | Problem | AbstractSystem | None = None, formulation: str | None = None, solver: str | None = None, *,

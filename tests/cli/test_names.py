@@ -1,4 +1,4 @@
-"""One name for one thing: options of the command line are keywords of Python, and former names still work."""
+"""One name for one thing: options of the command line are keywords of Python."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 import typer
 
 import gaussopt as go
-from gaussopt.cli.main import _present, app
+from gaussopt.cli.main import app
 from gaussopt.comparison.sequence_files import export_sequence
 from gaussopt.papers.reproduce import reproduce
 from gaussopt.reporting.write import benchmarks, write_report
@@ -27,6 +26,8 @@ PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
 
 REPEATED = {
     "solver_option": "solver_options",
+    "formulation": "formulations",
+    "solver": "solvers",
     "axis": "axes",
     "family": "sources",
     "sequence": "sources",
@@ -57,24 +58,9 @@ def test_options_are_keywords() -> None:
                 if (name, key) in {("report", "out"), ("atlas", "out"), ("batch", "axis"), ("export", "family")}:
                     # Folders of reports, which Python writes apart; a grid, which is one of `parameters`; a name.
                     continue
-                assert REPEATED.get(key, key) in known, f"gaussopt {name} {option}"
-
-
-def test_former_names_of_arguments_are_taken() -> None:
-    with pytest.warns(DeprecationWarning, match=r"simulate\(stabilise=...\) is called stabilisation now"):
-        motion = go.simulate("crank-slider", t_end=2e-3, stabilise="projection")
-    assert motion.meta["stabilisation"] == "projection"
-    with pytest.raises(TypeError, match="stabilisation twice"):
-        go.simulate("crank-slider", stabilise="none", stabilisation="none")
-    with pytest.raises(go.BadInput), pytest.warns(DeprecationWarning, match="store"):
-        go.compare([], store="out")
-
-
-def test_former_names_of_options_are_taken() -> None:
-    assert _present(["atlas", "two-bar", "--signs=+"]) == ["atlas", "two-bar", "--slips=+"]
-    assert _present(["compare", "--formulation", "gauss"]) == ["compare", "--formulations", "gauss"]
-    assert _present(["run", "x", "--formulation", "gauss"]) == ["run", "x", "--formulation", "gauss"]
+                assert key in known or REPEATED.get(key) in known, f"gaussopt {name} {option}"
 
 
 def test_public_names_only() -> None:
-    assert set(dir(go)) == {*go.__all__, "__all__", "__doc__", "__version__"}
+    assert dir(go) == sorted(go.__all__)
+    assert all(hasattr(go, name) for name in go.__all__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 
 
 def _fall(p: Mapping[str, float]) -> tuple[float, float]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector
 
 
 def turning_points(p: Mapping[str, float]) -> tuple[Vector, Vector]:

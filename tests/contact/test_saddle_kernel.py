@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gaussopt.contact.saddle_kernel import factorise, respond
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import Index
 

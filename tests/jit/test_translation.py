@@ -173,7 +173,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.lcp.pivoting import Active, Index, Indices
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 
 Other = Callable[[float, Vector], tuple[float, int]]
 

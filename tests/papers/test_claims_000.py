@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.papers import figures, ledger
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.claim import ClaimVerdict, Derivation, Judgement

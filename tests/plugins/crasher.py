@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
-from gaussopt.core.step_data import Vector
 
 
 class Crasher(Solver[Options]):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 from gaussopt.solvers.kkt import KKT
 from gaussopt.solvers.lemke import lemke
 

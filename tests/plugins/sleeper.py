@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
-from gaussopt.core.step_data import Vector
 
 
 class Sleeper(Solver[Options]):

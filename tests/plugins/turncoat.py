@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
 
 _met: dict[bytes, int] = {}
 

@@ -19,8 +19,9 @@ from soundness.exact_laws import ContactStep, Row, contact_step
 import gaussopt as go
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Vector
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.lcp import certify_lcp
 
 FAULTS = Path(__file__).parent / "faults"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.plotting.colours import CURVES, WHITE
 from gaussopt.plotting.figures import figure_of, legend_above, legend_beside, styled, svg_of
 from gaussopt.plotting.looks import MARKERS, forms, look, points

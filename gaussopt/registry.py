@@ -1,3 +1,0 @@
-"""Old name of `gaussopt.core.registry`, kept for one release."""
-
-from gaussopt.core.registry import *  # noqa: F403
