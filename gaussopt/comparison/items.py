@@ -35,6 +35,9 @@ OWN: dict[str, Any] = {
 }  # fmt: skip
 """How it is computed."""
 
+FEWEST = 10
+"""States of a motion that is shorter."""
+
 LEAST_SHARE = 1e-3
 """Share of it that is taken even where its first step takes longer than there is time."""
 
@@ -129,9 +132,10 @@ class _Late(BaseException):
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
-    """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
+    """The default motion of a problem, from event to event; `build` tells editions of a file apart."""
     entry = registered_problem(name, **dict(settings))
-    motion = simulate(entry, t_end=t_end, dt=t_end / (ROWS - 1), **OWN)
+    # The interval of the whole motion, as states may cost more than the steps between them; with some at least.
+    motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")
     unknown = np.full(len(motion.t), np.nan)
