@@ -38,15 +38,14 @@ def measure(budget: float) -> Section:
     assert problem is not None
     go.simulate(problem, engine="compiled", dt=1e-6, t_end=0.03)  # certifies so many states that this is compiled, too
     competitors = [
-        Competitor("compiled", _march(problem, LoopJob, COUNT, fast=True), COUNT),
-        Competitor("compiled, residuals not computed", _march(problem, Unchecked, COUNT, fast=True), COUNT),
+        Competitor("compiled", _march(problem, LoopJob, COUNT), COUNT),
+        Competitor("compiled, residuals not computed", _march(problem, Unchecked, COUNT), COUNT),
         Competitor(f"compiled, every {STRIDE}th state certified", _simulated(problem, STRIDE), COUNT),
         Competitor("compiled, the last state certified", _simulated(problem, COUNT), COUNT),
-        Competitor("the same source in plain Python", _march(problem, LoopJob, FEW, fast=False), FEW),
         Competitor("numpy: generated equations, KKT matrix, numpy.linalg.solve", _by_numpy(problem, FEW), FEW),
     ]
     times = interleave(competitors, budget)
-    with_, without, strided, last, plain, by_numpy = (c.name for c in competitors)
+    with_, without, strided, last, _ = (c.name for c in competitors)
 
     def share(more: str, less: str) -> Spread:
         """Percent of the longer time."""
@@ -65,24 +64,20 @@ def measure(budget: float) -> Section:
         (
             Goal("residuals of every step, share of the step", 15, True, share(with_, without), unit="%"),
             Goal(f"certificate of every {STRIDE}th state, share of the step", 5, True, share(strided, last), unit="%"),
-            Goal("generated step in plain Python against a numpy KKT step", 3, False, times.ratio(by_numpy, plain)),
         ),
     )
 
 
-def _march(problem: go.Problem, kind: type[LoopJob], count: int, fast: bool) -> Callable[[], object]:
+def _march(problem: go.Problem, kind: type[LoopJob], count: int) -> Callable[[], object]:
     """A call of the bare loop."""
     system = problem.system
     assert isinstance(system, LagrangianSystem)
-    loop = _loop(system, problem, kind, fast)
-    array = np.array if fast else list
-    p = array(list(system.parameters.values()))
-    zeros: Callable[[int], Any] = lambda size: array([0.0] * size)  # noqa: E731
-    work = zeros(loop.work)
+    loop = _loop(system, problem, kind)
+    p, work = np.array(list(system.parameters.values())), np.zeros(loop.work)
 
     def run() -> object:
-        y = array([*problem.q0.tolist(), *problem.v0.tolist()])
-        done = loop.march(0.0, DT, 1e9, 0, count, count, y, p, 1e-14, 0.0, work, zeros(2), zeros(len(y)))
+        y = np.concatenate((problem.q0, problem.v0))
+        done = loop.march(0.0, DT, 1e9, 0, count, count, y, p, 1e-14, 0.0, work, np.zeros(2), np.zeros(len(y)))
         if done != count:
             raise RuntimeError("a step was refused")
         return y
@@ -90,12 +85,12 @@ def _march(problem: go.Problem, kind: type[LoopJob], count: int, fast: bool) -> 
     return run
 
 
-def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[LoopJob], fast: bool) -> modules.Compiled:
+def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[LoopJob]) -> modules.Compiled:
     """The loop of the system's RK4 steps."""
     orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
-    job = kind(system.model, registry.load("stepper", "rk4"), orders, False, fast)
-    key = source.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders), str(fast))
-    return modules.stored(f"benchmark_{kind.__name__}", key, lambda: runge_kutta.write(job), "rk4", fast)
+    job = kind(system.model, registry.load("stepper", "rk4"), orders, False)
+    key = source.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders))
+    return modules.stored(f"benchmark_{kind.__name__}", key, lambda: runge_kutta.write(job), "rk4")
 
 
 def _simulated(problem: go.Problem, every: int) -> Callable[[], object]:

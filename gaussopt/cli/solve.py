@@ -66,7 +66,7 @@ def _solved(
     from gaussopt.core.status import Status
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.linalg.redundancy import rank_report
-    from gaussopt.solving.defaults import default_pair
+    from gaussopt.solving.defaults import default_pair, default_solver
     from gaussopt.solving.solve import solve, solve_step
 
     result: dict[str, Any]
@@ -81,7 +81,8 @@ def _solved(
     if isinstance(data, QP):
         if formulation is not None:
             raise BadInput("A qp is a program already; --formulation applies to steps.")
-        name = solver or ("kkt" if data.equality.all() else "newton")
+        usual = default_solver(data) if data.sparse else "kkt" if data.equalities_only else "newton"
+        name = solver or usual
         solution = solve(data, name, tolerance=tolerance, solver_options=options)
         result = {
             "status": str(solution.status), "message": solution.message, "solver": name, "x": solution.x,

@@ -103,9 +103,9 @@ def _linearised(
     return M, J, f, phi, rates
 
 
-def velocity_step(model: SymbolicModel, order: Sequence[int], polynomials: bool) -> Lines:
+def velocity_step(model: SymbolicModel, order: Sequence[int]) -> Lines:
     """Change of velocity over h, a (n), and impulses over h, lam (m)."""
-    writer = StepWriter(model, polynomials, "s")
+    writer = StepWriter(model, True, "s")
     w, v = writer.w, [str(s) for s in model.v]
     M, J, f, phi, rates = _linearised(writer)
     rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(writer, phi), strict=False)]
@@ -115,9 +115,9 @@ def velocity_step(model: SymbolicModel, order: Sequence[int], polynomials: bool)
     return writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
 
-def velocity_residuals(model: SymbolicModel, polynomials: bool) -> Lines:
+def velocity_residuals(model: SymbolicModel) -> Lines:
     """`residuals` of such a step, as `gaussopt.codegen.step.residuals`: of the linearised constraints, over h."""
-    writer = StepWriter(model, polynomials, "r")
+    writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, f, phi, rates = _linearised(writer)
     change = [w.let(f"h*a_{i}") for i in range(len(M))]
@@ -151,12 +151,12 @@ def missed_positions(m: int) -> list[str]:
     return [f"missed_{r}" for r in range(m)]
 
 
-def half_step(model: SymbolicModel, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+def half_step(model: SymbolicModel, order: Sequence[int]) -> tuple[Lines, Lines]:
     """A half of RATTLE at its own state, `part` 0 or 1: what its iteration repeats, a (n) and lam (m), comes second.
 
     J a is that of Gauss's principle less what the positions miss, or 2/h (J (v - v_half) - rates).
     """
-    writer = StepWriter(model, polynomials, "s")
+    writer = StepWriter(model, True, "s")
     w, n, e = writer.w, len(model.q), model.equations
     M, J, (f, gamma, rates) = writer.matrices(_force(model), e.gamma, e.rates)
     missed = missed_positions(len(model.holonomic))
@@ -172,18 +172,18 @@ def half_step(model: SymbolicModel, order: Sequence[int], polynomials: bool) -> 
     return _repeated(writer, changing, {"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
 
-def end_residuals(model: SymbolicModel, polynomials: bool) -> Lines:
+def end_residuals(model: SymbolicModel) -> Lines:
     """Holonomic constraints phi (m_h) at the end positions z and the end of time."""
-    writer = StepWriter(model, polynomials, "b")
+    writer = StepWriter(model, True, "b")
     names = end_positions(len(model.q))
     ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}
     (phi,) = writer.expressions([sp.sympify(c).xreplace(ends) for c in model.holonomic])
     return writer.lines({"phi": phi}, writer.checks)
 
 
-def half_residuals(model: SymbolicModel, polynomials: bool) -> Lines:
+def half_residuals(model: SymbolicModel) -> Lines:
     """`residuals` of a half: of the velocity constraints at the end, over h/2."""
-    writer = StepWriter(model, polynomials, "r")
+    writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)
     missed = [w.let(f"2.0*part*{x}/h") if x else None for x in rates]

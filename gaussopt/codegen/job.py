@@ -62,26 +62,24 @@ def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
 class LoopJob:
     """A method for a model.
 
-    `projected` says whether every step ends with a projection onto the constraints, `fast` whether LLVM will compile
-    it, which wants sines written out.
+    `projected` says whether every step ends with a projection onto the constraints.
     """
 
     model: SymbolicModel
     method: Stepper
     orders: Orders
     projected: bool
-    fast: bool
 
     def parts(self) -> Parts:
         """The lines of a step, its check, and a projection if there is one; raises NotCompiled if they are too long."""
-        step, check = source.acceleration(self.model, self.orders.step, self.fast)
+        step, check = source.acceleration(self.model, self.orders.step, True)
         within_limit(step)
         return Parts(step, check, self.correction())
 
     def correction(self) -> source.Lines | None:
         """The lines of a projection, None without one."""
         orders = self.orders.positions, self.orders.step
-        return source.projection(self.model, orders, self.fast) if self.projected else None
+        return source.projection(self.model, orders, True) if self.projected else None
 
 
 def within_limit(lines: source.Lines) -> source.Lines:

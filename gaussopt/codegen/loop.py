@@ -1,6 +1,6 @@
 """Around the lines of a step: what the loops of all integration methods share, and the recording of states.
 
-A loop reads and writes flat sequences only: CPython runs it on lists, machine code on arrays.
+A loop reads and writes flat arrays only; LLVM makes machine code of it.
 """
 
 from __future__ import annotations
@@ -223,9 +223,9 @@ def near(residuals: Sequence[str], entries: Sequence[str], tolerance: str) -> li
     ]
 
 
-def recording(model: SymbolicModel, lines: Lines, fast: bool) -> list[str]:
+def recording(model: SymbolicModel, lines: Lines) -> list[str]:
     """`answer`, the acceleration at a state, and `rows`, which calls the functions of the model's own module too."""
-    return [_answer(model, lines), *_rows(len(model.q), len(model.equations.J), model, fast)]
+    return [_answer(model, lines), *_rows(len(model.q), len(model.equations.J), model)]
 
 
 def _answer(model: SymbolicModel, lines: Lines) -> str:
@@ -246,18 +246,14 @@ def _answer(model: SymbolicModel, lines: Lines) -> str:
     return "\n".join(text)
 
 
-def _rows(n: int, m: int, model: SymbolicModel, fast: bool) -> list[str]:
+def _rows(n: int, m: int, model: SymbolicModel) -> list[str]:
     m_h = len(model.holonomic)
-
-    def zeros(size: int) -> str:
-        return f"zeros({size})" if fast else f"[0.0]*{size}"
-
     flat, width = n * n + 2 * n + m * n + m, ROW + n + 2 * m
     rows = f"""
 def rows(count: int, t: list, y: list, p: list, table: list):
     \"\"\"What is recorded of each state; see gaussopt.codegen.modules.\"\"\"
-    s, c, a, lam = {zeros(flat)}, {zeros(9 + 2 * m)}, {zeros(n)}, {zeros(m)}
-    e, phi, rate = {zeros(3)}, {zeros(m_h)}, {zeros(m)}
+    s, c, a, lam = zeros({flat}), zeros({9 + 2 * m}), zeros({n}), zeros({m})
+    e, phi, rate = zeros(3), zeros({m_h}), zeros({m})
     for r in range(count):
         q, v = y[{2 * n}*r:{2 * n}*r + {n}], y[{2 * n}*r + {n}:{2 * n}*r + {2 * n}]
         at = {width}*r
@@ -290,4 +286,4 @@ def all_rows(first: int, last: int, count: int, t: list, y: list, p: list, table
     for i in range(first, last):
         rows(count, t, y[{2 * n}*count*i:], p[{len(model.p)}*i:], table[{width}*count*i:])
 """
-    return [rows.strip(), *([together.strip()] if fast else [])]
+    return [rows.strip(), together.strip()]

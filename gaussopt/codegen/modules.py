@@ -1,4 +1,4 @@
-"""Generated loops as modules: written once, kept beside the generated equations, compiled by LLVM if it is there."""
+"""Generated loops as modules: written once, kept beside the generated equations, compiled by LLVM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gaussopt.core.stepper import Stepper
 from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
-VERSION = "11"
+VERSION = "12"
 """Raised whenever the generated loops change."""
 
 WRITERS: Mapping[str, Callable[[LoopJob], Written]] = {
@@ -61,17 +61,17 @@ def march(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool
     write = WRITERS.get(method.name)
     if write is None:
         raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
-    job = LoopJob(model, method, orders, projected, has_llvm())
-    key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(job.fast))
+    job = LoopJob(model, method, orders, projected)
+    key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected))
     name = f"{model.name}_{method.name}"
     title = f"{model.name} by {method.name}{' with projection' if projected else ''}"
-    return stored(name, key, lambda: write(job), title, job.fast)
+    return stored(name, key, lambda: write(job), title)
 
 
-def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> Compiled:
+def stored(name: str, key: str, write: Callable[[], Written], title: str) -> Compiled:
     """A loop, from the cache or written now."""
-    module = _kept(name, key, write, f"Motion of {title}.", fast)
-    return Compiled(native(module, "march")["march"] if fast else module.march, module.WORK)
+    module = _kept(name, key, write, f"Motion of {title}.")
+    return Compiled(native(module, "march")["march"], module.WORK)
 
 
 def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> SideBySide:
@@ -81,14 +81,12 @@ def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: boo
     """
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), "blocks")
     title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
-    job = LoopJob(model, method, orders, projected, True)
-    module = _kept(f"{model.name}_{method.name}_blocks", key, lambda: simd_blocks.write(job), title, True)
+    job = LoopJob(model, method, orders, projected)
+    module = _kept(f"{model.name}_{method.name}_blocks", key, lambda: simd_blocks.write(job), title)
     return SideBySide(native(module, "march")["march"], module.PLACES)
 
 
-def rows(
-    model: SymbolicModel, equations: str, orders: Orders, fast: bool, together: bool = False
-) -> Callable[..., None]:
+def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = False) -> Callable[..., None]:
     """The function that computes what is recorded of states, from the cache or written now.
 
     rows(count, t, y, p, table): for each of `count` states (q, v) in y one row of `table`: whether the step and its
@@ -96,8 +94,8 @@ def rows(
     all_rows(first, last, count, t, y, p, table): the same for the motions first, ..., last - 1 of several, whose
     parameters, states and rows lie one behind the other.
 
-    `equations` is the source of the model's generated module. The function is compiled and runs on arrays where `fast`,
-    on lists otherwise; `together` asks for the one for several motions. Raises NotCompiled.
+    `equations` is the source of the model's generated module; `together` asks for the function for several motions.
+    Raises NotCompiled.
     """
 
     def write() -> Written:
@@ -105,12 +103,10 @@ def rows(
             raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
         lines = within_limit(step.acceleration(model, orders.step, False)[0])
         functions = ["def " + text.strip() for text in equations.split("\ndef ")[1:]]
-        return Written([*functions, *loop.recording(model, lines, fast)], lines.imports | _imports(equations))
+        return Written([*functions, *loop.recording(model, lines)], lines.imports | _imports(equations))
 
-    key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows", str(fast))
-    module = _kept(f"{model.name}_rows", key, write, f"Recorded rows of {model.name}.", fast)
-    if not fast:
-        return module.rows  # type: ignore[no-any-return]
+    key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows")
+    module = _kept(f"{model.name}_rows", key, write, f"Recorded rows of {model.name}.")
     return native(module, "rows", "all_rows", contract=False)["all_rows" if together else "rows"]
 
 
@@ -120,12 +116,12 @@ def _imports(text: str) -> frozenset[str]:
     return frozenset(name for names in found for name in names)
 
 
-def _kept(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> ModuleType:
+def _kept(name: str, key: str, write: Callable[[], Written], title: str) -> ModuleType:
     """A generated module, from the cache or written now."""
-    return generated_modules.load(name, key) or generated_modules.store(name, key, _text(write(), title, fast))
+    return generated_modules.load(name, key) or generated_modules.store(name, key, _text(write(), title))
 
 
-def _text(written: Written, title: str, fast: bool) -> str:
+def _text(written: Written, title: str) -> str:
     """The source of a module."""
     constants = [f"{name} = {value!r}" for name, value in written.constants.items()]
     functions, imports = written.functions, written.imports
@@ -135,6 +131,5 @@ def _text(written: Written, title: str, fast: bool) -> str:
     from_math = sorted(imports - {"sine_cosine"})
     if from_math:
         head.append(f"from math import {', '.join(from_math)}")
-    if fast:
-        head += ["from numpy import floor, int32, zeros"]
+    head += ["from numpy import floor, int32, zeros"]
     return "\n".join([*head, "", *constants, *([""] if constants else []), "", "\n\n\n".join(functions), ""])

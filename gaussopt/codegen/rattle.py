@@ -22,10 +22,10 @@ class RattleLoopWriter(constrained_step.ConstrainedLoopWriter):
     """
 
     def __init__(self, job: LoopJob) -> None:
-        model, fast = job.model, job.fast
-        self._before, self._within = map(within_limit, constrained_step.half_step(model, job.orders.step, fast))
-        self._ends, self._at_once = constrained_step.end_residuals(model, fast), constrained_step.settles_at_once(model)
-        check = constrained_step.half_residuals(model, fast)
+        model = job.model
+        self._before, self._within = map(within_limit, constrained_step.half_step(model, job.orders.step))
+        self._ends, self._at_once = constrained_step.end_residuals(model), constrained_step.settles_at_once(model)
+        check = constrained_step.half_residuals(model)
         super().__init__(model, Parts(self._before, check, job.correction(), (self._within, self._ends)))
         self._missed = [f"work[{self.work + r}]" for r in range(len(model.holonomic))]
         self.work += len(self._missed)

@@ -1,7 +1,7 @@
 """Straight-line Python source from SymPy expressions.
 
 One generator, several ways to run its source: every function reads sequences and writes `out[i]`, uses only
-arithmetic and `math`, and has no branches but conditional expressions. Plain CPython runs it on lists at once;
+arithmetic and `math`, and has no branches but conditional expressions. Plain CPython runs functions on lists at once;
 `gaussopt.jit.llvm` makes machine code of it for arrays. The source is a real module file that a person can open.
 """
 

@@ -10,8 +10,8 @@ from gaussopt.codegen.loop import Parts, Written
 def write(job: LoopJob) -> Written:
     """The loop of the stepper velocity-gauss."""
     model = job.model
-    step = within_limit(constrained_step.velocity_step(model, job.orders.step, job.fast))
-    parts = Parts(step, constrained_step.velocity_residuals(model, job.fast), job.correction())
+    step = within_limit(constrained_step.velocity_step(model, job.orders.step))
+    parts = Parts(step, constrained_step.velocity_residuals(model), job.correction())
     loop = constrained_step.ConstrainedLoopWriter(model, parts)
     size, half = loop.size, loop.n
     text = [

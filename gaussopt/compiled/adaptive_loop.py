@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.codegen.loop import ROW
-from gaussopt.compiled.generated_loop import INTERPRETER_ERRORS, GeneratedLoop
+from gaussopt.compiled.generated_loop import GeneratedLoop
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.integration.loops import End
@@ -42,8 +41,8 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         self._due = 1 if self._grid is None else self._grid.grid_index(t)
         self._bounds = np.array([*(control.instants if control.dt is None else ()), control.t_end])
         landed = float(np.searchsorted(self._bounds, t, side="right"))
-        self._clock = self._array([t, self._start(t, q, v, None).next_step, 0.0, 0.0, landed, 0.0])
-        self._beside = self._array([0.0] * self._march.work)
+        self._clock = np.array([t, self._start(t, q, v, None).next_step, 0.0, 0.0, landed, 0.0])
+        self._beside = np.zeros(self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Begin where a loop stood, which holds nothing beside the state."""
@@ -59,17 +58,11 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         """Take some accepted steps; records what is due, raises BadInput if the step size vanishes."""
         clock, n = self._clock, len(self.q)
         before = np.array([self.t, *self.q, *self.v])
-        y, begin = self._array(before[1:].tolist()), perf_counter()
-        kept = y.copy(), clock.copy()
-        try:
-            done, rows = self._marched(y, clock, self._bounds, True, self._work)
-        except INTERPRETER_ERRORS:
-            y[:], clock[:] = kept
-            done, rows = 0, np.zeros((0, 2 * n + 1))
-            clock[5] = 1.0
+        y, begin = before[1:].copy(), perf_counter()
+        done, rows = self._marched(y, clock, self._bounds, True, self._work)
         self.motion.timing["solve"] += perf_counter() - begin
-        t, state = float(clock[0]), np.array(y)
-        self.q, self.v = state[:n], state[n:]
+        t = float(clock[0])
+        self.q, self.v = y[:n], y[n:]
         stuck = done < 0
         self.steps += len(rows)
         self._watch(np.vstack((before[None, :], rows)))
@@ -84,17 +77,17 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
 
     def _marched(self, y: Any, clock: Any, bounds: Vector, own: bool, work: Any) -> tuple[int, Matrix]:
         """Accepted steps, or minus one and fewer where the step size vanished, and what they leave to be recorded."""
-        width, control, worst = 2 * len(self.q) + 1, self.control, self._array([0.0, 0.0])
-        trace = self._zeros((LEAP if own else 1) * width)
+        width, control, worst = 2 * len(self.q) + 1, self.control, np.zeros(2)
+        trace = np.zeros((LEAP if own else 1) * width)
         done = self._march.march(
-            self._flat(bounds), len(bounds), LEAP, own, control.rtol, control.atol, y, clock, self._p, self.limit,
+            bounds, len(bounds), LEAP, own, control.rtol, control.atol, y, clock, self._p, self.limit,
             self.sharp, work, worst, trace,
         )  # fmt: skip
         self.motion.evaluations += int(clock[3])
         clock[3] = 0.0
         self._note_residuals(worst)
         count = (done if done >= 0 else -1 - done) if own else 1
-        return done, np.asarray(trace)[: width * count].reshape(count, width)
+        return done, trace[: width * count].reshape(count, width)
 
     def _watch(self, states: Matrix) -> None:
         """Look how independent rows are at the ends of steps and on the cubics between, closer where it matters."""
@@ -164,11 +157,10 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
     def _between(self, before: Vector, t: float) -> Vector:
         """The state at an instant by a shorter step from the state before, (t, q, v)."""
         n = len(self.q)
-        clock = self._array([before[0], t - before[0], 0.0, 0.0, 0.0, 0.0])
-        with suppress(*INTERPRETER_ERRORS):
-            done, rows = self._marched(self._array(before[1:].tolist()), clock, np.array([t]), False, self._beside)
-            if done > 0 and clock[4] == 1.0 and not clock[5]:
-                return np.asarray(rows[0])
+        clock = np.array([before[0], t - before[0], 0.0, 0.0, 0.0, 0.0])
+        done, rows = self._marched(before[1:].copy(), clock, np.array([t]), False, self._beside)
+        if done > 0 and clock[4] == 1.0 and not clock[5]:
+            return np.asarray(rows[0])
         self.handed_over += 1
         q, v = before[1 : n + 1], before[n + 1 :]
         start = float(before[0]), q, self.motion.state_of(float(before[0]), q, v)

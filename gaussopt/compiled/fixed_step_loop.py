@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.compiled.generated_loop import CHUNK, INTERPRETER_ERRORS, GeneratedLoop
+from gaussopt.compiled.generated_loop import CHUNK, GeneratedLoop
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.integration.accelerations import Rejected
@@ -123,7 +123,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
 
     def _packed(self, q: Vector, v: Vector) -> Any:
         """A state as generated code reads it."""
-        return self._array([*q.tolist(), *v.tolist()])
+        return np.concatenate((q, v))
 
     def _unpacked(self, states: Matrix) -> Matrix:
         """States of generated code, (r, ...), as rows of q and v, (r, 2 n)."""
@@ -131,7 +131,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
 
     def _trace(self, rows: int, width: int) -> Any:
         """Space for recorded states."""
-        return self._zeros(rows * width)
+        return np.zeros(rows * width)
 
     @property
     def _each(self) -> int:
@@ -145,14 +145,14 @@ class GeneratedFixedStepLoop(GeneratedLoop):
     def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """The state behind a step of generated code; None where it cannot do it, or the state is not finite."""
         n, y = len(q), self._packed(q, v)
-        if not self._march_steps(number, 1, y, self._trace(2, len(y)), self._array([0.0, 0.0])):
+        if not self._march_steps(number, 1, y, self._trace(2, len(y)), np.zeros(2)):
             return None
         state = self._unpacked(np.array(y)[None, :])[0]
         return (state[:n], state[n:]) if np.isfinite(state).all() else None
 
     def _some_steps(self, count: int) -> int:
         """Some steps of generated code, as many as it can do; records what is due and goes to the state reached."""
-        n, y, worst = len(self.q), self._packed(self.q, self.v), self._array([0.0, 0.0])
+        n, y, worst = len(self.q), self._packed(self.q, self.v), np.zeros(2)
         reached, room, total, motion = 0, self._room(len(y)), self._total, self.motion
         each = self._each
         while reached < count:
@@ -184,24 +184,10 @@ class GeneratedFixedStepLoop(GeneratedLoop):
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
         """Steps done by the generated code, with y the state behind them."""
         assert self.control.dt is not None
-        before = y.copy()
-        try:
-            return self._march.march(
-                self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,
-                self.sharp, self._work, worst, trace,
-            )  # fmt: skip
-        except INTERPRETER_ERRORS:
-            y[:] = before
-        done, place = 0, 0
-        while count > 1 and done < count:
-            row = self._zeros(len(y))
-            if not self._march_steps(first + done, 1, y, row, worst):
-                break
-            done += 1
-            if (first + done) % self._each == 0:
-                trace[place : place + len(y)] = row
-                place += len(y)
-        return done
+        return self._march.march(
+            self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,
+            self.sharp, self._work, worst, trace,
+        )  # fmt: skip
 
     def _instant(self) -> float:
         """The instant behind the steps done."""

@@ -35,9 +35,6 @@ from gaussopt.solving.answer import Answer
 CHUNK = 0.2
 """Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
 
-INTERPRETER_ERRORS = (ArithmeticError, ValueError, TypeError)
-"""Raised by CPython where compiled arithmetic goes on with inf or nan."""
-
 
 def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """What the certificates of recorded rows (..., row) hold as squares, (8, ...)."""
@@ -80,7 +77,6 @@ class GeneratedLoop(MotionLoop):
         self.handed_over = 0
         self.residuals = [0.0, 0.0]
         self._suspect: float | None = None
-        self._array: Any = np.array if modules.has_llvm() else list
         self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
         self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
 
@@ -109,33 +105,22 @@ class GeneratedLoop(MotionLoop):
         system, projected = self.equations, isinstance(self.motion.stabiliser, Projection)
         orders = Orders.of(system.model, system.constant_entries, first)
         self._march = modules.march(system.model, self.method, orders, projected)
-        array = self._array
-        self._p = array(list(system.parameters.values()))
-        self._work = array([0.0] * self._march.work)
+        self._p = np.array(list(system.parameters.values()))
+        self._work = np.zeros(self._march.work)
         self._rows: Callable[..., None] | None = None
         # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
         with suppress(NotCompiled):
-            self._rows = modules.rows(system.model, system.source, orders, self._array is np.array)
+            self._rows = modules.rows(system.model, system.source, orders)
         self.motion.timing["compile"] = perf_counter() - begin
 
     def _table(self, times: Vector, states: Matrix) -> Matrix | None:
-        """What is recorded of states, None where there is no generated certificate or its arithmetic fails."""
+        """What is recorded of states, None where there is no generated certificate."""
         if self._rows is None:
             return None
         width = ROW + self.equations.n + 2 * self.equations.m
-        table = self._zeros(len(times) * width)
-        try:
-            self._rows(len(times), self._flat(times), self._flat(states), self._p, table)
-        except INTERPRETER_ERRORS:
-            return None
-        return np.asarray(table).reshape(len(times), width)
-
-    def _flat(self, values: Vector | Matrix) -> Any:
-        """Values as generated code reads them; a copy where it is CPython that does."""
-        return np.ascontiguousarray(values).ravel() if self._array is np.array else values.ravel().tolist()
-
-    def _zeros(self, size: int) -> Any:
-        return np.zeros(size) if self._array is np.array else [0.0] * size
+        table = np.zeros(len(times) * width)
+        self._rows(len(times), np.ascontiguousarray(times), np.ascontiguousarray(states).ravel(), self._p, table)
+        return table.reshape(len(times), width)
 
     def about(self) -> dict[str, Any]:
         """Engine, steps, how many were interpreted, and the largest residuals of the others, relative."""

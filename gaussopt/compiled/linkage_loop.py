@@ -184,8 +184,6 @@ class LinkageLoop(GeneratedFixedStepLoop):
     @classmethod
     def why_not(cls, method: Stepper, stabiliser: Stabilisation) -> str | None:
         """Why a motion of a linkage cannot be compiled, None if it can."""
-        if not modules.has_llvm():
-            return "llvmlite is not installed, or switched off"
         if method.name not in METHODS:
             return f"the stepper {method.name!r} has no kernel for linkages"
         if not isinstance(stabiliser, Unstabilised | Projection):

@@ -64,7 +64,7 @@ class SimdBatch:
         self._code = modules.blocks(system.model, method, orders, isinstance(stabiliser, Projection))
         self._rows: Callable[..., None] | None = None
         with suppress(NotCompiled):
-            self._rows = modules.rows(system.model, system.source, orders, True, together=True)
+            self._rows = modules.rows(system.model, system.source, orders, together=True)
         N, n = members.q.shape
         self.n, self.m, self.steps = n, system.m, 0
         self.states = np.zeros((N, instants.count, 2 * n))

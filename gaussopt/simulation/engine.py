@@ -7,6 +7,7 @@ from contextlib import suppress
 from time import perf_counter
 
 from gaussopt.bodies.tables import TableSystem
+from gaussopt.codegen import modules
 from gaussopt.compiled import loop_of
 from gaussopt.compiled.contact_phases import PhaseMarcher
 from gaussopt.compiled.generated_loop import GeneratedLoop
@@ -110,6 +111,8 @@ def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop
         return "a model of so many bodies is evaluated in tables and has no generated code"
     if kind is None:
         return "the system is not given by energies (System.from_lagrangian)"
+    if not modules.has_llvm():
+        return "llvmlite is not installed, or switched off"
     if (s.formulation, s.solver) != ("gauss", kind.solver) or s.solver_options:
         return f"it is the formulation gauss with the solver {kind.solver}, not {s.formulation} with {s.solver}"
     if state != "velocity":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from soundness.trials import findings, lies, qp_families, work
 import gaussopt as go
 from gaussopt.certificates import qp_sparse
 from gaussopt.certificates.qp import classify_qp
+from gaussopt.cli.main import run
 from gaussopt.core.status import Status
 from gaussopt.interchange.quadratic import read
 from gaussopt.solving.defaults import default_solver
@@ -93,6 +95,13 @@ def test_the_solver_that_is_taken_by_default_and_those_that_refuse():
         go.solve(qp, "sparse-kkt")
     with pytest.raises(go.NotAccepted, match=r"clarabel, osqp"):
         go.solve(qp, "daqp")
+
+
+def test_the_command_solves_a_sparse_file(tmp_path, capsys):
+    (tmp_path / "chain.json").write_text(json.dumps(chain(20).to_mapping()))
+    assert run(["solve", str(tmp_path / "chain.json"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["status"], told["solver"]) == ("solved", "clarabel")
 
 
 def test_contradictions_and_free_descents_are_named():

@@ -22,13 +22,9 @@ from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.status import Status
 from gaussopt.modelling.callables import System
 
+pytestmark = pytest.mark.skipif(not modules.has_llvm(), reason="llvmlite is not installed")
+
 COLUMNS = ("t", "q", "v", "a", "lam", "kinetic", "potential", "power", "position_drift", "velocity_drift")
-
-
-@pytest.fixture
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where llvmlite is not installed."""
-    monkeypatch.setattr(modules, "has_llvm", lambda: False)
 
 
 def relative(x: Any, y: Any) -> float:
@@ -87,7 +83,7 @@ def test_the_long_motion_of_the_crank_is_the_interpreted_one_to_rounding() -> No
 @pytest.mark.parametrize("stabilisation", ["none", "projection"])
 @pytest.mark.parametrize("name", ["crank-slider", "four-bar", "knife-edge-body"])
 @pytest.mark.parametrize("every", [1, 7])
-def test_plain_python_runs_the_same_source(plain: None, name: str, stabilisation: str, every: int) -> None:
+def test_the_papers_motions_are_the_interpreted_ones(name: str, stabilisation: str, every: int) -> None:
     compiled, interpreted = both(name, t_end=0.05, dt=1e-3, stabilisation=stabilisation, record_every=every)
     assert compiled.meta["engine"] == "compiled"
     assert len(compiled.t) == math.ceil(50 / every) + 1
@@ -98,9 +94,7 @@ def test_plain_python_runs_the_same_source(plain: None, name: str, stabilisation
 @pytest.mark.parametrize("stepper", ["dop853", "rk45"])
 @pytest.mark.parametrize("settings", [{"dt": 0.05}, {"dt": None}, {"dt": 0.03, "record_every": 4}, {"record_every": 3}])
 @pytest.mark.parametrize("stabilisation", ["none", "projection"])
-def test_error_control_takes_the_same_steps(
-    plain: None, stepper: str, settings: dict[str, Any], stabilisation: str
-) -> None:
+def test_error_control_takes_the_same_steps(stepper: str, settings: dict[str, Any], stabilisation: str) -> None:
     """The number of steps is the same; their ends differ where the error estimate is near rounding."""
     compiled, interpreted = both("crank-slider", stepper=stepper, t_end=0.4, stabilisation=stabilisation, **settings)
     assert compiled.status is Status.SOLVED
@@ -123,7 +117,7 @@ def test_dop853_compiled_follows_the_reference() -> None:
     assert relative(motion.q[-1], reference.q[-1]) < 1e-7
 
 
-def test_the_last_step_is_shortened_and_recorded(plain: None) -> None:
+def test_the_last_step_is_shortened_and_recorded() -> None:
     compiled, interpreted = both("crank-slider", t_end=0.0105, dt=1e-3, record_every=4)
     assert compiled.t.tolist() == pytest.approx(interpreted.t.tolist(), abs=1e-15)
     assert compiled.t[-1] == 0.0105
@@ -140,12 +134,8 @@ def fading_mass() -> System:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("stepper", ["rk4", "dop853"])
-def test_a_vanishing_pivot_hands_the_step_over_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, fast: bool, stepper: str
-) -> None:
-    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
+def test_a_vanishing_pivot_hands_the_step_over_and_says_so(stepper: str) -> None:
     system = fading_mass()
     settings: dict[str, Any] = {"q0": [0.0, 0.0], "v0": [0.0, 0.0], "t_end": 1.0, "dt": 0.125, "stepper": stepper}
     compiled, interpreted = both(system, **settings)
@@ -156,7 +146,7 @@ def test_a_vanishing_pivot_hands_the_step_over_and_says_so(
     assert relative(compiled.a, interpreted.a) < 1e-8
 
 
-def test_a_mass_that_vanishes_altogether_stops_the_motion_as_ever(plain: None, tmp_path: Any) -> None:
+def test_a_mass_that_vanishes_altogether_stops_the_motion_as_ever(tmp_path: Any) -> None:
     t, x, v = sp.symbols("t x v")
     system = go.System.from_lagrangian([x], [v], kinetic=(1 - t) * v**2 / 2, forces=[1 + v / 2], t=t, name="fading")
     for motion in both(system, q0=[0.0], v0=[0.0], t_end=2.0, dt=0.25, step_folder=tmp_path):
@@ -166,7 +156,7 @@ def test_a_mass_that_vanishes_altogether_stops_the_motion_as_ever(plain: None, t
         assert np.isfinite(motion.q).all()
 
 
-def test_a_motion_that_runs_away_is_reported(plain: None, tmp_path: Any) -> None:
+def test_a_motion_that_runs_away_is_reported(tmp_path: Any) -> None:
     x, v = sp.symbols("x v")
     system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces=[x**5 * 1e3], name="runaway")
     motion = go.simulate(
@@ -183,14 +173,10 @@ ENDS = {
 """Potentials whose motion cannot go on, where it starts, and what is said."""
 
 
-@pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("every", [1, 7, 1000])
 @pytest.mark.parametrize("stepper", ["rk4", "velocity-gauss", "dop853"])
 @pytest.mark.parametrize("end", ["a root", "a power"])
-def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(
-    monkeypatch: pytest.MonkeyPatch, fast: bool, every: int, stepper: str, end: str
-) -> None:
-    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
+def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(every: int, stepper: str, end: str) -> None:
     x, v = sp.symbols("x v")
     potential, q0, why = ENDS[end]
     system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=potential(x), name=end)
@@ -208,12 +194,8 @@ def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(
     assert compiled.meta["steps"] == interpreted.meta["steps"]
 
 
-@pytest.mark.parametrize("fast", [True, False])
-def test_a_state_that_cannot_be_written_down_ends_the_motion_before_it(
-    monkeypatch: pytest.MonkeyPatch, fast: bool
-) -> None:
+def test_a_state_that_cannot_be_written_down_ends_the_motion_before_it() -> None:
     """A spring too stiff for the step: the energy overflows while the state does not."""
-    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
     x, v = sp.symbols("x v")
     system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=5e11 * x**2, name="spring")
     compiled, interpreted = both(system, q0=[1.0], v0=[0.0], t_end=1.0, dt=0.01, step_folder=None)
@@ -279,14 +261,21 @@ def test_wrong_engines_and_strides() -> None:
             go.simulate("crank-slider", record_every=wrong)  # type: ignore[arg-type]
 
 
-def test_long_runs_that_name_nothing_are_compiled_by_default(plain: None) -> None:
+def test_without_llvmlite_a_motion_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules, "has_llvm", lambda: False)
+    assert go.simulate("knife-edge-body", t_end=0.5, dt=1e-3, record_every=100).meta["engine"] == "interpreted"
+    with pytest.raises(NotAccepted, match="llvmlite is not installed"):
+        go.simulate("knife-edge-body", t_end=0.1, engine="compiled")
+
+
+def test_long_runs_that_name_nothing_are_compiled_by_default() -> None:
     short = go.simulate("knife-edge-body", t_end=0.02)
     named = go.simulate("knife-edge-body", "gauss", "kkt", t_end=0.02)
     long = go.simulate("knife-edge-body", t_end=0.5, dt=1e-4)
     assert [m.meta["engine"] for m in (short, named, long)] == ["interpreted", "interpreted", "compiled"]
 
 
-def test_an_interrupted_motion_keeps_what_was_computed(plain: None) -> None:
+def test_an_interrupted_motion_keeps_what_was_computed() -> None:
     def stop(fraction: float) -> None:
         raise KeyboardInterrupt
 
@@ -295,7 +284,7 @@ def test_an_interrupted_motion_keeps_what_was_computed(plain: None) -> None:
     assert 1 < len(motion.t) < 2001
 
 
-def test_a_start_off_the_constraints_is_refused(plain: None) -> None:
+def test_a_start_off_the_constraints_is_refused() -> None:
     q = go.problem("crank-slider").q0 + 0.1
     with pytest.raises(BadInput, match="off the constraints"):
         go.simulate("crank-slider", q0=q, engine="compiled")
@@ -303,7 +292,7 @@ def test_a_start_off_the_constraints_is_refused(plain: None) -> None:
     assert moved.position_drift.max() < 1e-13
 
 
-def test_rows_whose_certificate_fails_are_looked_at_one_by_one(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_whose_certificate_fails_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A certificate that never passes costs time, not the answer."""
     monkeypatch.setattr(generated_loop, "passing", lambda table, found, tolerance: np.zeros(len(table), dtype=bool))
     compiled, interpreted = both("crank-slider", t_end=0.01)
@@ -311,7 +300,7 @@ def test_rows_whose_certificate_fails_are_looked_at_one_by_one(plain: None, monk
         assert relative(getattr(compiled, column), getattr(interpreted, column)) < 1e-12
 
 
-def test_generated_files_are_kept_and_mended(plain: None) -> None:
+def test_generated_files_are_kept_and_mended() -> None:
     def motion() -> go.Trajectory:
         return go.simulate("knife-edge-body", t_end=0.02, engine="compiled")
 
@@ -325,19 +314,18 @@ def test_generated_files_are_kept_and_mended(plain: None) -> None:
     assert np.array_equal(motion().q, first.q)
 
 
-@pytest.mark.skipif(not modules.has_llvm(), reason="llvmlite is not installed")
-def test_compiled_and_plain_certificates_agree() -> None:
+def test_machine_code_and_its_source_certify_alike() -> None:
     problem = go.problem("crank-slider")
     system = problem.system
     motion = go.simulate(problem, t_end=0.05, engine="compiled", stabilisation="projection")
     orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
     states, p = np.hstack((motion.q, motion.v)).ravel(), list(system.parameters.values())
-    table = np.zeros(len(motion.t) * (ROW + system.n + 2 * system.m))
-    flat = table.tolist()
-    modules.rows(system.model, system.source, orders, True)(len(motion.t), motion.t, states, np.array(p), table)
-    modules.rows(system.model, system.source, orders, False)(len(motion.t), motion.t.tolist(), states.tolist(), p, flat)
+    table, plain = np.zeros((2, len(motion.t) * (ROW + system.n + 2 * system.m)))
+    rows: Any = modules.rows(system.model, system.source, orders)
+    for found, function in ((table, rows), (plain, rows.__wrapped__)):
+        function(len(motion.t), motion.t, states, np.array(p), found)
     assert table.any()
-    np.testing.assert_allclose(table, flat, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(table, plain, rtol=1e-12, atol=1e-13)
 
 
 def test_sine_and_cosine_to_the_last_place() -> None:

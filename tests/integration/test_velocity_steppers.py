@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,27 +12,9 @@ import sympy as sp
 from chains import closed_arc
 
 import gaussopt as go
-from gaussopt.codegen import modules
 from gaussopt.core import registry
 
 NAMES = ["velocity-gauss", "rattle"]
-
-
-@pytest.fixture(params=["cpython", "compiled"])
-def runner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Who runs the generated loops."""
-    if request.param == "cpython":
-        monkeypatch.setattr(modules, "has_llvm", lambda: False)
-    else:
-        pytest.importorskip("llvmlite")
-    return str(request.param)
-
-
-@pytest.fixture
-def plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Generated loops run by CPython, which need not be compiled first."""
-    monkeypatch.setattr(modules, "has_llvm", lambda: False)
-    return
 
 
 @pytest.fixture(scope="session")
@@ -160,7 +142,7 @@ def test_the_velocity_of_a_velocity_level_step_is_the_nearest_on_the_linearised_
     np.testing.assert_allclose(end.q[-1], q + h * expected, rtol=1e-14)
 
 
-def test_errors_of_position_do_not_add_up_in_velocity_level_steps(swing: go.Problem, plain: None) -> None:
+def test_errors_of_position_do_not_add_up_in_velocity_level_steps(swing: go.Problem) -> None:
     for dt, most in ((1e-2, 4e-3), (5e-3, 1e-3)):  # of order dt^2
         drift = run(swing, "velocity-gauss", dt=dt, t_end=20.0, engine="compiled").position_drift
         assert drift.max() <= most
@@ -168,7 +150,7 @@ def test_errors_of_position_do_not_add_up_in_velocity_level_steps(swing: go.Prob
 
 
 @pytest.mark.parametrize("kind", ["crank", "driven", "swing"])
-def test_rattle_stays_on_the_constraints(kind: str, request: pytest.FixtureRequest, plain: None) -> None:
+def test_rattle_stays_on_the_constraints(kind: str, request: pytest.FixtureRequest) -> None:
     problem = request.getfixturevalue(kind)
     for engine in ("interpreted", "compiled"):
         end = run(problem, "rattle", dt=2e-3, t_end=0.2, engine=engine)
@@ -176,7 +158,7 @@ def test_rattle_stays_on_the_constraints(kind: str, request: pytest.FixtureReque
         assert (end.velocity_drift <= 2e-15 * (1 + np.abs(end.v).max(axis=1))).all()
 
 
-def test_rattle_neither_gains_nor_loses_energy_in_the_long_run(swing: go.Problem, plain: None) -> None:
+def test_rattle_neither_gains_nor_loses_energy_in_the_long_run(swing: go.Problem) -> None:
     end = run(swing, "rattle", dt=1e-2, t_end=200.0, engine="compiled")
     error = end.energy - end.energy[0]
     tenth = len(error) // 10
@@ -260,14 +242,14 @@ def same_steps(problem: Any, name: str, **settings: Any) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_generated_steps_are_the_interpreted_ones(name: str, runner: str, driven: go.Problem) -> None:
-    for stabilisation in ("projection", "none") if runner == "cpython" else ("projection",):
+def test_generated_steps_are_the_interpreted_ones(name: str, driven: go.Problem) -> None:
+    for stabilisation in ("projection", "none"):
         same_steps(driven, name, stabilisation=stabilisation, dt=1e-3, t_end=0.02)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("problem", ["crank-slider", "four-bar", "knife-edge-body"])
-def test_generated_steps_of_the_papers_systems_are_the_interpreted_ones(name: str, problem: str, plain: None) -> None:
+def test_generated_steps_of_the_papers_systems_are_the_interpreted_ones(name: str, problem: str) -> None:
     for state in (0.0, 0.3):
         entry = go.problem(problem)
         if state:
