@@ -27,6 +27,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.balance import resistance
 from gaussopt.linalg.dense import (
     EPS,
+    WIDE_EPS,
     RowSpace,
     cancelled,
     cholesky,
@@ -175,12 +176,12 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     if lam is not None and not math.isfinite(float(lam.sum())):
         reported = math.inf
     elif lam is not None:
-        pull = (step.J * d).T @ lam
-        gap = residual - pull
+        wide = d * (step.J.T.astype(np.longdouble) @ lam)
+        pull, gap = np.asarray(wide, dtype=float), np.asarray(residual - wide, dtype=float)
         # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
         L = None if singular else cholesky(Md)
         # Multipliers of dependent rows may be large and cancel: their rounding is a force that nothing explains.
-        gap = gap + np.copysign(EPS * (np.abs(step.J * d).T @ np.abs(lam)), gap)
+        gap = gap + np.copysign(WIDE_EPS * d * (np.abs(step.J).T @ np.abs(lam)), gap)
         reported = norm(gap) if L is None else norm(solve_lower(L, gap))
         if singular:
             # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,

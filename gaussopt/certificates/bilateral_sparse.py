@@ -34,7 +34,7 @@ from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, parts
 from gaussopt.linalg.balance import EVALUATED
-from gaussopt.linalg.dense import EPS, largest_share, mass_norm, norm, ratio
+from gaussopt.linalg.dense import EPS, WIDE_EPS, largest_share, mass_norm, norm, ratio
 from gaussopt.linalg.redundancy import least_contradiction, size_in_units
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
@@ -98,7 +98,8 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         pull = times(J.T, lam)
         gap = residual - pull
         if not saddle.regular:  # multipliers of dependent rows that cancel: their rounding is a force
-            gap = gap + np.copysign(EPS * times(abs(J).T, np.abs(lam)), gap)
+            gap = np.asarray(residual - J.T.astype(np.longdouble) @ lam, dtype=float)
+            gap = gap + np.copysign(WIDE_EPS * times(abs(J).T, np.abs(lam)), gap)
         reported = norm(saddle.whiten(gap)) if finite else math.inf
         if finite and not saddle.definite:
             gap, *sizes = (gap * saddle.scale, *(norm(x * saddle.scale) for x in (Ma, f, pull)))

@@ -22,7 +22,7 @@ from gaussopt.certificates.qp_scaling import Scaled, units
 from gaussopt.core.arrays import Matrix, Vector, is_sparse
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
-from gaussopt.linalg.dense import EPS, least_norm
+from gaussopt.linalg.dense import EPS, WIDE_EPS, least_norm
 
 ROUNDS = 8
 """Linear programs at most, each for what the one before left over."""
@@ -38,9 +38,6 @@ _FAR = 1e15
 
 CORRECTIONS = 8
 """Least-squares corrections at most towards a point that meets every row."""
-
-WIDE_EPS = float(np.finfo(np.longdouble).eps)
-"""Rounding of the extended precision; that of a double where the machine has none."""
 
 
 def rounding(n: int) -> float:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 EPS = float(np.finfo(np.float64).eps)
 
+WIDE_EPS = float(np.finfo(np.longdouble).eps)
+"""Rounding of the extended precision; that of a double where the machine has none."""
+
 SQUARES = (1e-250, 1e250)
 """Squares beyond which a norm is computed of scaled numbers."""
 
