@@ -60,7 +60,7 @@ class Alone:
         import osqp
         from scipy import sparse
 
-        programs: list[go.programs.QP] = []
+        programs: list[go.QP] = []
         adapter = registry.load("solver", "osqp")
 
         def noted(function: Any) -> Any:

@@ -58,7 +58,7 @@ def test_answers_called_solved_close_no_contact(solver):
         problem = made(rng)
         try:
             found = go.solve(problem, solver)
-        except go.errors.NotAccepted:
+        except go.NotAccepted:
             continue
         if found.status is go.Status.SOLVED:
             solved += 1

@@ -20,6 +20,7 @@ from gaussopt.comparison.sources import (
     spec_of,
     states_of,
 )
+from gaussopt.core import registry
 
 SPECS: list[Spec] = [
     *problem_specs(go.problem("two-bar"), 50),
@@ -82,7 +83,7 @@ def test_sweeps() -> None:
     assert all(p.dials["friction"] == 0.3 for p in points)
     everything = family_sweep("box-stack")
     assert len({p.swept for p in everything}) > 3
-    defaults = {d.name: d.default for d in go.registry.load("family", "box-stack").dials}
+    defaults = {d.name: d.default for d in registry.load("family", "box-stack").dials}
     for p in everything:
         assert {k: v for k, v in p.dials.items() if k != p.swept} == {k: v for k, v in defaults.items() if k != p.swept}
 

@@ -538,7 +538,7 @@ NAMES = sp.Symbol("t"), sp.Symbol("x"), sp.Symbol("v"), sp.Symbol("k")
     ],
 )
 def test_what_is_no_system_is_refused_in_one_sentence(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(go.errors.BadInput) as error:
+    with pytest.raises(go.BadInput) as error:
         oscillator(**changes)
     assert words in str(error.value)
     assert "\n" not in str(error.value)
@@ -582,7 +582,7 @@ def test_accelerations_are_refused_and_written_derivatives_done() -> None:
     given: dict[str, Any] = {"q": [x], "kinetic": sp.diff(x, t) ** 2 / 2}
     force = sp.Derivative(x**2, t)
     assert pytest.approx([12.0]) == go.System.from_lagrangian(**given, forces=[force]).evaluate(0.0, [3.0], [2.0]).Q
-    with pytest.raises(go.errors.BadInput, match="of the derivatives it may hold the velocities only"):
+    with pytest.raises(go.BadInput, match="of the derivatives it may hold the velocities only"):
         go.System.from_lagrangian(**given, forces=[sp.diff(x, t, 2)])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 import gaussopt as go
 from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, GaussoptError, MissingBackend, NotAccepted
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
@@ -49,7 +50,7 @@ def drawn(rng: np.random.Generator, names: Iterable[str]) -> list[str]:
     """The solvers that take part this time."""
     found = [name for name in names if rng.random() < SHARES.get(name, 1.0)]
     if "cvxpy" in found:
-        found[found.index("cvxpy")] = f"cvxpy:{rng.choice(go.registry.load('solver', 'cvxpy').variants())}"
+        found[found.index("cvxpy")] = f"cvxpy:{rng.choice(registry.load('solver', 'cvxpy').variants())}"
     return found
 
 
