@@ -37,6 +37,9 @@ DEPENDENCIES = {
 OBJECT_MEMORY = re.compile(r"from_address\(\s*id\(|\bid\(\w+\)\s*\+|py_object|\bosqp\.ext|__array_interface__")
 """Reading of objects at fixed offsets, and private modules."""
 
+CERTIFICATE = re.compile(r"(Contact|QP|Linear|LCP|)Certificate")
+"""Classes of certificates, whose many numbers are given by name."""
+
 
 @cache
 def sources() -> dict[str, ast.Module]:
@@ -151,7 +154,24 @@ def reads_of_object_memory() -> Iterator[str]:
                 yield f"{file}:{number} {line.strip()}"
 
 
+def certificates_by_position() -> Iterator[str]:
+    for file, tree in sources().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and node.args and CERTIFICATE.fullmatch(ast.unparse(node.func)):
+                yield f"{file}:{node.lineno} {ast.unparse(node)[:60]}"
+
+
+def arrays_from_elsewhere() -> Iterator[str]:
+    for file, tree in sources().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module != "gaussopt.core.arrays":
+                for name in sorted({"Vector", "Matrix"} & {name.name for name in node.names}):
+                    yield f"{file}:{node.lineno} takes {name} from {node.module}"
+
+
 RULES = (
+    arrays_from_elsewhere,
+    certificates_by_position,
     long_files,
     long_functions,
     wide_functions,
@@ -166,6 +186,23 @@ RULES = (
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_rule(rule) -> None:
     assert list(rule()) == []
+
+
+PLANTED = {
+    arrays_from_elsewhere: "from gaussopt.core.step_data import StepData, Vector",
+    certificates_by_position: "found = QPCertificate(Status.SOLVED, 0.0, primal_residual=0.0)",
+    private_imports: "from scipy.optimize import _minimize",
+    names_of_modules_in_strings: "importlib.import_module(f'gaussopt.{name}')",
+    late_imports: "def f() -> None:\n    from gaussopt.core import status",
+    wide_functions: "def f(a, b, c, d, e, f, g, h, i): ...",
+}
+
+
+@pytest.mark.parametrize("rule", PLANTED, ids=lambda rule: rule.__name__)
+def test_rules_are_broken_by_a_wrong_line(rule, monkeypatch) -> None:
+    tree = ast.parse(PLANTED[rule])
+    monkeypatch.setattr(sys.modules[__name__], "sources", lambda: {"gaussopt/core/planted.py": tree})
+    assert len(list(rule())) == 1
 
 
 def test_imports_go_in_one_direction() -> None:

@@ -175,8 +175,10 @@ def unmeasured(
     """The classification of a step without a candidate to measure."""
     inf = math.inf
     return Certificate(
-        inf, inf, inf, inf, rounding_floor, math.nan, 0.0, 0.0, norm(step.gamma), verdict, forces_unique,
-        singular_mass, np.full(step.m, math.nan),
+        error_bound=inf, error_norm=inf, constraint_residual=inf, force_residual=inf, rounding_floor=rounding_floor,
+        condition=math.nan, norm_a=0.0, norm_a_2=0.0, norm_gamma=norm(step.gamma), verdict=verdict,
+        forces_unique=forces_unique,
+        singular_mass=singular_mass, lam=np.full(step.m, math.nan),
     )  # fmt: skip
 
 

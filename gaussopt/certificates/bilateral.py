@@ -24,7 +24,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
-from gaussopt.linalg.balance import resistance
+from gaussopt.linalg.balance import Balanced, resistance
 from gaussopt.linalg.dense import (
     EPS,
     WIDE_EPS,
@@ -113,8 +113,10 @@ def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certific
         return None
     # Sums of squares; abs, because rounding may leave a zero slightly negative.
     return Certificate(
-        sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
-        sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
+        error_bound=sqrt(abs(out[0])), error_norm=sqrt(abs(out[1])), constraint_residual=sqrt(out[2]),
+        force_residual=sqrt(abs(out[3])), rounding_floor=EPS * sqrt(abs(out[4])), condition=math.nan,
+        norm_a=sqrt(abs(out[5])), norm_a_2=sqrt(out[6]), norm_gamma=sqrt(out[7]), verdict=Status.SOLVED,
+        forces_unique=True, singular_mass=False, lam=best,
         independence=1.0 / sqrt(out[8]), closeness=inverse,
     )  # fmt: skip
 
@@ -144,8 +146,10 @@ def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | Non
     # The error vector itself: M^-1/2 times its two orthogonal parts.
     error = solve_lower_transposed(L, kernel + B @ solve_lower_transposed(C, s))
     return Certificate(
-        math.hypot(norm(kernel), norm(s)), norm(error), norm(r_c), reported, floor, float("nan"),
-        mass_norm(a, Ma), norm(a), norm(gamma), Status.SOLVED, True, False, best,
+        error_bound=math.hypot(norm(kernel), norm(s)), error_norm=norm(error), constraint_residual=norm(r_c),
+        force_residual=reported, rounding_floor=floor, condition=float("nan"),
+        norm_a=mass_norm(a, Ma), norm_a_2=norm(a), norm_gamma=norm(gamma), verdict=Status.SOLVED, forces_unique=True,
+        singular_mass=False, lam=best,
         independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0,
         closeness=1.0 / pivots if len(C) else gamma,
     )  # fmt: skip
@@ -172,24 +176,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     along = along - Jd.T @ held
     ed = particular + Z @ ((Z.T @ along) / values)
     best = (Jp.T @ (residual - Md @ ed)) * row  # forces that hold the true acceleration
-    reported = share = 0.0
-    if lam is not None and not math.isfinite(float(lam.sum())):
-        reported = math.inf
-    elif lam is not None:
-        wide = d * (step.J.T.astype(np.longdouble) @ lam)
-        pull, gap = np.asarray(wide, dtype=float), np.asarray(residual - wide, dtype=float)
-        # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
-        L = None if singular else cholesky(Md)
-        # Multipliers of dependent rows may be large and cancel: their rounding is a force that nothing explains.
-        gap = gap + np.copysign(WIDE_EPS * d * (np.abs(step.J).T @ np.abs(lam)), gap)
-        reported = norm(gap) if L is None else norm(solve_lower(L, gap))
-        if singular:
-            # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,
-            # and where no force acts at all the multipliers are rounding of them.
-            inertia = np.abs(Md) @ np.abs(Jp @ gd) if fd.any() else Jp @ gd
-            left = norm(gap) if norm(gap) > 8 * step.n * EPS * norm(inertia) else 0.0
-            share = beside(left, norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull))
-            reported = without_mass(gap, Md.diagonal() > 0, norm(fd) + norm(pull))
+    reported, share = (0.0, 0.0) if lam is None else _explained(step, lam, ad, residual, data, singular)
     condition = float(values[-1] / values[0]) if len(values) else 1.0
     # Rounding of the residuals, as the error in the mass norm that it may feign. The basis of a null space is as exact
     # as the rows are independent, and lets as much of the other forces through.
@@ -206,11 +193,38 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     condition *= space.condition
     seen, least = _without_mass(step, d, space) if singular else (step.J * d, space.least)
     return Certificate(
-        error, norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
-        condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
-        forces_unique, singular, best, unit_error=norm(ed), force_share=share, independence=least,
+        error_bound=error, error_norm=norm(ed * d), constraint_residual=norm(step.J @ a - step.gamma),
+        force_residual=reported, rounding_floor=floor,
+        condition=condition, norm_a=mass_norm(ad, Md @ ad), norm_a_2=norm(a), norm_gamma=norm(step.gamma),
+        verdict=Status.SOLVED,
+        forces_unique=forces_unique, singular_mass=singular, lam=best, unit_error=norm(ed), force_share=share,
+        independence=least,
         closeness=_closeness(seen),
     )  # fmt: skip
+
+
+def _explained(
+    step: StepData, lam: Vector, ad: Vector, residual: Vector, data: Balanced, singular: bool
+) -> tuple[float, float]:
+    """What reported multipliers leave of the equations of motion, and that beside their terms where M is singular."""
+    if not math.isfinite(float(lam.sum())):
+        return math.inf, 0.0
+    Md, fd, d = data.M, data.f, data.d
+    wide = d * (step.J.T.astype(np.longdouble) @ lam)
+    pull, gap = np.asarray(wide, dtype=float), np.asarray(residual - wide, dtype=float)
+    # Multipliers of dependent rows may be large and cancel: their rounding is a force that nothing explains.
+    gap = gap + np.copysign(WIDE_EPS * d * (np.abs(step.J).T @ np.abs(lam)), gap)
+    # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
+    L = None if singular else cholesky(Md)
+    if not singular:
+        return norm(gap) if L is None else norm(solve_lower(L, gap)), 0.0
+    # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,
+    # and where no force acts at all the multipliers are rounding of them.
+    called = data.space.pinv @ data.g
+    inertia = np.abs(Md) @ np.abs(called) if fd.any() else called
+    left = norm(gap) if norm(gap) > 8 * step.n * EPS * norm(inertia) else 0.0
+    share = beside(left, norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull))
+    return without_mass(gap, Md.diagonal() > 0, norm(fd) + norm(pull)), share
 
 
 def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, float]:

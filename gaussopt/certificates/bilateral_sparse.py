@@ -108,8 +108,10 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
             share = 0.0 if none else beside(norm(gap), *sizes)
             reported = without_mass(gap, np.asarray(M.diagonal()) > 0, sum(sizes))
     certificate = Certificate(
-        mass_norm(e, times(M, e)), norm(e) + norm(unmet * saddle.scale), norm(r_c), reported, floor, math.nan,
-        mass_norm(a, Ma), norm(a), norm(step.gamma), Status.SOLVED, forces_unique, not saddle.definite, best,
+        error_bound=mass_norm(e, times(M, e)), error_norm=norm(e) + norm(unmet * saddle.scale),
+        constraint_residual=norm(r_c), force_residual=reported, rounding_floor=floor, condition=math.nan,
+        norm_a=mass_norm(a, Ma), norm_a_2=norm(a), norm_gamma=norm(step.gamma), verdict=Status.SOLVED,
+        forces_unique=forces_unique, singular_mass=not saddle.definite, lam=best,
         unit_error=math.nan if saddle.definite else norm(e / saddle.scale) + norm(unmet), force_share=share,
     )  # fmt: skip
     if certificate.constraint_residual > NEGLIGIBLE * (1.0 + certificate.norm_gamma):

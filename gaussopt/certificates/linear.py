@@ -56,7 +56,7 @@ def certify_linear(program: LinearSystem | LeastSquares, x: Vector) -> LinearCer
     """Certify a point, (n,)."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if not np.isfinite(x).all():
-            return LinearCertificate(math.inf, math.inf, math.inf)
+            return LinearCertificate(residual=math.inf, relative_residual=math.inf, relative_error=math.inf)
         if isinstance(program, LeastSquares):
             return _least_squares(program, x)
         return _sparse_system(program, x) if program.sparse else _system(program, x)
@@ -76,8 +76,8 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False
     return LinearCertificate(
-        largest(r / row), largest_ratio(np.abs(r) + np.where(r != 0, noise, 0.0), size),
-        largest_ratio(np.abs(inverse @ r), reach), contradictory,
+        residual=largest(r / row), relative_residual=largest_ratio(np.abs(r) + np.where(r != 0, noise, 0.0), size),
+        relative_error=largest_ratio(np.abs(inverse @ r), reach), contradictory=contradictory,
     )  # fmt: skip
 
 
@@ -101,7 +101,9 @@ def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
     size = abs(program.K) @ np.abs(x) + np.abs(program.b)
     if not program.b.any():
         size = np.maximum(size, abs(program.K) @ np.ones(program.n))
-    return LinearCertificate(largest(r), largest_ratio(r, size), math.nan, contradictory=True)
+    return LinearCertificate(
+        residual=largest(r), relative_residual=largest_ratio(r, size), relative_error=math.nan, contradictory=True
+    )
 
 
 def _least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
@@ -127,4 +129,4 @@ def _least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
     error = norm((U.T @ r) / s)
     if program.minimum_norm:
         error = math.hypot(error, norm(x - seen))
-    return LinearCertificate(residual, excess, ratio(error, reach))
+    return LinearCertificate(residual=residual, relative_residual=excess, relative_error=ratio(error, reach))

@@ -162,7 +162,16 @@ def certify_qp(
     """
     if x is None or not np.isfinite(x).all():
         inf = math.inf
-        return QPCertificate(classify_qp(qp), inf, inf, inf, inf, 0.0, inf, np.zeros(qp.m))
+        return QPCertificate(
+            verdict=classify_qp(qp),
+            primal_residual=inf,
+            dual_residual=inf,
+            complementarity=inf,
+            error_bound=inf,
+            norm_x=0.0,
+            relative_residual=inf,
+            y=np.zeros(qp.m),
+        )
     given = y is not None and bool(np.isfinite(y).all())
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         qp = dense_if_small(qp)
@@ -225,18 +234,18 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
         verdict = classify(qp)
     worst = LARGEST if worst > LARGEST else worst
     return QPCertificate(
-        verdict,
-        largest(violation / row),
-        largest(np.abs(qp.P @ point.x + qp.q - force) / d),
-        pulled,
-        bound,
-        math.sqrt(max(float(point.x @ qp.P @ point.x), 0.0)),
-        worst if not math.isnan(worst) else math.inf,
-        given,
-        scale,
-        gap if math.isfinite(gap) else math.inf,
-        point.curvature.L is not None,
-        _duality_gap(qp, point.x, y),
+        verdict=verdict,
+        primal_residual=largest(violation / row),
+        dual_residual=largest(np.abs(qp.P @ point.x + qp.q - force) / d),
+        complementarity=pulled,
+        error_bound=bound,
+        norm_x=math.sqrt(max(float(point.x @ qp.P @ point.x), 0.0)),
+        relative_residual=worst if not math.isnan(worst) else math.inf,
+        y=given,
+        scale=scale,
+        objective_gap=gap if math.isfinite(gap) else math.inf,
+        definite=point.curvature.L is not None,
+        duality_gap=_duality_gap(qp, point.x, y),
     )
 
 
@@ -322,8 +331,9 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
     if worst <= DOUBT and hidden and not qp.equalities_only:  # residuals below the tolerance may hide a contradiction
         verdict = classify_sparse(qp)
     return QPCertificate(
-        verdict, largest(violation), largest(r), pulled, known, norm_x, min(worst, LARGEST), y,
-        max(norm_x, float(np.linalg.norm(roots))), gap, duality_gap=_duality_gap(qp, x, y),
+        verdict=verdict, primal_residual=largest(violation), dual_residual=largest(r), complementarity=pulled,
+        error_bound=known, norm_x=norm_x, relative_residual=min(worst, LARGEST), y=y,
+        scale=max(norm_x, float(np.linalg.norm(roots))), objective_gap=gap, duality_gap=_duality_gap(qp, x, y),
     )  # fmt: skip
 
 

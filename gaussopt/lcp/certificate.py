@@ -128,7 +128,18 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     if z is None or not np.isfinite(z).all():
         inf = math.inf
         verdict, unique = _verdict(lcp, kind, found, None)
-        return LCPCertificate(verdict, unique, kind, found, inf, inf, inf, inf, inf, "none")
+        return LCPCertificate(
+            verdict=verdict,
+            unique=unique,
+            matrix=kind,
+            solutions=found,
+            residual=inf,
+            relative_residual=inf,
+            own_residual=inf,
+            error_bound=inf,
+            relative_error=inf,
+            bound_from="none",
+        )
     r, size, d = natural_residual(lcp, z)
     norm = float(np.linalg.norm(z / d) + np.linalg.norm(d * lcp.q))
     residual = float(np.linalg.norm(r / d))
@@ -154,7 +165,18 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
         # Nothing ties z to the data, and beside a z that runs away every residual would be small.
         given = float(np.linalg.norm(d * lcp.q)) or norm
         relative, own = ratio(residual, given), max(own, largest_share(r, size + NEGLIGIBLE * d * given))
-    return LCPCertificate(verdict, unique, kind, found, residual, relative, own, bound, ratio(bound, norm), source)
+    return LCPCertificate(
+        verdict=verdict,
+        unique=unique,
+        matrix=kind,
+        solutions=found,
+        residual=residual,
+        relative_residual=relative,
+        own_residual=own,
+        error_bound=bound,
+        relative_error=ratio(bound, norm),
+        bound_from=source,
+    )
 
 
 def vertex_bound(A: Matrix) -> float:
