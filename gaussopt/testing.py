@@ -12,7 +12,11 @@
     def test_manners():
         testing.check_manners("my-solver")
 
-Each raises AssertionError with a sentence. The project's own tests call them for every solver that is installed.
+    def test_solves_most():
+        assert testing.share_solved("my-solver") > 0.8
+
+Each raises AssertionError with a sentence. The project's own tests call them for every solver that is installed. To
+give up is no error, so that the first two say nothing of a solver that always does: the third counts what it solves.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import numpy as np
 from gaussopt.comparison.sources import convex_set
 from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LCP, QP
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
@@ -67,6 +72,7 @@ def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOL
     `tolerance` is that of the certificate.
     """
     found = solve(case.program, solver, tolerance=tolerance)
+    assert found.status is not Status.CRASHED, f"{solver} does not end {case.name}: {found.message}"
     assert case.solvable or found.claim is not Status.SOLVED, (
         f"{case.name} has no solution, and {solver} has solved it."
     )
@@ -79,6 +85,13 @@ def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOL
     assert miss <= NEAR, f"The answer of {solver} to {case.name} is {miss:.1e} off, relative to 1 + its size."
 
 
+def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERANCE) -> float:
+    """The share of the solvable programs of `programs` of which the answer of a solver is confirmed; NaN of none."""
+    cases = [case.program for case in programs(solver, most) if case.solvable]
+    solved = [solve(program, solver, tolerance=tolerance).status is Status.SOLVED for program in cases]
+    return sum(solved) / len(solved) if solved else float("nan")
+
+
 def check_manners(solver: str) -> None:
     """See that a solver only reads programs, that its answers stay, and that a sequence is solved like its parts."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
@@ -88,11 +101,11 @@ def check_manners(solver: str) -> None:
         ]
         one = make_solver(solver)
         one.setup(given[0])
-        first = one.solve(None)
+        first = _answer(one, solver, case.name)
         kept = None if first.x is None else np.array(first.x)
         (one.update if one.updates else one.setup)(given[1])
         one.solve(None if kept is None or not one.warm_starts else (kept, None))
-        stays = first.x is None or bool((first.x == kept).all())
+        stays = kept is None or first.x is None or bool((first.x == kept).all())
         assert stays, f"The next answer of {solver} overwrites the one before."
         for warm in (False, True):
             sequence = SolverSequence(solver, warm_start=warm)
@@ -101,6 +114,16 @@ def check_manners(solver: str) -> None:
                 found = verified(program, *sequence.solve(program))
                 same = found.status is alone.status or Status.NOT_PROVED in (found.status, alone.status)
                 assert same, f"{solver} ends {case.name} as {alone.status} alone and as {found.status} in a sequence."
+
+
+def _answer(one: Any, solver: str, name: str) -> RawSolution:
+    """The answer of a solver that was set up; AssertionError if there is none or it raises."""
+    try:
+        found: RawSolution = one.solve(None)
+    except Exception as error:
+        raise AssertionError(f"{solver} raises {type(error).__name__} on {name}: {error}") from error
+    assert found.x is None or np.isfinite(found.x).all(), f"The answer of {solver} to {name} is not finite."
+    return found
 
 
 def _locked(values: Any) -> Any:

@@ -102,14 +102,14 @@ def _run(given: list[str]) -> int:
     with talk as out:
         try:
             if command_line()(given, prog_name="gaussopt", standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
-                return _interrupted(out, as_json)
+                return _interrupted(out, given)
         except Done as done:
             return done.code
         except typer.TyperException as error:
             text = _misread(error)
             return _fail(out, as_json, text if text.endswith((".", "?")) else f"{text}.")
         except (typer.Abort, KeyboardInterrupt):
-            return _interrupted(out, as_json)
+            return _interrupted(out, given)
         except GaussoptError as error:
             return _fail(out, as_json, str(error), code=1 if isinstance(error, MachineFailure) else 2)
         except BrokenPipeError:
@@ -162,11 +162,17 @@ def _quiet_backends() -> Iterator[Any]:
             out.close()
 
 
-def _interrupted(out: Any, as_json: bool) -> int:
+def _interrupted(out: Any, given: list[str]) -> int:
     # An interrupt inside Python code that an extension module runs (as some do when imported) is noted by CPython,
     # which would then end by the signal, whatever the exit code. Running nothing in the same way forgets it.
     ctypes.pythonapi.PyRun_SimpleString(b"")
-    return _fail(out, as_json, "Interrupted by Ctrl-C.", code=1, status="interrupted")
+    kept = " Finished cases are kept; the same command goes on from there." if _resumes(given) else ""
+    return _fail(out, "--json" in given, f"Interrupted by Ctrl-C.{kept}", code=1, status="interrupted")
+
+
+def _resumes(given: list[str]) -> bool:
+    """Whether the command keeps finished cases in the folder that was named."""
+    return given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
 
 
 def _fail(out: Any, as_json: bool, sentence: str, code: int = 2, status: str = "crashed") -> int:

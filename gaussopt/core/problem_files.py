@@ -62,6 +62,8 @@ def parse(data: Mapping[str, Any]) -> Problem:
     kind = data.get("kind")
     if isinstance(kind, str) and kind in KINDS:
         check_entries(data, kind)
+        if kind == "qp" and data.get("A") and data.get("l") is None and data.get("u") is None:
+            raise BadInput("A has rows, but neither l nor u is given, so that nothing bounds them; give one of them.")
         return KINDS[kind].from_mapping(data)
     if kind is None:
         entries = " or ".join(f'"kind": "{k}"' for k in KINDS)
@@ -107,8 +109,16 @@ def check_entries(data: Mapping[str, Any], what: str) -> None:
                 )
 
 
+ELSEWHERE = {
+    "lower": "l", "lb": "l", "xl": "l", "upper": "u", "ub": "u", "xu": "u", "G": "A", "h": "u", "b": "u"
+}  # fmt: skip
+"""Names of bounds and rows of a quadratic program in the files of other codes, and what they are about here."""
+
+
 def _near(key: str, value: Any, names: Iterable[str], data: Mapping[str, Any]) -> str | None:
     """The entry that a name is taken for, None if it is a name of its own."""
+    if "u" in names and key in ELSEWHERE and isinstance(value, list | dict):
+        return ELSEWHERE[key]
     plain = {_plain(name): name for name in names if len(name) > 1}
     if _plain(key) in plain:
         return plain[_plain(key)]

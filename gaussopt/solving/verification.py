@@ -78,7 +78,12 @@ def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str,
     elif math.isfinite(c.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):
         status = _unconfirmed(c, tolerance)
         message = f"{c.failure(tolerance)} {status.sentence}"
-    elif raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
+    elif raw.claim is Status.SOLVED:
+        status, message = (
+            Status.SOLVER_ERROR,
+            "The solver says solved, but its answer holds no numbers, NaN or infinity.",
+        )
+    elif raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
         status = Status.SOLVER_ERROR
         message = f"The solver says {raw.claim}, but the program has a minimiser as far as linear programs can tell."
     return status, message, {**c.to_mapping(), "verdict": str(verdict)}, y

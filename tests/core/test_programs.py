@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.solution import Timing
+from gaussopt.core.problem_files import parse
+from gaussopt.core.solution import RawSolution, Timing
+from gaussopt.solving.verification import verified
 
 PROGRAM: dict[str, Any] = {
     "P": [[2.0, 0.0], [0.0, 4.0]],
@@ -109,3 +111,26 @@ def test_a_problem_made_from_lists_is_written_as_one_made_from_arrays() -> None:
     listed = go.LCP([[2.0, 1.0], [0.0, 3.0]], [-3.0, 1.0])  # type: ignore[arg-type]
     assert listed.to_mapping() == go.LCP(np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([-3.0, 1.0])).to_mapping()
     assert go.LCP.from_mapping(listed.to_mapping()).n == 2
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ({"lower": [0.0], "upper": [1.0]}, "'lower' is not known .* did you mean 'l'"),
+        ({"l": [0.0], "ub": [1.0]}, "'ub' is not known .* did you mean 'u'"),
+        ({"G": [[1.0, 1.0]], "l": [0.0]}, "'G' is not known .* did you mean 'A'"),
+        ({}, "neither l nor u is given"),
+    ],
+)
+def test_bounds_of_other_codes_are_refused_by_name(entries: dict[str, Any], words: str) -> None:
+    """They were ignored, and the program without them solved."""
+    with pytest.raises(go.BadInput, match=words):
+        parse({"kind": "qp", "P": np.eye(2).tolist(), "q": [-1.0, -2.0], "A": [[1.0, 1.0]], **entries})
+    bounded = parse({"kind": "qp", "P": np.eye(2).tolist(), "q": [-1.0, -2.0], "A": [[1.0, 1.0]], "u": [1.0]})
+    assert go.solve(bounded, "daqp").x == pytest.approx([0.0, 1.0])
+
+
+def test_an_answer_without_numbers_is_named_so() -> None:
+    one = go.QP(np.eye(1), -np.ones(1), np.ones((1, 1)), np.zeros(1), np.ones(1))
+    found = verified(one, RawSolution(np.array([np.nan]), None, go.Status.SOLVED), Timing())
+    assert (found.status, "holds no numbers" in found.message) == (go.Status.SOLVER_ERROR, True)

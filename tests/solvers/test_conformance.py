@@ -53,3 +53,36 @@ def test_a_solver_that_writes_into_its_program_is_told(tmp_path: Path) -> None:
     go.register(tmp_path / "writer.py")
     with pytest.raises(ValueError, match="read-only"):
         testing.check_manners("writer")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise ZeroDivisionError('boom')", "raising does not end .*boom"),
+        ("return RawSolution(np.full(self.lcp.n, np.nan), None, Status.SOLVED)", "which is not so|is not finite"),
+    ],
+)
+def test_solvers_that_raise_or_return_no_numbers_are_told(tmp_path: Path, body: str, words: str) -> None:
+    text = (PLUGINS / "least_index.py").read_text().replace('"least-index"', '"raising"')
+    head, _, _ = text.partition("    def solve(")
+    (tmp_path / "raising.py").write_text(
+        f"{head}    def solve(self, start):\n        {body}\n\n\nsolver = {text.rsplit('solver = ', 1)[1]}"
+    )
+    go.register(tmp_path / "raising.py")
+    case = testing.programs("raising", 10)[0]
+    with pytest.raises(AssertionError, match=words):
+        testing.check_answer("raising", case)
+    with pytest.raises(AssertionError, match=r"raising raises ZeroDivisionError|is not finite"):
+        testing.check_manners("raising")
+
+
+def test_a_solver_that_always_gives_up_solves_no_share(tmp_path: Path) -> None:
+    assert testing.share_solved("lemke", 10) > 0.8
+    text = (PLUGINS / "least_index.py").read_text().replace('"least-index"', '"idle"')
+    head, _, _ = text.partition("    def solve(")
+    body = "return RawSolution(None, None, Status.ITERATION_LIMIT)"
+    (tmp_path / "idle.py").write_text(
+        f"{head}    def solve(self, start):\n        {body}\n\n\nsolver = {text.rsplit('solver = ', 1)[1]}"
+    )
+    go.register(tmp_path / "idle.py")
+    assert testing.share_solved("idle", 10) == 0.0
