@@ -108,7 +108,8 @@ def test_the_liar_is_named_first(doc: Document) -> None:
     assert set(every["solver"][every["false_claims"] > 0]) == {
         "plausible", "osqp(eps_abs=1e-2)", "osqp(eps_abs=1e-3)", "osqp(eps_abs=1e-4)",
     }  # fmt: skip
-    assert "gauss by kkt and osqp; lcp by lemke and pgs" in doc.findings[0]
+    told = "gauss by kkt and osqp (asked at 8 of 20 steps); lcp by lemke and pgs (asked at 12 of 20 steps)"
+    assert told in doc.findings[0]
     # A wrong formula is charged to the formula, loose options are not called lies of the solver.
     text = " ".join(doc.findings)
     assert "printed on four-bar (12 of 12)" in text
@@ -302,7 +303,7 @@ def test_claims_of_infeasibility() -> None:
     text = "\n".join(doc.findings)
     assert "denier calls solvable steps infeasible: 3 of its 8 answers" in text
     assert "hopeful is never right: the certificate refutes all 4 answers" in text
-    assert "1 of 3 pairs of a formulation and a solver are right on every step (confirmed by" in text
+    assert "1 of 3 pairs of a formulation and a solver are right on every step that they take (confirmed by" in text
     assert "confirmed by the certificate, or rightly called ill-posed" in text
     rows = {r[0]: r[1:] for r in table(doc, "right-problem-knife-edge-body").rows}
     assert rows["kkt"][0] == "recognised as infeasible"
@@ -310,6 +311,16 @@ def test_claims_of_infeasibility() -> None:
     assert rows["hopeful"][0] == "∞; 0\u202f% confirmed, correct 0\u202f%"
     words = {r[0]: r for r in table(doc, "words").rows}
     assert words["denier"][3:5] == (3, 3)
+
+
+def test_who_is_right_on_a_few_steps_only_is_told_with_their_number() -> None:
+    every = answers("every", "ccc"), answers("every", "cc", source=KNIFE_EDGE)
+    a = (answers("few", "cc", source=KNIFE_EDGE), refused("few"), *every)
+    assert document(Found(a)).findings[0].endswith(": gauss by every; gauss by few (asked at 2 of 5 steps).")
+    programs = tuple(replace(x, source=replace(x.source, kind="qp", part="set")) for x in a)
+    assert table(document(Found(programs)), "right-qp-set").rows == (
+        ("every", 1e-12), ("few", "1e-12, at 2 of 5 steps"),
+    )  # fmt: skip
 
 
 def test_steps_with_several_solutions_are_told_once() -> None:

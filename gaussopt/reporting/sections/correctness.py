@@ -88,7 +88,8 @@ def _matrices(group: Group) -> list[Block]:
     # Columns of formulations that one solver takes would hold nothing but dashes.
     wide = [f for f in formulations if takers[f] > 1] or formulations
     solvers = sorted({s for s, f in used if f in wide}, key=lambda s: (-sum(k[0] == s for k in used), s))
-    cells = tuple((s, *(_cell(by.get((s, f))) for f in wide)) for s in solvers)
+    steps = sum({c.source.key: c.steps for of in by.values() for c in of}.values())
+    cells = tuple((s, *(_cell(by.get((s, f)), steps) for f in wide)) for s in solvers)
     parts = len({(c.source.part, tuple(c.source.dials.items())) for of in by.values() for c in of})
     over = f", the worst of {parts} sets of steps" if parts > 1 else ""
     inexact = {c.answers.formulation for of in by.values() for c in of if not c.answers.exact}
@@ -96,7 +97,7 @@ def _matrices(group: Group) -> list[Block]:
     blocks: list[Block] = [Table(f"right-{group.anchor}", texts("matrices", over=over), header, cells)]
     narrow = [(f, s) for f in formulations if f not in wide for s, g in used if g == f]
     if narrow:
-        rows = ((f, s, _cell(by[s, f])) for f, s in narrow)
+        rows = ((f, s, _cell(by[s, f], steps)) for f, s in narrow)
         blocks.append(texts.table("right-one", rows, anchor=f"right-one-{group.anchor}"))
     frame = tables.summary(group.answers, group.times).drop(columns=list(tables.ORIGIN))
     of_time = ("backend", "overhead", "timed", "repetitions")
@@ -104,10 +105,19 @@ def _matrices(group: Group) -> list[Block]:
     return [*blocks, Data(f"summary-{group.anchor}", texts("summary"), frame, timed)]
 
 
-def _cell(cases: Sequence[TimedAnswers] | None) -> float | str:
+def _cell(cases: Sequence[TimedAnswers] | None, steps: int) -> float | str:
+    """What a pair answered to the steps of a group, and at how many of them it was asked unless at all."""
     asked = [c for c in cases or () if not c.answers.refused and c.steps]
     if not asked:
         return "–"
+    taken = sum({c.source.key: c.steps for c in asked}.values())
+    found = _judged(asked)
+    if taken == steps:
+        return found
+    return f"{f'{found:.0e}' if isinstance(found, float) else found}, at {taken} of {plural(steps, 'step')}"
+
+
+def _judged(asked: Sequence[TimedAnswers]) -> float | str:
     rows = {name: stacked(asked, name) for name in (*metrics.COUNTED, "right", "open", "certified", "status")}
     counted = ~rows["open"]
     if not counted.any():
@@ -143,7 +153,7 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
     known = ", or rightly called ill-posed" if exact["recognised"].any() else ""
     wrong = [f"{w.formulation} on {w.source} ({w.wrong} of {w.steps})" for w in metrics.wrong_programs(answers)]
     return [
-        *_everywhere(pairs, known),
+        *_everywhere(pairs, _asked(exact), known),
         *_lies(answers, swept),
         *_differing(table),
         *_beside_the_clock([t for g in groups for t in g.times]),
@@ -154,14 +164,22 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
     ]  # fmt: skip
 
 
-def _everywhere(pairs: Any, known: str) -> list[str]:
+def _asked(table: pd.DataFrame) -> dict[Any, str]:
+    """Of the pairs that refuse some steps that others take: at how many of them they answer, in words."""
+    steps = table[["source", "step"]].drop_duplicates()
+    own = table.drop_duplicates(["formulation", "solver", "source", "step"]).groupby(["formulation", "solver"]).size()
+    return {pair: f" (asked at {n} of {plural(len(steps), 'step')})" for pair, n in own.items() if n < len(steps)}
+
+
+def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
     """Which pairs are right on every step, and which are not; `pairs` says whether, by formulation and solver."""
     lines = []
     for entry, right in (("everywhere", True), ("not-everywhere", False)):
-        by = gathered((pair for pair, is_right in pairs.items() if is_right == right), lambda pair: pair[0])
+        told = [(pair, asked.get(pair, "") * right) for pair, is_right in pairs.items() if is_right == right]
+        by = gathered(told, lambda x: (x[0][0], x[1]))
         named = [
-            f"{formulation} by {in_sentence([s for _, s in of])}" if formulation else in_sentence([s for _, s in of])
-            for formulation, of in by.items()
+            (f"{f} by " if f else "") + in_sentence([s for (_, s), _ in of]) + at
+            for (f, at), of in sorted(by.items(), key=lambda x: bool(x[0][1]))
         ]
         if named:
             count = sum(map(len, by.values()))
