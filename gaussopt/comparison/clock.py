@@ -14,6 +14,7 @@ is backend and adapter.
 from __future__ import annotations
 
 import gc
+import math
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -51,6 +52,9 @@ QUICK = 2e-3
 
 FELT = 1e-3
 """Seconds of the processor from which on a step tells whether its solver remembers; waiting for others takes none."""
+
+LONG = 5.0
+"""Seconds of a step, and budgets, from which on warming up is the measurement: imports are felt no more."""
 
 LEAST = 2
 """Steps that every rival is timed on, whatever its budget: a first solve and a re-solve."""
@@ -171,9 +175,9 @@ class _Rival:
         self, about: About, tolerance: float, items: Sequence[Item], units: Iterator[Units], budget: float
     ) -> None:
         self._about, self._tolerance, self._units, self._budget = about, tolerance, units, budget
-        run, ends = self._run_of(checked=True), [perf_counter()]
+        run, ends, replies = self._run_of(checked=True), [perf_counter()], []
         for item in items[:LEADING]:
-            run.solve(item)
+            replies.append(run.solve(item))
             ends.append(perf_counter())
             if ends[-1] - ends[0] > budget and len(ends) > LEAST:
                 break
@@ -185,6 +189,11 @@ class _Rival:
         self._unconfirmed, self._asked = [0] * self._steps, 0
         self._again: list[list[tuple[float, float]]] = [[] for _ in range(self._steps)]
         self._cpu = [0.0] * self._steps
+        if median(work(reply.timing) for reply in replies) > max(LONG, LONG * budget):
+            self._spent, self._asked, self._passes, self._now = math.inf, 1, 1, next(units)
+            for i, reply in enumerate(replies[: self._steps]):
+                self._new[i].append(reply.timing)
+                self._unconfirmed[i] += reply.status is not Status.SOLVED
 
     def _run_of(self, checked: bool) -> SequenceRun:
         return SequenceRun(*self._about, self._tolerance, checked)
@@ -232,7 +241,7 @@ class _Rival:
     def early(self, items: Sequence[Item]) -> int:
         """Count the leading steps that it answers rightly only if `refuses` is called before the clock."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
-        if not wrong:
+        if not wrong or math.isinf(self._spent):  # whoever was measured while warming up was called so
             return 0
         run = self._run_of(checked=True)
         right = [run.solve(in_units(item, self._now)).status is Status.SOLVED for item in items[: wrong[-1] + 1]]

@@ -302,7 +302,10 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
     ]
     if plan.time_budget:
         seconds = seconds_on_the_clock(plan, asked)
-        sentences.append(f"Then times are taken, for about {math.ceil(seconds)} s (--time-budget 0 leaves that out).")
+        sentences.append(
+            f"Then times are taken, for about {math.ceil(seconds)} s, or longer where a single step takes longer than "
+            f"{plan.time_budget:g} s (--time-budget 0 leaves that out)."
+        )
     if plan.entries and plan.carriers is None:
         sentences.append("Pairs that are right on every step also simulate the motion (--no-motions leaves that out).")
     elif plan.entries:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.comparison import clock
 from gaussopt.comparison.clock import MAX_REPETITIONS, on_one_clock
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import words
@@ -103,6 +104,19 @@ def test_a_single_program_is_not_asked_beyond_the_budget(start: str, budget: flo
     assert slow.unconfirmed == quick.unconfirmed == [0]
     assert 1 <= slow.repetitions <= budget / 0.03 + 1
     assert quick.repetitions <= MAX_REPETITIONS
+
+
+def test_a_step_that_takes_very_long_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever takes seconds is measured while warming up."""
+    monkeypatch.setattr(clock, "LONG", 0.01)
+    go.register(PLUGINS / "dawdler.py")
+    dawdler = registry.load("solver", "dawdler")
+    dawdler.asked.clear()
+    program = LCP(np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([-1.0, -2.0]))
+    (slow,) = on_one_clock(StepSource("lcp", "small"), [("", "dawdler", "cold")], (Item(program),), [0], 1e-7, 1e-3)
+    assert len(dawdler.asked) == slow.repetitions == 1
+    assert slow.work >= 0.03
+    assert (slow.unconfirmed, slow.early) == ([0], 0)
 
 
 # -- the same in other units ---------------------------------------------------------------------------
