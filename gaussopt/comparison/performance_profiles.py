@@ -3,7 +3,8 @@
 Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the number of steps
 over which a set-up is spread plays no part; all problems of a source that has no re-solves. The cost of an answer that
 is neither confirmed nor recognises an ill-posed step is infinite, and so is that of one that is not confirmed on the
-clock or was not timed. Steps with several solutions, and answers that are not proved, are left out. References:
+clock or was not timed. Steps with several solutions, and answers that are not proved, are left out. A refused step is
+one without an answer in a profile, and no part of the competitor's mean, whoever else takes it. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
 Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
@@ -45,17 +46,19 @@ class Costs:
     values : (steps, names), infinite where an answer is missing or a failure, NaN where it is neither nor a success
     estimated : by name, at how many right steps, which were not timed, the cost is the median of the timed ones
     apart : steps that nobody is charged for, which are no rows
+    refused : (steps, names), mask of the steps that a competitor refuses; their values are infinite
     """
 
     names: tuple[str, ...]
     values: Matrix
     estimated: tuple[int, ...]
-    apart: int = 0
+    apart: int
+    refused: NDArray[np.bool_]
 
     @property
     def failures(self) -> NDArray[np.int_]:
-        """By name, how many steps have no right answer."""
-        return np.asarray(np.isinf(self.values).sum(axis=0))
+        """By name, how many steps that it takes have no right answer."""
+        return np.asarray((np.isinf(self.values) & ~self.refused).sum(axis=0))
 
 
 def costs(
@@ -65,7 +68,7 @@ def costs(
 
     With `most` "setup" every solver is set up anew, and all steps count. The solvers of a given formulation compete by
     their work. Without one all pairs of formulation and solver do, by work and `TimedAnswers.around`. A competitor that
-    refuses a source fails on all its steps; one that refuses every source does not compete.
+    refuses every source does not compete.
     """
     pairs = formulation is None
     cases = competing(answers, times, formulation, most)
@@ -75,16 +78,22 @@ def costs(
     steps = [int(mask.sum()) for mask in ranked.values()]
     begins = dict(zip(ranked, itertools.accumulate(steps, initial=0), strict=False))
     values = np.full((sum(steps), len(names)), np.inf)
-    several = np.zeros(len(values), dtype=bool)
+    several, refused = np.zeros(len(values), dtype=bool), np.zeros(values.shape, dtype=bool)
+    refusals = {(a.source.key, a.formulation, a.solver) for a in answers if a.refused}
+    pair = {label: c.pair for label, c in zip(labels, cases, strict=True)}
+    for key, begin in begins.items():
+        own = [any((key, f, who) in refusals for who in (s, "")) for f, s in map(pair.__getitem__, names)]
+        refused[begin : begin + int(ranked[key].sum())] = own
     estimated = dict.fromkeys(names, 0)
     for label, c in zip(labels, cases, strict=True):
         begin, mask = begins[c.source.key], ranked[c.source.key]
         charges = c.costs(whole=pairs)[mask]
         values[begin : begin + len(charges), names.index(label)] = charges
+        refused[begin : begin + len(charges), names.index(label)] = False
         several[begin : begin + len(charges)] = c["several"][mask]
         estimated[label] += int((np.isnan(c["work"][mask]) & np.isfinite(charges)).sum())
     apart = several | np.isnan(values).all(axis=1)
-    return Costs(tuple(names), values[~apart], tuple(estimated.values()), int(apart.sum()))
+    return Costs(tuple(names), values[~apart], tuple(estimated.values()), int(apart.sum()), refused[~apart])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,28 +174,61 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
 
 
 class Mean(NamedTuple):
-    """The shifted geometric mean of one competitor over so many steps; `factor` is relative to the least of all."""
+    """The shifted geometric mean of one competitor, with its failures charged, over the steps that it answers.
+
+    Attributes
+    ----------
+    factor : relative to the first, over the `common` steps that are counted for both
+    failures, estimated : at how many of the `steps` that are counted for it
+    refused, unproved : steps that are not: it refuses them, or its answer is not proved
+    """
 
     name: str
     seconds: float
     factor: float
     failures: int
+    refused: int
+    unproved: int
     estimated: int
     steps: int
+    common: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether it answers every step rightly, as far as that can be told."""
+        return not self.failures and not self.refused
 
 
 def geometric_means(table: Costs) -> list[Mean]:
-    """Shifted geometric means with failures charged, the least first."""
+    """Shifted geometric means, the least first; behind them competitors that refuse steps, then those never right.
+
+    Means over different steps do not compare: the order is that of the ratios to whoever has most steps, over the steps
+    that are counted for both.
+    """
     if not table.values.size:
         return []
-    counted = [column[~np.isnan(column)] for column in charged(table.values).T]
-    seconds = [shifted_geometric_mean(column) for column in counted]
-    least = np.fmin.reduce(seconds)
-    found = [
-        Mean(name, s, s / least if least > 0 and np.isfinite(least) else float("nan"), int(f), e, len(of))
-        for name, s, f, e, of in zip(table.names, seconds, table.failures, table.estimated, counted, strict=True)
-    ]
-    return sorted(found, key=lambda m: (np.nan_to_num(m.seconds, nan=np.inf), m.failures, m.name))
+    values = np.where(table.refused, np.nan, charged(table.values))
+    counted = ~np.isnan(values)
+    refused, failures, steps = table.refused.sum(axis=0), table.failures, counted.sum(axis=0)
+    seconds = [shifted_geometric_mean(column[kept]) for column, kept in zip(values.T, counted.T, strict=True)]
+    places = list(zip(failures == steps, refused > 0, strict=True))
+
+    def ratio(j: int, other: int) -> float:
+        both = counted[:, j] & counted[:, other]
+        own, least = (shifted_geometric_mean(values[both, k]) for k in (j, other))
+        return own / least if least > 0 and np.isfinite(least) else float("nan")
+
+    every = range(len(table.names))
+    most = min(every, key=lambda j: (places[j], -steps[j], seconds[j]))
+    order = sorted(
+        every, key=lambda j: (places[j], np.nan_to_num(ratio(j, most), nan=np.inf), failures[j], table.names[j])
+    )
+    return [
+        Mean(table.names[j], seconds[j], ratio(j, order[0]), int(failures[j]), int(refused[j]),
+             len(values) - int(refused[j] + steps[j]), table.estimated[j], int(steps[j]),
+             int((counted[:, j] & counted[:, order[0]]).sum()))
+        for j in order
+    ]  # fmt: skip
 
 
 # -- accuracy against time --------------------------------------------------------------------------

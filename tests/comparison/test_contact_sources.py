@@ -93,7 +93,8 @@ def test_limits_and_refusals_are_of_one_file(tmp_path: Path, compare: Any) -> No
     assert timed == {"a", "d"}
     assert {t.source.part[0] for t in results.times if t.solver == "hybrid"} == set("abcd")
     found = costs(results.answers, results.times, formulation="coulomb-soccp")
-    assert dict(zip(found.names, found.failures.tolist(), strict=True)) == {"hybrid": 0, "slow-or-choosy": 2}
+    assert dict(zip(found.names, found.failures.tolist(), strict=True)) == {"hybrid": 0, "slow-or-choosy": 1}
+    assert found.refused.sum(axis=0).tolist() == [int(name == "slow-or-choosy") for name in found.names]
 
 
 def test_a_file_that_holds_something_else_is_named(folder: Path, capsys: Any, tmp_path: Path) -> None:

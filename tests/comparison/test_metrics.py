@@ -39,7 +39,8 @@ US = 1e-6
 
 def table(*columns: Sequence[float]) -> Costs:
     names = tuple("abcdefgh"[: len(columns)])
-    return Costs(names, np.array(columns, dtype=float).T, (0,) * len(columns))
+    values = np.array(columns, dtype=float).T
+    return Costs(names, values, (0,) * len(columns), 0, np.zeros(values.shape, dtype=bool))
 
 
 # -- records -------------------------------------------------------------------------------------------
@@ -402,6 +403,31 @@ def test_means_rank_a_fast_failure_last() -> None:
     # (11 * 1010^3)^(1/4) - 10
     assert last.seconds == pytest.approx(((11 * 1010**3) ** 0.25 - 10) * US)
     assert geometric_means(costs([], [])) == []
+
+
+def test_a_refusal_is_no_failure_and_charged_to_nobody_whoever_takes_part() -> None:
+    a = [answers("picky", "cc"), refused("picky", source=KNIFE_EDGE), answers("fit", "cc")]
+    a += [answers("fit", "cc", source=KNIFE_EDGE)]
+    t = [times("picky", [1.0, 2.0]), times("fit", [3.0] * 2), times("fit", [50.0] * 2, source=KNIFE_EDGE)]
+    found = costs(a, t, formulation="gauss")
+    assert found.failures.tolist() == [0, 0]
+    assert profile_of(found).solved.tolist() == [0.5, 1.0]
+    first, last = geometric_means(found)
+    (alone,) = geometric_means(costs(a[:2], t, formulation="gauss"))
+    assert (first.name, last.name, last.failures, last.refused, last.steps) == ("fit", "picky", 0, 2, 2)
+    assert last.seconds == alone.seconds == pytest.approx(math.sqrt(2.0), rel=1e-4)
+    assert (last.factor, last.common) == (pytest.approx(math.sqrt(2.0) / 3.0, rel=1e-4), 2)
+
+
+def test_a_ratio_of_means_is_over_the_steps_that_both_answer() -> None:
+    """Else an answer that is not proved at a slow step makes a mean better."""
+    a = [answers("shy", "cc"), answers("bold", "cc")]
+    a[0].status[1] = "not_proved"
+    found = costs(a, [times("shy", [3.0, 100.0]), times("bold", [2.0, 90.0])], formulation="gauss")
+    first, last = geometric_means(found)
+    assert (first.name, first.factor, last.name, last.unproved, last.steps) == ("bold", 1.0, "shy", 1, 1)
+    assert last.seconds < first.seconds
+    assert (last.factor, last.common) == (pytest.approx(1.5, rel=1e-4), 1)
 
 
 @given(arrays(float, st.integers(1, 20), elements=st.floats(1e-9, 1e3)))

@@ -160,7 +160,7 @@ def test_set_up_first_solve_and_re_solves_have_columns_and_profiles() -> None:
     found = document(Found(tuple(a), tuple(t)))
     means = table(found, "means-problem-four-bar")
     assert means.columns[-4:] == ("set-up", "first solve", "re-solve, cold", "re-solve, warm")
-    assert {r[0]: (r[1], r[5], *r[6:]) for r in means.rows} == {
+    assert {r[0]: (r[1], r[5], *r[-4:]) for r in means.rows} == {
         "osqp": (pytest.approx(10.0), 3, 60.0, 20.0, 40.0, 10.0),
         "kkt": (pytest.approx(20.0), 3, 15.0, 5.0, "–", "–"),
     }
@@ -177,6 +177,22 @@ def test_estimates_are_called_so() -> None:
     assert "slow (3 µs, estimated at 2 of 4 steps)" in "\n".join(found.findings)
     (profile,) = (f for f in figures_of(found.sections) if f.name == "profile-problem-four-bar")
     assert "Estimated times: slow at 2 steps." in profile.caption
+
+
+def test_who_refuses_or_was_never_right_is_told_so_among_the_fastest() -> None:
+    a = [
+        answers(s, "cc", source=source) for s in ("sure", "slow") for source in (FOUR_BAR, replace(FOUR_BAR, part="B"))
+    ]
+    a += [answers("picky", "cc"), refused("picky", source=replace(FOUR_BAR, part="B"))]
+    a += [answers("never", "ll", source=x.source) for x in a[:2]]
+    us = {"sure": 20, "slow": 40, "picky": 1, "never": 1}
+    t = tuple(times(x.solver, [us[x.solver] * US] * 2, source=x.source) for x in a if not x.refused)
+    (line,) = (f for f in document(Found(tuple(a), t)).findings if "the fastest" in f)
+    assert line.endswith(
+        "sure (20 µs over 4 steps), slow (40 µs over 4 steps) and picky (1 µs over 2 steps, 2 refused)."
+    )
+    (line,) = (f for f in document(Found(tuple(a[-2:] + a[:2]), t)).findings if "the fastest" in f)
+    assert line.endswith("are sure (20 µs).")
 
 
 def test_families(doc: Document) -> None:

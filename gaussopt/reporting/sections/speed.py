@@ -44,7 +44,7 @@ FLOOR = 1e-8
 """The error bound of a program rests on its duality gap, which is quadratic in the error: it sees no less than about
 the square root of rounding."""
 
-MEAN = ("mean / µs", "ratio to the least", "failures", "estimated", "steps")
+MEAN = ("mean / µs", "ratio to the first", "failures", "estimated", "steps", "common steps", "refused", "not proved")
 """Columns of a table of means, whose rows are in the order of the means: every column of it depends on the clock."""
 
 STAGES = ("set-up", "first solve", "re-solve, cold", "re-solve, warm")
@@ -144,6 +144,9 @@ def _means_table(
             m.failures,
             m.estimated,
             m.steps,
+            m.common,
+            m.refused,
+            m.unproved,
             *(more or {}).get(m.name, ()),
         )
         for m in means
@@ -253,16 +256,21 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
     lines = []
     for s in speeds:
         means = s.pair_means if s.several else s.means
-        if not means or not np.isfinite(means[0].seconds):
+        shown = [m for m in means[:3] if m.failures < m.steps and np.isfinite(m.seconds)]
+        if not shown:
             continue
+        uneven = len({m.steps for m in shown}) > 1
         first = [
             f"{m.name} ({1e6 * m.seconds:.3g} µs"
+            + f" over {plural(m.steps, 'step')}" * uneven
             + f", {plural(m.failures, 'failure')}" * bool(m.failures)
+            + f", {m.unproved} not proved" * bool(m.unproved)
+            + f", {m.refused} refused" * bool(m.refused)
             + f", estimated at {m.estimated} of {plural(m.steps, 'step')}" * bool(m.estimated)
             + ")"
-            for m in means[:3]
+            for m in shown
         ]
-        sound = [m for m in means[3:] if not m.failures]
+        sound = [m for m in means[3:] if m.sound]
         guess = " by an estimate" if sound and sound[-1].estimated else ""
         slowest = texts("slowest", name=sound[-1].name, factor=sound[-1].factor, guess=guess) if sound else ""
         lines.append(texts("finding", group=s.group.title, what=s.what, first=in_sentence(first), slowest=slowest))
