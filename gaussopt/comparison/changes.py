@@ -45,7 +45,7 @@ class PairChange:
     ----------
     changed : why the pair is another one than before, in words; "" if its code and packages are the same
     gained, lost : steps that are right now and were not, and the other way round
-    false_before, false_after : answers called solved, or steps called ill-posed, that the certificate refutes
+    false_before, false_after : answers called solved, or steps called ill-posed, that the certificate does not confirm
     factor, low, high : new time divided by old time, corrected for the pace of the machine, and its interval; None
         where the pair was not timed in both
     noise : factor within which nothing is a difference

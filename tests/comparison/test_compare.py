@@ -275,7 +275,7 @@ def test_a_solver_that_forgets_a_sign_is_found_out(
     forgetful, honest = str(PLUGINS / "sign_forgetter.py"), str(PLUGINS / "least_index.py")
     command = ["compare", forgetful, honest, "--solvers", "principal-pivoting", "--time-budget", "0", "--json"]
     assert run([*command, "--lcp", "--out", str(tmp_path)]) == 0
-    finding = next(f for f in json.loads(capsys.readouterr().out)["findings"] if "certificate refutes" in f)
+    finding = next(f for f in json.loads(capsys.readouterr().out)["findings"] if "certificate does not confirm" in f)
     assert "sign-forgetter at " in finding
     answers = Results.load(tmp_path).answers
     named = {w.solver: w for w in liars(answers)}

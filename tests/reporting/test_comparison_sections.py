@@ -99,7 +99,7 @@ def test_names_are_unique(doc: Document) -> None:
 
 def test_the_liar_is_named_first(doc: Document) -> None:
     assert doc.findings[1] == "2 of 6 pairs are not right on every step: gauss by plausible and slow."
-    assert "plausible is never right: the certificate refutes all 24 answers" in doc.findings[2]
+    assert "plausible is never confirmed: the certificate confirms none of 24 answers" in doc.findings[2]
     assert "correct rate is 0" in doc.findings[2]
     first = table(doc, "words").rows[0]
     assert (first[0], first[6]) == ("plausible", 0.0)
@@ -236,7 +236,7 @@ def test_refusals_are_told_by_reason() -> None:
 
 def test_it_is_written(doc: Document, tmp_path: Path) -> None:
     page = write(doc, tmp_path).read_text(encoding="utf-8")
-    assert "plausible is never right" in page
+    assert "plausible is never confirmed" in page
     assert 'href="data/summary-problem-four-bar.csv"' in page
     assert "](data/summary-problem-four-bar.csv)" in (tmp_path / "index.md").read_text(encoding="utf-8")
     assert len(pd.read_csv(tmp_path / "data" / "summary-problem-four-bar.csv")) == 19
@@ -318,7 +318,7 @@ def test_claims_of_infeasibility() -> None:
     doc = document(Found(a))
     text = "\n".join(doc.findings)
     assert "denier calls solvable steps infeasible: 3 of its 8 answers" in text
-    assert "hopeful is never right: the certificate refutes all 4 answers" in text
+    assert "hopeful is never confirmed: the certificate confirms none of 4 answers" in text
     assert "1 of 3 pairs of a formulation and a solver are right on every step that they take (confirmed by" in text
     assert "confirmed by the certificate, or rightly called ill-posed" in text
     rows = {r[0]: r[1:] for r in table(doc, "right-problem-knife-edge-body").rows}
@@ -326,7 +326,13 @@ def test_claims_of_infeasibility() -> None:
     assert rows["denier"][0] == "1e-12; 50\u202f% confirmed, 50\u202f% recognised as infeasible"
     assert rows["hopeful"][0] == "∞; 0\u202f% confirmed, correct 0\u202f%"
     words = {r[0]: r for r in table(doc, "words").rows}
-    assert words["denier"][3:5] == (3, 3)
+    assert words["denier"][3:5] == (0, 3)
+
+
+def test_false_claims_are_the_same_number_in_table_and_findings() -> None:
+    doc = document(Found((answers("mixed", "clli"), answers("kkt", "cccc"))))
+    assert table(doc, "words").rows[0][3:5] == (2, 1)
+    assert "call answers solved that the certificate does not confirm: mixed at 2 of 3" in "\n".join(doc.findings)
 
 
 def test_who_is_right_on_a_few_steps_only_is_told_with_their_number() -> None:

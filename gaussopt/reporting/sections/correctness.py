@@ -44,7 +44,7 @@ def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[
         swept = frozenset[str]().union(*(g.sweeps for g in groups))
         blocks.append(_words_table([w for w in words if w.solver not in swept]))
         if any(w.solver in swept for w in words):
-            blocks.append(Data("words-all", "The same with every set of options.", _words_frame(words)))
+            blocks.append(Data("words-all", texts("words-all"), _words_frame(words)))
     wrong = metrics.wrong_programs(answers)
     if wrong:
         rows = ((w.formulation, w.source, w.steps, w.wrong, w.worst) for w in wrong)
@@ -62,7 +62,7 @@ def _words_table(words: Sequence[Any]) -> Block:
     if not told:
         return Paragraph(texts("trusted", solvers=listed(rest, 40)))
     rows = (
-        (w.solver, w.steps, w.claims, w.false_claims, w.denied, w.missed, short(w.correct), short(w.worst),
+        (w.solver, w.steps, w.claims, w.refuted, w.denied, w.missed, short(w.correct), short(w.worst),
          listed(w.where, 2))
         for w in told[:MOST_ROWS]
     )  # fmt: skip
@@ -193,7 +193,7 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
     judged = metrics.liars(answers)
     liars = [r for r in judged if r.solver not in swept]
     lines = [
-        texts("never-right", solver=r.solver, refuted=r.refuted, correct=r.correct,
+        texts("never-right", solver=r.solver, refuted=plural(r.refuted, "answer"), correct=r.correct,
                 worst=f"{r.worst:.1e}" if np.isfinite(r.worst) else "infinite")
         for r in liars if r.never_right
     ]  # fmt: skip
@@ -203,7 +203,7 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
             f"{r.solver} at {r.refuted} of {r.claims} (correct rate {r.correct:.3g} of {plural(r.steps, 'answer')})"
             for r in others
         ]
-        lines.append(f"These solvers call answers solved that the certificate refutes: {listed(named)}.")
+        lines.append(f"These solvers call answers solved that the certificate does not confirm: {listed(named)}.")
     lines += [
         texts("denied", solver=r.solver, said=in_words(r.said), denied=r.denied, steps=r.steps,
                 correct=r.correct)
