@@ -45,6 +45,7 @@ class Costs:
     names : solvers of one formulation, or "formulation by solver"
     values : (steps, names), infinite where an answer is missing or a failure, NaN where it is neither nor a success
     estimated : by name, at how many right steps, which were not timed, the cost is the median of the timed ones
+    rescaled : by name, how many failures are answers that were confirmed as asked first, and not on the clock
     apart : steps that nobody is charged for, which are no rows
     refused : (steps, names), mask of the steps that a competitor refuses; their values are infinite
     """
@@ -52,6 +53,7 @@ class Costs:
     names: tuple[str, ...]
     values: Matrix
     estimated: tuple[int, ...]
+    rescaled: tuple[int, ...]
     apart: int
     refused: NDArray[np.bool_]
 
@@ -84,7 +86,7 @@ def costs(
     for key, begin in begins.items():
         own = [any((key, f, who) in refusals for who in (s, "")) for f, s in map(pair.__getitem__, names)]
         refused[begin : begin + int(ranked[key].sum())] = own
-    estimated = dict.fromkeys(names, 0)
+    estimated, rescaled = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for label, c in zip(labels, cases, strict=True):
         begin, mask = begins[c.source.key], ranked[c.source.key]
         charges = c.costs(whole=pairs)[mask]
@@ -92,8 +94,10 @@ def costs(
         refused[begin : begin + len(charges), names.index(label)] = False
         several[begin : begin + len(charges)] = c["several"][mask]
         estimated[label] += int((np.isnan(c["work"][mask]) & np.isfinite(charges)).sum())
+        rescaled[label] += int((c["differs"][mask] & np.isinf(charges)).sum())
     apart = several | np.isnan(values).all(axis=1)
-    return Costs(tuple(names), values[~apart], tuple(estimated.values()), int(apart.sum()), refused[~apart])
+    of_names = tuple(estimated.values()), tuple(rescaled.values())
+    return Costs(tuple(names), values[~apart], *of_names, int(apart.sum()), refused[~apart])
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +183,7 @@ class Mean(NamedTuple):
     Attributes
     ----------
     factor : relative to the first, over the `common` steps that are counted for both
-    failures, estimated : at how many of the `steps` that are counted for it
+    failures, rescaled, estimated : at how many of the `steps` that are counted for it, see `Costs`
     refused, unproved : steps that are not: it refuses them, or its answer is not proved
     """
 
@@ -187,6 +191,7 @@ class Mean(NamedTuple):
     seconds: float
     factor: float
     failures: int
+    rescaled: int
     refused: int
     unproved: int
     estimated: int
@@ -224,7 +229,7 @@ def geometric_means(table: Costs) -> list[Mean]:
         every, key=lambda j: (places[j], np.nan_to_num(ratio(j, most), nan=np.inf), failures[j], table.names[j])
     )
     return [
-        Mean(table.names[j], seconds[j], ratio(j, order[0]), int(failures[j]), int(refused[j]),
+        Mean(table.names[j], seconds[j], ratio(j, order[0]), int(failures[j]), table.rescaled[j], int(refused[j]),
              len(values) - int(refused[j] + steps[j]), table.estimated[j], int(steps[j]),
              int((counted[:, j] & counted[:, order[0]]).sum()))
         for j in order

@@ -40,7 +40,7 @@ US = 1e-6
 def table(*columns: Sequence[float]) -> Costs:
     names = tuple("abcdefgh"[: len(columns)])
     values = np.array(columns, dtype=float).T
-    return Costs(names, values, (0,) * len(columns), 0, np.zeros(values.shape, dtype=bool))
+    return Costs(names, values, (0,) * len(columns), (0,) * len(columns), 0, np.zeros(values.shape, dtype=bool))
 
 
 # -- records -------------------------------------------------------------------------------------------

@@ -378,9 +378,9 @@ def test_answers_that_differ_on_the_clock_are_named() -> None:
     t = (times("steady", [20 * US] * 4), times("fickle", [5 * US] * 4, unconfirmed=[0, 1, 1, 0]))
     doc = document(Found(a, t))
     text = "\n".join(doc.findings)
-    assert "confirmed on record and not then: fickle (at 2 steps" in text
+    assert "not on rescaled numbers are answers of fickle (at 2 steps, over all starts, of four-bar)." in text
     assert {r[0]: r[3] for r in table(doc, "means-problem-four-bar").rows} == {"steady": 0, "fickle": 2}
-    assert "(46.1 µs, 2 failures)" in text
+    assert "(46.1 µs, 2 failures, 2 of them on rescaled numbers only)" in text
 
 
 def test_why_solvers_fail(tmp_path: Path) -> None:

@@ -218,9 +218,14 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
 
 
 def _differing(table: pd.DataFrame) -> list[str]:
-    """Solvers whose answers on the clock are not those on record."""
-    counts = table.groupby("solver", sort=False)["differs"].sum().sort_values(ascending=False, kind="stable")
-    named = [f"{solver} (at {plural(n, 'step')}, over all starts)" for solver, n in counts.items() if n]
+    """Solvers whose answers on the clock are not those on record, and on what."""
+    there = table[table["differs"]]
+    of = gathered(zip(there["solver"], there["name"], strict=True), lambda row: row[0])
+    at = {solver: Counter(name for _, name in rows) for solver, rows in of.items()}
+    named = [
+        f"{solver} (at {plural(counts.total(), 'step')}, over all starts, of {listed([*counts], 4)})"
+        for solver, counts in sorted(at.items(), key=lambda x: -x[1].total())
+    ]
     return [texts("differing", named=listed(named))] if named else []
 
 

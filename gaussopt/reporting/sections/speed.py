@@ -264,6 +264,7 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
             f"{m.name} ({1e6 * m.seconds:.3g} µs"
             + f" over {plural(m.steps, 'step')}" * uneven
             + f", {plural(m.failures, 'failure')}" * bool(m.failures)
+            + f", {m.rescaled} of them on rescaled numbers only" * bool(m.rescaled)
             + f", {m.unproved} not proved" * bool(m.unproved)
             + f", {m.refused} refused" * bool(m.refused)
             + f", estimated at {m.estimated} of {plural(m.steps, 'step')}" * bool(m.estimated)
