@@ -369,6 +369,11 @@ def test_a_step_without_a_solution_counts_against_a_pair_only_if_it_claims_one()
         "No solution exists at 1 of 3 steps of four-bar; whether a pair is right on every step depends on such a step "
         "only if its solver calls it solved."
     )
+    nowhere = document(
+        Found((answers("modest", "nn"), answers("knowing", "rr"), answers("kkt", "c", source=KNIFE_EDGE)))
+    )
+    assert "No solution exists at 2 of 2 steps of four-bar" in "\n".join(nowhere.findings)
+    assert "fail at every step" not in "\n".join(nowhere.findings)
     alone = document(Found((answers("liar", "ccs"), answers("knowing", "ccr"))))
     assert not any(f.startswith("No solution exists") for f in alone.findings)
 

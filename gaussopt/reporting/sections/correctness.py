@@ -266,7 +266,8 @@ def _by_source(table: pd.DataFrame, which: Any) -> list[str]:
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
     """Solvers without a right answer to any step of a source, however it is formulated exactly and started."""
-    asked = (c for c in cases if not c.answers.refused and ((~c["open"]).any() or c.answers.failure))
+    soluble = (c for c in cases if not (c["open"] | c["insoluble"]).all() or c.answers.failure)
+    asked = (c for c in soluble if not c.answers.refused)
     by = gathered(asked, lambda c: (c.answers.solver, c.source.key))
     failing = gathered((of for of in by.values() if not stacked(of, "right").any()), lambda of: of[0].answers.solver)
     named = []
