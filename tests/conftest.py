@@ -24,10 +24,10 @@ import numpy as np
 import pytest
 from browsers import FLAGS, PATIENCE, chromium
 from hypothesis import HealthCheck, settings
+from registrations import forget_after
 
 import gaussopt as go
 from gaussopt.comparison.results import Results
-from gaussopt.core import registry
 from gaussopt.execution.workers import run_jobs
 from gaussopt.processes.job import JobOutcome
 from gaussopt.processes.workers import Workers
@@ -162,9 +162,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is forgotten after it."""
-    monkeypatch.setattr(registry, "_registered", {kind: dict(known) for kind, known in registry._registered.items()})
-    monkeypatch.setattr(registry, "_seen", set(registry._seen))
-    monkeypatch.setattr(registry, "_files", dict(registry._files))
+    forget_after(monkeypatch)
 
 
 @pytest.fixture(scope="session")

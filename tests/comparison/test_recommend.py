@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from registrations import forget_after
 
 import gaussopt as go
 from gaussopt.cli.main import run
@@ -52,6 +53,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recomme
             seen.append(carry_out(*given, **more))
             return seen[-1]
 
+        forget_after(patch)
         patch.setattr(recommending, "carry_out", watched)
         patch.setattr(recommending, "EACH", 0.02)
         patch.setattr(recommending, "MOTION", 1e9)  # the whole motion, also where the machine is busy
