@@ -128,7 +128,7 @@ Against = Annotated[
     ),
 ]
 Parquet = Annotated[
-    bool, typer.Option("--parquet", help="Write the table of all answers as Parquet too; needs gaussopt[parquet].")
+    bool, typer.Option("--parquet", help="Write the table of all answers as Parquet too; needs gaussopt\\[parquet].")
 ]
 
 

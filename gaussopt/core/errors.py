@@ -42,21 +42,21 @@ class Unverified(UserWarning):
 
 
 class UnknownName(GaussoptError, KeyError):
-    """A name that is not registered; the message suggests the nearest one."""
+    """A name that is not registered; the message suggests the nearest one, or says more of a name that is near none."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str], more: str = "") -> None:
         known = sorted(known)
         # Short names that share half of their letters are near each other, long ones are not.
         cutoff = 0.5 if len(str(name)) < 4 else 0.6
         near = get_close_matches(name, known, n=1, cutoff=cutoff) if isinstance(name, str) else []
         near = near or [k for k in known if k.lower() == str(name).lower()]
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
+        hint = f"; did you mean {near[0]!r}?" if near else f"{more}; known: {', '.join(known) or 'none'}."
         if isinstance(name, str) and name.endswith(".py"):
             short = PurePath(name).stem.replace("_", "-")
-            hint = f"set GAUSSOPT_PLUGINS={name} (in Python go.register({name!r})) and name it {short!r}."
-        self.sentence = f"Unknown {what} {name!r}; {hint}"
+            hint = f"; set GAUSSOPT_PLUGINS={name} (in Python go.register({name!r})) and name it {short!r}."
+        self.sentence = f"Unknown {what} {name!r}{hint}"
         if isinstance(name, list | tuple | dict):
-            self.sentence = f"A {what} is given by its name, not as {name!r:.60}; {hint}"
+            self.sentence = f"A {what} is given by its name, not as {name!r:.60}{hint}"
         super().__init__(self.sentence)
 
     def __str__(self) -> str:  # KeyError would print the repr

@@ -90,9 +90,20 @@ def load(kind: str, name: str) -> Any:
     if name in _broken and name not in _listed(kind):
         raise _broken[name]
     if name not in _listed(kind):
-        raise UnknownName(kind, name, names(kind))
+        raise UnknownName(kind, name, names(kind), _perhaps_a_file(kind, name))
     module = importlib.import_module(f"{PACKAGES[kind]}.{name.replace('-', '_')}")
     return _entry(module, kind, name)
+
+
+def _perhaps_a_file(kind: str, name: str) -> str:
+    """What a person is told who may have meant a file."""
+    with contextlib.suppress(OSError, ValueError):  # by names that no file can have
+        if kind == "problem" and not Path(name).exists():
+            return ", and no file or folder has that name"
+    stem = name.replace("-", "_")
+    if kind != "solver" or not stem.isidentifier():
+        return ""
+    return f" (your own is found by GAUSSOPT_PLUGINS={stem}.py; compare also takes {stem}.py beside the problems)"
 
 
 def register(

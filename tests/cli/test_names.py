@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import typer
+from rich.text import Text
 
 import gaussopt as go
-from gaussopt.cli.main import app
+from gaussopt.cli.main import app, run
 from gaussopt.comparison.sequence_files import export_sequence
 from gaussopt.papers.reproduce import reproduce
 from gaussopt.reporting.write import benchmarks, write_report
@@ -64,3 +66,16 @@ def test_options_are_keywords() -> None:
 def test_public_names_only() -> None:
     assert dir(go) == sorted(go.__all__)
     assert all(hasattr(go, name) for name in go.__all__)
+
+
+def test_help_has_no_words_that_are_taken_for_markup() -> None:
+    for command in typer.main.get_command(app).commands.values():  # type: ignore[attr-defined]
+        for text in (command.help, *(getattr(p, "help", None) for p in command.params)):
+            assert Text.from_markup(text or "").plain == (text or "").replace("\\[", "[")
+
+
+def test_a_name_that_may_be_that_of_a_file_is_answered_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", "qpz", "--out", "unused"]) == 2
+    assert "Unknown problem 'qpz', and no file or folder has that name" in capsys.readouterr().err
+    assert run(["compare", "four-bar", "--solvers", "my-solver", "--out", "unused"]) == 2
+    assert "compare also takes my_solver.py beside the problems" in capsys.readouterr().err
