@@ -84,7 +84,7 @@ def costs(
     refusals = {(a.source.key, a.formulation, a.solver) for a in answers if a.refused}
     pair = {label: c.pair for label, c in zip(labels, cases, strict=True)}
     for key, begin in begins.items():
-        own = [any((key, f, who) in refusals for who in (s, "")) for f, s in map(pair.__getitem__, names)]
+        own = [not refusals.isdisjoint({(key, *pair[name]), (key, pair[name][0], "")}) for name in names]
         refused[begin : begin + int(ranked[key].sum())] = own
     estimated, rescaled = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for label, c in zip(labels, cases, strict=True):
@@ -178,13 +178,10 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
 
 
 class Mean(NamedTuple):
-    """The shifted geometric mean of one competitor, with its failures charged, over the steps that it answers.
+    """The shifted geometric mean of one competitor over the `steps` that are counted for it, failures charged.
 
-    Attributes
-    ----------
-    factor : relative to the first, over the `common` steps that are counted for both
-    failures, rescaled, estimated : at how many of the `steps` that are counted for it, see `Costs`
-    refused, unproved : steps that are not: it refuses them, or its answer is not proved
+    `factor` is relative to the first over the `common` steps that are counted for both; for `failures`, `rescaled` and
+    `estimated` see `Costs`. Steps that it refuses, or at which its answer is `unproved`, are not counted.
     """
 
     name: str
@@ -197,11 +194,6 @@ class Mean(NamedTuple):
     estimated: int
     steps: int
     common: int
-
-    @property
-    def sound(self) -> bool:
-        """Whether it answers every step rightly, as far as that can be told."""
-        return not self.failures and not self.refused
 
 
 def geometric_means(table: Costs) -> list[Mean]:

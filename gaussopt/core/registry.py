@@ -97,13 +97,11 @@ def load(kind: str, name: str) -> Any:
 
 def _perhaps_a_file(kind: str, name: str) -> str:
     """What a person is told who may have meant a file."""
-    with contextlib.suppress(OSError, ValueError):  # by names that no file can have
-        if kind == "problem" and not Path(name).exists():
-            return ", and no file or folder has that name"
-    stem = name.replace("-", "_")
-    if kind != "solver" or not stem.isidentifier():
-        return ""
-    return f" (your own is found by GAUSSOPT_PLUGINS={stem}.py; compare also takes {stem}.py beside the problems)"
+    if kind == "problem":
+        return "" if os.path.exists(name) else ", and no file or folder has that name"
+    file = f"{name.replace('-', '_')}.py"
+    told = f" (your own is found by GAUSSOPT_PLUGINS={file}; compare also takes {file} beside the problems)"
+    return told if kind == "solver" else ""
 
 
 def register(

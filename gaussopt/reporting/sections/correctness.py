@@ -72,8 +72,8 @@ def _words_table(words: Sequence[Any]) -> Block:
 
 
 def _words_frame(words: Sequence[Any]) -> pd.DataFrame:
-    frame = pd.DataFrame(words).assign(where=["; ".join(w.where) for w in words])
-    frame = frame.drop(columns=["refuted", "said", "never_right"])
+    frame = pd.DataFrame(words).drop(columns=["refuted", "said", "never_right"])
+    frame["where"] = ["; ".join(w.where) for w in words]
     return frame.rename(columns={"correct": "correct_rate", "worst": "largest_certified"})
 
 
@@ -112,9 +112,8 @@ def _cell(cases: Sequence[TimedAnswers] | None, steps: int) -> float | str:
         return "–"
     taken = sum({c.source.key: c.steps for c in asked}.values())
     found = _judged(asked)
-    if taken == steps:
-        return found
-    return f"{f'{found:.0e}' if isinstance(found, float) else found}, at {taken} of {plural(steps, 'step')}"
+    told = f"{found:.0e}" if isinstance(found, float) else found
+    return found if taken == steps else f"{told}, at {taken} of {plural(steps, 'step')}"
 
 
 def _judged(asked: Sequence[TimedAnswers]) -> float | str:
@@ -157,8 +156,8 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
         *_lies(answers, swept),
         *_differing(table),
         *_beside_the_clock([t for g in groups for t in g.times]),
-        *_several(exact),
-        *_insoluble(exact),
+        *_by_source("several", exact, exact["status"].isin(SEVERAL)),
+        *_by_source("insoluble", exact, exact["insoluble"]),
         *_failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept]),
         *([texts("programs", wrong=listed(wrong))] if wrong else []),
     ]  # fmt: skip
@@ -242,32 +241,21 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
     return lines
 
 
-def _several(table: pd.DataFrame) -> list[str]:
-    """Numbers of steps with several solutions, by source."""
-    named = _by_source(table, table["status"].isin(SEVERAL))
-    sentence = f"There are several solutions at {listed(named)}; no solver is confirmed or blamed there."
-    return [sentence] if named else []
-
-
-def _insoluble(table: pd.DataFrame) -> list[str]:
-    """Numbers of steps without a solution that some solver neither recognised nor claimed to have solved, by source."""
-    named = _by_source(table, table["insoluble"])
-    return [texts("insoluble", named=listed(named))] if named else []
-
-
-def _by_source(table: pd.DataFrame, which: Any) -> list[str]:
-    """How many steps of each source are meant by `which`, a mask of the rows, for any solver."""
+def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
+    """How many steps of each source are meant by `which`, a mask of the rows, for any solver, in a sentence if any."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
-    return [
+    named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
         for name, of in there.groupby(level="name", sort=False) if of.any()
     ]  # fmt: skip
+    return [texts(entry, named=listed(named))] if named else []
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
     """Solvers without a right answer to any step of a source, however it is formulated exactly and started."""
-    soluble = (c for c in cases if not (c["open"] | c["insoluble"]).all() or c.answers.failure)
-    asked = (c for c in soluble if not c.answers.refused)
+    asked = (
+        c for c in cases if not c.answers.refused and (not (c["open"] | c["insoluble"]).all() or c.answers.failure)
+    )
     by = gathered(asked, lambda c: (c.answers.solver, c.source.key))
     failing = gathered((of for of in by.values() if not stacked(of, "right").any()), lambda of: of[0].answers.solver)
     named = []

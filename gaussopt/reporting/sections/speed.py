@@ -137,20 +137,10 @@ def _means_table(
     """A table of means; `more` are the entries of STAGES, by solver."""
     columns = (who, *MEAN, *(STAGES if more is not None else ()))
     rows = tuple(
-        (
-            m.name,
-            short(1e6 * m.seconds),
-            short(m.factor),
-            m.failures,
-            m.estimated,
-            m.steps,
-            m.common,
-            m.refused,
-            m.unproved,
-            *(more or {}).get(m.name, ()),
-        )
+        (m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps, m.common, m.refused,
+         m.unproved, *(more or {}).get(m.name, ()))
         for m in means
-    )
+    )  # fmt: skip
     return Table(name, caption, columns, rows, columns)
 
 
@@ -186,8 +176,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
     """Quantiles of the work by solver and kind of start, as a table and as boxes."""
     group = speed.group
     answers, times = group.main()
-    timed = (c for c in join(answers, times) if c.times is not None and not c.answers.refused)
-    own = (c for c in timed if c.answers.formulation == group.formulation)
+    own = (c for c in join(answers, times) if c.times is not None and c.answers.formulation == group.formulation)
     cases = gathered(own, lambda c: (c.answers.solver, c.answers.start))
     nothing = [float("nan")] * 5
     rows: list[tuple[Any, ...]] = []
@@ -259,10 +248,9 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
         shown = [m for m in means[:3] if m.failures < m.steps and np.isfinite(m.seconds)]
         if not shown:
             continue
-        uneven = len({m.steps for m in shown}) > 1
         first = [
             f"{m.name} ({1e6 * m.seconds:.3g} µs"
-            + f" over {plural(m.steps, 'step')}" * uneven
+            + f" over {plural(m.steps, 'step')}" * (len({x.steps for x in shown}) > 1)
             + f", {plural(m.failures, 'failure')}" * bool(m.failures)
             + f", {m.rescaled} of them on rescaled numbers only" * bool(m.rescaled)
             + f", {m.unproved} not proved" * bool(m.unproved)
@@ -271,7 +259,7 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
             + ")"
             for m in shown
         ]
-        sound = [m for m in means[3:] if m.sound]
+        sound = [m for m in means[3:] if not m.failures and not m.refused]
         guess = " by an estimate" if sound and sound[-1].estimated else ""
         slowest = texts("slowest", name=sound[-1].name, factor=sound[-1].factor, guess=guess) if sound else ""
         lines.append(texts("finding", group=s.group.title, what=s.what, first=in_sentence(first), slowest=slowest))
