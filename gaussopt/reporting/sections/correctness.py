@@ -12,6 +12,7 @@ import pandas as pd
 from gaussopt.comparison import metrics, tables
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
+from gaussopt.core.display import counted as plural
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 from gaussopt.reporting.sections import who_solved
 from gaussopt.reporting.sections.grouping import (
@@ -21,7 +22,6 @@ from gaussopt.reporting.sections.grouping import (
     in_words,
     listed,
     per_cent,
-    plural,
     shape_of,
     short,
 )

@@ -137,11 +137,6 @@ def in_words(statuses: Sequence[str]) -> str:
     return " or ".join(s.replace("_", " ") for s in statuses)
 
 
-def plural(count: int, one: str) -> str:
-    """A count and its noun."""
-    return f"{count} {one}{'' if count == 1 else 's'}"
-
-
 def shape_of(reason: str) -> str:
     """A sentence without its numbers, which do not make it another reason."""
     return re.sub(r"\d[\d.e+-]*", "#", reason)
