@@ -277,8 +277,9 @@ def test_no_attachment_of_a_case_lies_elsewhere(here: Path) -> None:
 
 
 PERSONS = {
-    "__init__.py": "the public name", "cli/animate.py": "the command line", "cli/atlas.py": "the command line",
-    "cli/batch.py": "the command line",
+    "cli/animate.py": "the command line", "cli/atlas.py": "the command line",
+    "cli/batch.py": "the command line", "cli/recommend.py": "the command line",
+    "comparison/recommend.py": "the argument of recommend",
     "cli/compare.py": "the command line", "cli/run.py": "the command line", "animation/animate.py": "problem=",
     "atlas/scan.py": "the argument of scan", "comparison/plan.py": "the sources that are asked",
     "comparison/published.py": "names of our own", "simulation/continuation.py": "the problem named beside the motion",
