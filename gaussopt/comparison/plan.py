@@ -151,7 +151,7 @@ def listed_sources(sources: Any, note: Callable[[str], None]) -> tuple[list[str 
         source = os.fspath(source) if isinstance(source, os.PathLike) else source
         if isinstance(source, str) and registry.holds_solver(source):
             solvers.append(registry.named_by_file("solver", source))
-        elif isinstance(source, str) and (Path(source).is_dir() or source.endswith(".parquet")):
+        elif isinstance(source, str) and (os.path.isdir(source) or source.endswith(".parquet")):
             sequence = (Path(source) / "manifest.json").is_file()
             found += [ExportedSequence.of(source)] if sequence else programs_of(source, note)
         elif isinstance(source, str) and source.endswith(FILES):

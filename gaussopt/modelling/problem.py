@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -362,7 +361,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     if registry.is_file(name):
         name = registry.named_by_file("problem", name)
     name = os.fspath(name)
-    if name not in (known := registry.names("problem")) and Path(f"{name}.py").is_file():
+    if name not in (known := registry.names("problem")) and os.path.isfile(f"{name}.py"):
         raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py? Known: {', '.join(known)}.")
     entry: Problem = registry.load("problem", name)
     return entry.at(**settings) if settings else entry

@@ -79,3 +79,11 @@ def test_a_name_that_may_be_that_of_a_file_is_answered_so(capsys: pytest.Capture
     assert "Unknown problem 'qpz', and no file or folder has that name" in capsys.readouterr().err
     assert run(["compare", "four-bar", "--solvers", "my-solver", "--out", "unused"]) == 2
     assert "compare also takes my_solver.py beside the problems" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_a_name_that_no_file_can_have_is_unknown(name: str) -> None:
+    with pytest.raises(go.UnknownName, match="Unknown problem"):
+        go.problem(name)
+    with pytest.raises(go.UnknownName):
+        go.compare(name)
