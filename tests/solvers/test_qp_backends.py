@@ -423,7 +423,8 @@ def test_the_backend_reports_its_own_time_and_iterations(name: str) -> None:
     for case in moving(3):
         raw, timing = engine.solve(case.qp)
         if name in ("daqp", "piqp", "proxqp", "scs", "clarabel", "highs"):
-            assert 0 < raw.backend <= timing.setup + timing.update + timing.solve
+            # In seconds; the clocks of backends are their own, and stop some microseconds after ours.
+            assert 0 < raw.backend <= 1e-3 + timing.setup + timing.update + timing.solve
         else:
             assert np.isnan(raw.backend)
         assert raw.iterations > 0
