@@ -34,6 +34,9 @@ LEAP = (
 RUNAWAY = 1e10
 """Factor by which a state outgrows what its start makes of it, from which on a motion is not simply solved."""
 
+MOVED = 0.1
+"""Change of a coordinate, relative to 1 + the largest, by which a start may be moved onto the constraints unsaid."""
+
 UNSEEN = 1.5
 """By how much velocities may exceed the recorded ones where most are not recorded; unstable steps exceed it."""
 
@@ -126,6 +129,22 @@ def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> 
         fastest = max(loop.looks.fastest, fastest / UNSEEN)
     twice = np.array([mark.v, mark.v]), np.array([there, there])
     return abrupt_sentence(np.array([mark.t, mark.t + dt]), *twice, rest, fastest)
+
+
+def start_sentence(settings: RunSettings, columns: Columns) -> str | None:
+    """What a person is told of a start that was moved far onto the constraints; None where it was not."""
+    q, found = settings.start.q, columns["q"]
+    if not len(found) or columns["t"][0] != settings.first.t or len(q) != found.shape[1]:
+        return None
+    moved = np.abs(found[0] - q)
+    i = int(moved.argmax()) if len(moved) else 0
+    if not len(moved) or moved[i] <= MOVED * (1.0 + float(np.abs(q).max())):
+        return None
+    name = settings.system.coordinates(len(q))[i]
+    return (
+        f"The start was far off the constraints: the projection moved {name} by {found[0, i] - q[i]:.3g}, to "
+        f"{found[0, i]:.6g}. See whether q0 is the state that is meant."
+    )
 
 
 def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:

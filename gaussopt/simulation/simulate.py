@@ -39,7 +39,13 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.continuation import CONTINUABLE, restart_of
 from gaussopt.simulation.engine import choose_engine
 from gaussopt.simulation.error_estimate import MotionError, estimated, of_motion, unknown
-from gaussopt.simulation.motion_sentences import drift_sentence, error_sentence, growth_sentence, step_sentence
+from gaussopt.simulation.motion_sentences import (
+    drift_sentence,
+    error_sentence,
+    growth_sentence,
+    start_sentence,
+    step_sentence,
+)
 from gaussopt.simulation.settings import RunSettings
 
 SEEN_LATE = (
@@ -247,7 +253,8 @@ def _trajectory(
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
-    found = (*slips, *motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact)
+    moved = start_sentence(settings, columns)
+    found = (*slips, moved, *motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact)
     warnings = tuple(sentence for sentence in found if sentence is not None)
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):
