@@ -177,8 +177,7 @@ def unmeasured(
     return Certificate(
         error_bound=inf, error_norm=inf, constraint_residual=inf, force_residual=inf, rounding_floor=rounding_floor,
         condition=math.nan, norm_a=0.0, norm_a_2=0.0, norm_gamma=norm(step.gamma), verdict=verdict,
-        forces_unique=forces_unique,
-        singular_mass=singular_mass, lam=np.full(step.m, math.nan),
+        forces_unique=forces_unique, singular_mass=singular_mass, lam=np.full(step.m, math.nan),
     )  # fmt: skip
 
 

@@ -116,8 +116,7 @@ def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certific
         error_bound=sqrt(abs(out[0])), error_norm=sqrt(abs(out[1])), constraint_residual=sqrt(out[2]),
         force_residual=sqrt(abs(out[3])), rounding_floor=EPS * sqrt(abs(out[4])), condition=math.nan,
         norm_a=sqrt(abs(out[5])), norm_a_2=sqrt(out[6]), norm_gamma=sqrt(out[7]), verdict=Status.SOLVED,
-        forces_unique=True, singular_mass=False, lam=best,
-        independence=1.0 / sqrt(out[8]), closeness=inverse,
+        forces_unique=True, singular_mass=False, lam=best, independence=1.0 / sqrt(out[8]), closeness=inverse,
     )  # fmt: skip
 
 
@@ -147,10 +146,9 @@ def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | Non
     error = solve_lower_transposed(L, kernel + B @ solve_lower_transposed(C, s))
     return Certificate(
         error_bound=math.hypot(norm(kernel), norm(s)), error_norm=norm(error), constraint_residual=norm(r_c),
-        force_residual=reported, rounding_floor=floor, condition=float("nan"),
+        force_residual=reported, rounding_floor=floor, condition=math.nan,
         norm_a=mass_norm(a, Ma), norm_a_2=norm(a), norm_gamma=norm(gamma), verdict=Status.SOLVED, forces_unique=True,
-        singular_mass=False, lam=best,
-        independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0,
+        singular_mass=False, lam=best, independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0,
         closeness=1.0 / pivots if len(C) else gamma,
     )  # fmt: skip
 
@@ -194,11 +192,9 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     seen, least = _without_mass(step, d, space) if singular else (step.J * d, space.least)
     return Certificate(
         error_bound=error, error_norm=norm(ed * d), constraint_residual=norm(step.J @ a - step.gamma),
-        force_residual=reported, rounding_floor=floor,
-        condition=condition, norm_a=mass_norm(ad, Md @ ad), norm_a_2=norm(a), norm_gamma=norm(step.gamma),
-        verdict=Status.SOLVED,
-        forces_unique=forces_unique, singular_mass=singular, lam=best, unit_error=norm(ed), force_share=share,
-        independence=least,
+        force_residual=reported, rounding_floor=floor, condition=condition, norm_a=mass_norm(ad, Md @ ad),
+        norm_a_2=norm(a), norm_gamma=norm(step.gamma), verdict=Status.SOLVED, forces_unique=forces_unique,
+        singular_mass=singular, lam=best, unit_error=norm(ed), force_share=share, independence=least,
         closeness=_closeness(seen),
     )  # fmt: skip
 
@@ -214,15 +210,15 @@ def _explained(
     pull, gap = np.asarray(wide, dtype=float), np.asarray(residual - wide, dtype=float)
     # Multipliers of dependent rows may be large and cancel: their rounding is a force that nothing explains.
     gap = gap + np.copysign(WIDE_EPS * d * (np.abs(step.J).T @ np.abs(lam)), gap)
-    # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
-    L = None if singular else cholesky(Md)
     if not singular:
+        L = cholesky(Md)
         return norm(gap) if L is None else norm(solve_lower(L, gap)), 0.0
     # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,
     # and where no force acts at all the multipliers are rounding of them.
     called = data.space.pinv @ data.g
     inertia = np.abs(Md) @ np.abs(called) if fd.any() else called
     left = norm(gap) if norm(gap) > 8 * step.n * EPS * norm(inertia) else 0.0
+    # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
     share = beside(left, norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull))
     return without_mass(gap, Md.diagonal() > 0, norm(fd) + norm(pull)), share
 

@@ -210,9 +210,11 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     )
     nearest = np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u)
     row_sizes = sizes.row(nearest)
-    if point.curvature.L is None:
-        for i in np.flatnonzero((nearest != 0) & (possible > DEFAULT_TOLERANCE * np.abs(nearest))).tolist():
-            row_sizes[i] = min(row_sizes[i], max(point.least_size(i, nearest[i], y), sizes.rounding(i)))
+    beside_terms = (nearest != 0) & (possible > DEFAULT_TOLERANCE * np.abs(nearest))
+    if point.curvature.L is None and beside_terms.any():
+        ties = point.ties(y)
+        for i in np.flatnonzero(beside_terms).tolist():
+            row_sizes[i] = min(row_sizes[i], max(point.least_size(i, nearest[i], *ties), sizes.rounding(i)))
     worst = max(
         largest_ratio(possible, row_sizes),
         largest_ratio(np.abs(r) + np.where(r != 0, noise_r, 0.0), sizes.force),
@@ -297,18 +299,19 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
         place = np.minimum(np.abs(x), np.abs(minimiser)) * np.sign(x)
     else:
         place = x if math.isfinite(known) else placed(qp, x, y, d)
-    total = abs(qp.P) @ np.abs(place) + np.abs(qp.q) + abs(qp.A).T @ np.abs(y)
+    absolute_A = abs(qp.A)
+    total = abs(qp.P) @ np.abs(place) + np.abs(qp.q) + absolute_A.T @ np.abs(y)
     diagonal = qp.P.diagonal()
     reach = np.maximum(np.abs(place), np.where(diagonal > 0, total / np.where(diagonal > 0, diagonal, 1.0), room(qp)))
     if not qp.q.any() and not qp.l.any():
         reach = np.maximum(reach, 1.0)
     share = rounding(8) / DEFAULT_TOLERANCE
     reach = np.maximum(reach, share * largest(reach / d) * d)
-    terms, wide = abs(qp.A) @ np.abs(place), abs(qp.A) @ reach
+    terms, wide = absolute_A @ np.abs(place), absolute_A @ reach
     beyond = np.maximum(qp.l - z, z - qp.u)
     violation, r = np.maximum(beyond, 0.0), np.abs(gradient - force)
     nearest = np.where(qp.l - z > z - qp.u, qp.l, qp.u)
-    possible = np.maximum(beyond + 4 * EPS * (abs(qp.A) @ np.abs(x)), 0.0)
+    possible = np.maximum(beyond + 4 * EPS * (absolute_A @ np.abs(x)), 0.0)
     roots = np.sqrt(np.maximum(diagonal, 0.0)) * reach
     total = np.maximum(total, diagonal * reach)
     total = np.maximum(total, share * largest(total * d) / d)
@@ -318,8 +321,8 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
     pulled = float(np.abs(y) @ slack)
     gap = pulled + (0.5 * known * known if (diagonal > 0).all() and math.isfinite(known) else float(r @ reach))
     energy = 0.5 * float(place @ (qp.P @ place))
-    wide = energy + float(np.abs(qp.q) @ reach)  # of a constant objective its own unit
-    stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), share * (wide or 1.0))
+    whole = energy + float(np.abs(qp.q) @ reach)  # of a constant objective its own unit
+    stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), share * (whole or 1.0))
     least = max(energy + float(np.abs(y) @ np.abs(named)), share * stake)
     worst = max(
         largest_ratio(possible, sizes[0]), largest_ratio(r, total),

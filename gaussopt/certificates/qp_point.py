@@ -148,7 +148,7 @@ class CandidatePoint:
         x = self.x
         if self.curvature.L is not None:
             return x  # a point that runs away loses as much as it gains in size
-        seen, goal = self._ties(y)
+        seen, goal = self.ties(y)
         if not np.isfinite(goal).all():
             return x
         place = least_norm(seen, goal)
@@ -179,12 +179,11 @@ class CandidatePoint:
         most = np.maximum(np.maximum(np.abs(x), met), np.where(nearest < np.inf, nearest, 0.0))
         return np.asarray(np.minimum(np.abs(self.x), most))
 
-    def least_size(self, row: int, bound: float, y: Vector) -> float:
-        """Size of a row and its bound at the solution where its terms are least, as far as weights find it.
+    def least_size(self, row: int, bound: float, seen: Matrix, goal: Vector) -> float:
+        """Size of a row and its bound where its terms are least among the points with these `ties`.
 
         Where curvature does not fix the point, its terms may have run away together with an error that they hide.
         """
-        seen, goal = self._ties(y)
         size = self.absolute_A[row]
         least = np.abs(self.x)
         if np.isfinite(goal).all() and size.any():
@@ -195,7 +194,7 @@ class CandidatePoint:
                 least = np.minimum(np.abs(place), least)
         return abs(bound) + float(size @ least)
 
-    def _ties(self, y: Vector) -> tuple[Matrix, Vector]:
+    def ties(self, y: Vector) -> tuple[Matrix, Vector]:
         """The matrix and the right-hand side of what P and the rows that push make of the point."""
         held = self.qp.equality | self.pushes(y)
         named = np.where(y < 0, self.qp.u, self.qp.l)[held]

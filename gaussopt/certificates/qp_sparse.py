@@ -39,6 +39,9 @@ FEASIBLE = 1e-9
 LARGEST_SEARCH = 1000
 """Iterations at most of the search for the place of a point, whose sizes need no digits."""
 
+NEAR = 1e-7
+"""Distance to a bound, relative to it and to the terms of the row, up to which a point rests on the row."""
+
 MOST_CHECKED = 4_000_000
 """Entries up to which the rows that take part in a contradiction are checked, which takes singular values."""
 
@@ -71,9 +74,10 @@ def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
     """The minimiser near a point with the duals given, or estimated ones."""
     if qp.equalities_only:
         return Nearest(*on_rows(qp, x))
+    y = _held_duals(qp, x) if y is None else y
     found = _pushing(qp, *_guess(qp, x, y))
     if found is None:
-        return Nearest(Status.SOLVED, math.inf, _held_duals(qp, x) if y is None else y)
+        return Nearest(Status.SOLVED, math.inf, y)
     held, upper, place = found
     verdict, bound, part = on_rows(_restricted(qp, held, upper), x)
     duals = np.zeros(qp.m)
@@ -149,7 +153,7 @@ def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
     if len(part) * len(columns) > MOST_CHECKED:
         return False
     excess = contradiction(rows[:, columns].toarray(), l[part] * scale[part], u[part] * scale[part], y[part])
-    return excess is not None and excess[0] > rounding(qp_size(rows))
+    return excess is not None and excess[0] > rounding(_longest_row(rows))
 
 
 def felt(A: Any, force: Vector) -> Vector:
@@ -171,7 +175,7 @@ def room(qp: QP) -> Vector:
     return np.where(np.isfinite(way), way, 0.0)
 
 
-def qp_size(A: Any) -> int:
+def _longest_row(A: Any) -> int:
     """Number of terms in the longest row."""
     return int(np.diff(A.indptr).max(initial=0))
 
@@ -182,14 +186,11 @@ def _restricted(qp: QP, held: Any, upper: Any) -> QP:
     return QP(qp.P, qp.q, scipy.sparse.csr_array(qp.A)[held], bound, bound)
 
 
-def _guess(qp: QP, x: Vector, y: Vector | None) -> tuple[Any, Any]:
+def _guess(qp: QP, x: Vector, y: Vector) -> tuple[Any, Any]:
     """Rows that seem to push, (m,), and of these the ones that do so from their upper bounds."""
-    z = qp.A @ x
-    if y is None:
-        y = _held_duals(qp, x)
     named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
     unit = abs(qp.A) @ (1.0 / np.sqrt(np.where(qp.P.diagonal() > 0, qp.P.diagonal(), np.inf)))
-    slack = np.abs(z - named)
+    slack = np.abs(qp.A @ x - named)
     push = np.isfinite(named) & (np.abs(y) * np.where(unit > 0, unit, 1.0) ** 2 > slack)
     return qp.equality | push, push & (y < 0) & ~qp.equality
 
@@ -197,8 +198,7 @@ def _guess(qp: QP, x: Vector, y: Vector | None) -> tuple[Any, Any]:
 def _held_duals(qp: QP, x: Vector) -> Vector:
     """Duals of the rows that x rests on, by least squares, of the signs that the bounds allow, (m,)."""
     z, terms = qp.A @ x, abs(qp.A) @ np.abs(x)
-    near = 1e-7
-    at_lower, at_upper = (np.abs(z - b) <= near * (np.abs(b) + terms) for b in (qp.l, qp.u))
+    at_lower, at_upper = (np.abs(z - b) <= NEAR * (np.abs(b) + terms) for b in (qp.l, qp.u))
     held = np.flatnonzero(qp.equality | at_lower | at_upper)
     y = np.zeros(qp.m)
     A: Any = scipy.sparse.csr_array(qp.A)[held]
@@ -210,7 +210,7 @@ def _held_duals(qp: QP, x: Vector) -> Vector:
 def _pushing(qp: QP, held: Any, upper: Any) -> tuple[Any, Any, Vector] | None:
     """Rows whose minimiser meets all others with multipliers of the right signs, and it; None if not found."""
     A: Any = scipy.sparse.csr_array(qp.A)
-    level, size = 1e3 * rounding(qp_size(A)), abs(A)
+    level, size = 1e3 * rounding(_longest_row(A)), abs(A)
     for _ in range(ROUNDS):
         bound = np.where(upper, qp.u, qp.l)
         saddle = Saddle.of(qp.P, A[held])  # type: ignore[arg-type]

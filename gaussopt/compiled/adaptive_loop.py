@@ -95,7 +95,7 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         if steps < 1 or not self.equations.m or self.motion.singular.idle:
             return
         seen = self._rows_of(np.vstack((self._inside(states[:-1], states[1:], np.arange(LOOKS) / LOOKS), states[-1:])))
-        if seen is None:  # there is no generated certificate, or one of these states is too much for it
+        if seen is None:  # there is no generated certificate
             n = len(self.q)
             for state in states:
                 self.motion.passed(float(state[0]), state[1 : n + 1], state[n + 1 :])

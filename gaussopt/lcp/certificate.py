@@ -39,7 +39,7 @@ NEGLIGIBLE = 1e-10
 @shown
 @dataclass(frozen=True, slots=True)
 class LCPCertificate:
-    """Proved errors of a point z of an LCP.
+    """Proved errors of a point z of an LCP; without a point what is known of the problem, and infinite errors.
 
     Attributes
     ----------
@@ -62,12 +62,12 @@ class LCPCertificate:
     unique: bool | None
     matrix: MatrixClass
     solutions: LCPSolutions | None
-    residual: float
-    relative_residual: float
-    own_residual: float
-    error_bound: float
-    relative_error: float
-    bound_from: str
+    residual: float = math.inf
+    relative_residual: float = math.inf
+    own_residual: float = math.inf
+    error_bound: float = math.inf
+    relative_error: float = math.inf
+    bound_from: str = "none"
 
     def _about(self) -> About:
         bound = f"z is within {self.error_bound:.2g} of a solution (relative {self.relative_error:.2g})"
@@ -126,20 +126,8 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     one = bool(kind.positive_definite or kind.p_matrix)
     found = enumerate_lcp(lcp) if not one and lcp.n <= MAX_ENUMERATED else None
     if z is None or not np.isfinite(z).all():
-        inf = math.inf
         verdict, unique = _verdict(lcp, kind, found, None)
-        return LCPCertificate(
-            verdict=verdict,
-            unique=unique,
-            matrix=kind,
-            solutions=found,
-            residual=inf,
-            relative_residual=inf,
-            own_residual=inf,
-            error_bound=inf,
-            relative_error=inf,
-            bound_from="none",
-        )
+        return LCPCertificate(verdict=verdict, unique=unique, matrix=kind, solutions=found)
     r, size, d = natural_residual(lcp, z)
     norm = float(np.linalg.norm(z / d) + np.linalg.norm(d * lcp.q))
     residual = float(np.linalg.norm(r / d))
