@@ -4,7 +4,7 @@ With the rows that push known, the minimiser is that of a program with equalitie
 step of the same form (M = P, h = q) bounds the distance. It is the minimiser of the whole program if its multipliers
 have the signs that the bounds allow and it meets every other row. The rows are guessed from the duals and corrected,
 as in `qp_polish`. Where they are not found nothing is proved of the distance, and residuals are judged alone.
-Contradictions of the rows below FEASIBLE of their bounds are not seen; the certificate of a dense program sees them.
+Contradictions smaller than FEASIBLE times the largest bound are not seen; the certificate of a dense program sees them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ def recommend_command(
     context: typer.Context, problem: common.ProblemName, set_: common.Set = None, tolerance: common.Tolerance = 1e-7,
     json_: common.Json = False,
 ) -> None:  # fmt: skip
-    """Say which formulation and solver suit a problem, by measuring on this machine for less than a minute."""
+    """Say which formulation and solver suit a problem, by measuring on this machine for about a minute."""
     from gaussopt.comparison.recommend import recommend
     from gaussopt.modelling.problem import problem as find
 

@@ -1,6 +1,6 @@
 """Which formulation and solver for a mechanism, by measuring at a few states of one short motion.
 
-The answer is read from a comparison (`compare.carry_out`) that is small enough for less than a minute on two cores.
+The answer is read from a comparison (`compare.carry_out`) that is small enough for about a minute on two cores.
 """
 
 from __future__ import annotations
@@ -135,8 +135,9 @@ def recommend(
     """Recommend a formulation and a solver for a problem, from measurements on this machine.
 
     All exact formulations by all installed solvers answer a few states of the first reference of the problem, or of
-    its own motion, every answer is certified, and who was right is timed. No pair simulates. It takes less than a
-    minute where two cores have nothing else to do; what does not fit into that is left out by name.
+    its own motion, every answer is certified, and who was right is timed. No pair simulates. It takes about a
+    minute where two cores have nothing else to do, longer where single steps take seconds; what does not fit into its
+    limits is left out by name.
 
     Parameters
     ----------
