@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -199,6 +200,17 @@ def angle(a: Marker, b: Marker) -> Any:
     """The angle from the axis of a to that of b in the plane, rad, counted through full turns."""
     first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
     return second - first
+
+
+def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
+    """A row of an element, of `same_turn` in the plane less the full turns that it misses at the guesses `known`.
+
+    The directions of axes are known up to full turns: without this, two parallel sliders between the same two bodies
+    could ask for angles that differ by one, and nothing could satisfy both.
+    """
+    value = sp.sympify(row).xreplace(dict(known)) if key == "angle" else sp.Integer(0)
+    turns = round(float(value) / (2 * math.pi)) if value.is_number else 0
+    return row - 2 * sp.pi * turns if turns else row
 
 
 def tilt(dim: int, x: Any) -> Any:

@@ -18,7 +18,7 @@ import sympy as sp
 
 from gaussopt.bodies.body import COORDINATES, TIME, RigidBody, column, scalar, total
 from gaussopt.bodies.drawing import drawn
-from gaussopt.bodies.element import Element, Joint
+from gaussopt.bodies.element import Element, Joint, less_turns
 from gaussopt.bodies.joints.drive import Drive
 from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
@@ -216,10 +216,13 @@ class Model:
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
         forces = total(e.forces() for e in elements)
         values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
-        holders: list[RigidBody | Element] = [*bodies] if self.kind == "joint" else [*bodies, *elements]
-        holonomic = {f"{x.name}.{k}": row for x in holders for k, row in x.holonomic().items()}
+        guesses = {x: sp.sympify(y).subs(values) for b in bodies for x, y in zip(b.new_q, b.guesses[0], strict=True)}
+        known = guesses | values | {TIME: 0}
+        rows = {f"{e.name}.{k}": (less_turns(k, row, known), e) for e in elements for k, row in e.holonomic().items()}
         if self.kind == "joint":
-            holonomic |= rows_of_loops(elements, bodies, values)
+            rows = rows_of_loops(rows, bodies, values)
+        holonomic = {f"{body.name}.{k}": row for body in bodies for k, row in body.holonomic().items()}
+        holonomic |= {label: row for label, (row, _) in rows.items()}
         nonholonomic = moving({f"{e.name}.{k}": x for e in elements for k, x in e.nonholonomic().items()}, [*q, *v])
         contacts = [contact for e in elements for contact in e.contacts()]
         name = self.name or "model"

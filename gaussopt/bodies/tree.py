@@ -166,9 +166,9 @@ def in_joint_coordinates(
 
 
 def rows_of_loops(
-    elements: Sequence[Element], bodies: Sequence[RigidBody], values: Mapping[Any, float]
-) -> dict[str, Any]:
-    """The rows of elements that the joints of the tree leave to be satisfied, by name.
+    rows: Mapping[str, tuple[Any, Element]], bodies: Sequence[RigidBody], values: Mapping[Any, float]
+) -> dict[str, tuple[Any, Element]]:
+    """The rows, each with its element, that the joints of the tree leave to be satisfied, by name.
 
     The others hold by these joints at all coordinates: they say a second time what the joints say, as the row across
     the plane of a planar mechanism in space does. Simplifying does not show that where axes are given in floats, nor
@@ -179,10 +179,9 @@ def rows_of_loops(
     """
     q = [x for body in bodies for x in body.new_q]
     names = [*q, TIME, *values]
-    rows = {f"{e.name}.{key}": (row, e) for e in elements for key, row in e.holonomic().items()}
     known = {label: row for label, (row, _) in rows.items() if row.free_symbols <= {*names}}
     if not known:  # unknown symbols are named where the equations are derived
-        return {label: row for label, (row, _) in rows.items()}
+        return dict(rows)
     places = [sp.Add(*sizes([*e.a.r, *e.b.r])) for _, e in (rows[label] for label in known)]
     numbers = sp.lambdify([names], [*known.values(), *sizes(list(known.values())), *places], modules="numpy", cse=True)
 
@@ -205,7 +204,7 @@ def rows_of_loops(
         if constant[i]:
             _refuse_open(label, float(value[i]), [x for x in moved if moved[x][i]])
     implied = {label for label, found in zip(known, constant, strict=True) if found}
-    return {label: row for label, (row, _) in rows.items() if label not in implied}
+    return {label: found for label, found in rows.items() if label not in implied}
 
 
 def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:

@@ -436,3 +436,23 @@ def test_a_problem_is_that_of_the_model_as_it_was():
     for more, words in (({"hold": 3}, "hold is 3"), ({"q0": [0] * 6}, "no q0")):
         with pytest.raises(go.BadInput, match=words):
             model.problem(t_end=1.0, **more)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "maximal"])
+@pytest.mark.parametrize("kind", [Prismatic, Weld])
+def test_a_second_joint_may_count_the_same_angle_from_a_full_turn_away(coordinates, kind):
+    """The second joint has its axes the other way, where the angle of one of them jumps from pi to -pi."""
+    ends = []
+    for ways in ([2.0], [2.0, 2.0 - math.pi]):
+        model = Model(dim=2, gravity=(0, -G), coordinates=coordinates)
+        body = model.body("B", 1.0, 0.1, at=(0.5, 0.2), angle=3.0)
+        rod = model.body("rod", 1.0, 0.1, at=(0.5, 0.2))
+        model.add(Revolute("hinge", body, rod.at(0.3, 0.0)))
+        for i, way in enumerate(ways):
+            first, second = ((math.cos(x), math.sin(x)) for x in (way, way - 3.0))
+            model.add(kind(f"J{i}", model.ground.at(0.5, 0.2, axis=first), body.at(0, 0, axis=second)))
+        motion = go.simulate(model.problem(t_end=0.2), stepper="rk4", dt=0.01)
+        assert motion.status == "solved"
+        assert not motion.warnings
+        ends.append(motion.q[-1])
+    np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-9)
