@@ -30,12 +30,17 @@ class Derivation:
     computed : the numbers that confirm or contradict it on this run
     holds : whether they confirm it
     values : the numbers in `computed`, by name
+    name : by which other texts quote the numbers, as in `{{NAME[worst]}}`
     """
 
     statement: str
     computed: str
     holds: bool
     values: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    name: str = field(default="", compare=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Attempt:
     found : what came out, with numbers
     refutes : whether something was found
     values : the numbers in `covered` and `found`, by name
+    name : as of a derivation
     """
 
     sought: str
@@ -56,6 +62,10 @@ class Attempt:
     found: str
     refutes: bool
     values: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    name: str = field(default="", compare=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from typing import Any
 from gaussopt.comparison.results import Results
 from gaussopt.execution.workers import run_jobs
 from gaussopt.papers import ledger
+from gaussopt.papers.chapters import Chapter, Important
 from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p000_least_squares import section as paper_000
 from gaussopt.papers.p001_friction import atlas_section
 from gaussopt.papers.p001_friction import section as paper_001
 from gaussopt.papers.p002_singular_mass import section as paper_002
 from gaussopt.papers.p004_quasi_velocities import section as paper_004
-from gaussopt.papers.report_parts import Chapter, Important
 from gaussopt.papers.sections import bibliography, colophon, environment, method, solver_comparison
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome

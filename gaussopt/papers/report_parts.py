@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,37 +39,6 @@ FIRST_ALONE = 1000
 def takes_part(solver: str, formulation: str, quick: bool) -> bool:
     """Whether a solver is tried with a formulation: a quick run shows slow ones Gauss's own program alone."""
     return not quick or solver not in SLOW or formulation == "gauss"
-
-
-class Important(Tex):
-    """A finding for the first screen, shown with one of the report's figures."""
-
-    figure: str
-    anchor: str
-
-    def __new__(cls, text: str, figure: str, anchor: str) -> Self:
-        """`figure` is the figure's name, `anchor` that of the section that says more."""
-        found = super().__new__(cls, text)
-        found.figure, found.anchor = figure, anchor
-        return found
-
-    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
-        """The arguments of a copy in another process."""
-        return str(self), self.figure, self.anchor
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """The chapter of a paper in the main document.
-
-    Attributes
-    ----------
-    section : the chapter; its figures are those of the supplement, with captions of their own
-    found : the one or two most important findings, with numbers, for the first screen
-    """
-
-    section: Section
-    found: tuple[Important, ...]
 
 
 GAUSS = Formula(

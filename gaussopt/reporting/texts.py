@@ -1,17 +1,20 @@
 """Texts of the report, kept in Markdown beside the module that computes their numbers.
 
 A heading names an entry, blank lines part its paragraphs, and the lines of a paragraph are joined. Values stand in
-double braces as in a format string: `{{worst:.1e}}`. Formulas are LaTeX between dollar signs; a displayed one is
+double braces as in a format string: `{{worst:.1e}}`; `{{worst:~}}` is a number as `number` writes it, `{{worst:~1}}` to
+one digit. Formulas are LaTeX between dollar signs; a displayed one is
 `$$ LaTeX $$`, followed by the same formula without LaTeX. A caption of a table precedes the heads of its columns, and
 its rows if they are texts.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from string import Formatter
 from typing import Any, Literal
 
 from gaussopt.reporting.document import Block, Formula, Paragraph, Table, Tex
@@ -19,6 +22,30 @@ from gaussopt.reporting.document import Block, Formula, Paragraph, Table, Tex
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _VALUE = re.compile(r"\{\{(.+?)\}\}")
 _BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
+
+
+class _Filling(Formatter):
+    """Format strings with the form `~`."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """As the base class does; after a tilde come the digits of a number in a sentence."""
+        about = format_spec.startswith("~")
+        return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
+
+
+FILLING = _Filling()
+"""Finds and formats the values of texts."""
+
+
+def number(x: float, digits: int = 2) -> str:
+    """A number in a sentence, to so many digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
+    rounded = float(f"{x:.{digits}g}")
+    if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e4:
+        return f"{rounded:g}"
+    mantissa, exponent = f"{rounded:e}".split("e")
+    factor = float(mantissa)
+    power = f"10^{{{int(exponent)}}}"
+    return f"${power}$" if factor == 1 else rf"${factor:g}\cdot {power}$"
 
 
 class Texts:
@@ -44,6 +71,14 @@ class Texts:
     def paragraphs(self, name: str, /, **values: Any) -> list[str]:
         """The paragraphs of an entry."""
         return [self._filled(text, values) for text in self.entries[name]]
+
+    def values_in(self, name: str, /, **values: Any) -> dict[str, Any]:
+        """The values in an entry by how the text names them."""
+        known = self.values | values
+        found = (
+            f for v in _VALUE.findall("".join(self.entries[name])) for _, f, _, _ in FILLING.parse(f"{{{v}}}") if f
+        )
+        return {field: FILLING.get_field(field, (), known)[0] for field in found}
 
     def __call__(self, name: str, /, **values: Any) -> str:
         """The only paragraph of an entry."""
@@ -82,7 +117,8 @@ class Texts:
 
     def _filled(self, text: str, values: dict[str, Any]) -> str:
         # An empty value at the end leaves no space behind.
-        found = _VALUE.sub(lambda value: f"{{{value[1]}}}".format(**self.values | values), text.replace("\n", " "))
+        known = self.values | values
+        found = _VALUE.sub(lambda value: FILLING.vformat(f"{{{value[1]}}}", (), known), text.replace("\n", " "))
         return found.strip()
 
     def _cells(self, line: str, values: dict[str, Any]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ One decoder serves both ways of looking for counterexamples: random draws, and o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,13 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
     true = minimiser(step) if true is None else true
     size = mass_norm(step.M, true) + mass_norm(step.M, free_acceleration(step))
     return mass_norm(step.M, a - true) / size
+
+
+def misses(
+    steps: Iterable[StepData], candidate: Callable[[StepData], Vector], true: Callable[[StepData], Vector] = minimiser
+) -> list[float]:
+    """How far a candidate's accelerations of steps are from the true ones, see `miss`."""
+    return [miss(s, candidate(s), true(s)) for s in steps]
 
 
 def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:

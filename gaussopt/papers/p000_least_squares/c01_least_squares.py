@@ -42,39 +42,23 @@ def check(quick: bool) -> Judgement:
     """Judge (14) and (16), the two forms in which the claim is made, the latter with two kinds of inverses."""
     samples = _samples(40 if quick else 300)
     some = samples[:: 4 if quick else 2]
-    start, factors = _start()
-    worst = max(rs.miss(s, equation_14(s)) for s in samples)
-    drawn, steered = _random_14(samples, worst), _adversary_14(quick)
-    motions, rows, errors = _along(8 if quick else 1)
-    right_14 = not drawn.refutes and not steered.refutes
-    right_weighted = max(rs.miss(s, weighted_16(s)) for s in samples) <= EXACT
+    drawn, steered = _random_14(samples), _adversary_14(quick)
+    motions, rows = _along(8 if quick else 1)
     readings = (
-        text.reading("by-14", right_14, ours=False), _reading_16(some, not motions.refutes),
-        text.reading("by-16-weighted", right_weighted),
-    )  # fmt: skip
-    is_14, is_16, is_weighted = ("gives" if r.holds else "does not always give" for r in readings)
-    numbers = {"samples": len(samples), "worst": worst, "factors": factors, "median": float(np.median(errors)),
-               "largest": float(errors.max())}  # fmt: skip
-    sentence = text("sentence", by_14=is_14, by_16=is_16, weighted=is_weighted, **numbers)
-    derivations = (
-        _optimality(samples), start, _unweighted(samples), _invariance(some), _repairs(some), _traps(quick)
-    )  # fmt: skip
-    searches = (drawn, steered, motions, _adversary_condition(quick), _lucky_states(quick))
-    return Judgement.of(
-        readings,
-        sentence,
-        derivations,
-        searches,
-        columns=text.columns("numbers"),
-        rows=rows,
-        numbers=numbers,
-        brief=text.brief(readings, **numbers),
+        text.reading("by-14", not drawn.refutes and not steered.refutes, ours=False),
+        _reading_16(some, not motions.refutes),
+        text.reading("by-16-weighted", max(rs.misses(samples, weighted_16)) <= EXACT),
     )
+    words = ("gives" if r.holds else "does not always give" for r in readings)
+    derivations = _optimality(samples), _start(), _unweighted(samples), _invariance(some), _repairs(some), _traps(quick)
+    searches = drawn, steered, motions, _adversary_condition(quick), _lucky_states(quick)
+    numbers = dict(zip(("by_14", "by_16", "weighted"), words, strict=True))
+    return text.judgement(readings, derivations, searches, rows=rows, numbers=numbers)
 
 
 def _reading_16(samples: Samples, along: bool) -> Reading:
     """Eq. (16) at large, and on steps whose kernel is M-invariant or whose free acceleration keeps the rows."""
-    same, free = (max(rs.miss(s, equation_16(s)) for s in map(make, samples)) <= EXACT for make in (_invariant, _kept))
+    same, free = (max(rs.misses(map(make, samples), equation_16)) <= EXACT for make in (_invariant, _kept))
     return text.reading("by-16", along and same and free, {"invariant": same, "kept": free})
 
 
@@ -114,7 +98,7 @@ def _optimality(samples: Samples) -> Derivation:
     )
 
 
-def _start() -> tuple[Derivation, Vector]:
+def _start() -> Derivation:
     """Closed forms of the crank's acceleration at the printed start; that of (16) as computed by the true one."""
     found = []
     for tau in (-0.5, 0.0):
@@ -128,19 +112,20 @@ def _start() -> tuple[Derivation, Vector]:
         found.append((tau, exact, seen[0], stated, seen[1], equation_16(step)[2]))
     taus, true, computed, unweighted, by_16, registered = np.array(found).T
     holds = np.allclose(computed, true, rtol=1e-10) and np.allclose(by_16, unweighted, rtol=1e-10)
-    derivation = text.derivation(
-        "start", bool(holds), tau=taus, true=true, computed=computed, stated=unweighted, by_16=by_16
-    )
-    return derivation, registered / true
+    return text.derivation(
+        "start", bool(holds), tau=taus, true=true, computed=computed, stated=unweighted, by_16=by_16,
+        factors=registered / true,
+    )  # fmt: skip
 
 
 def _unweighted(samples: Samples) -> Derivation:
-    misses = []
-    for s in samples:
-        a0 = rs.free_acceleration(s)
-        nearest = a0 + np.linalg.lstsq(s.J, s.gamma - s.J @ a0, rcond=None)[0]
-        misses.append(rs.miss(s, written_out(s), nearest))
-    return text.derivation("unweighted", max(misses) <= EXACT, worst=max(misses), count=len(samples))
+    return text.confirmed("unweighted", EXACT, rs.misses(samples, written_out, _nearest))
+
+
+def _nearest(s: StepData) -> Vector:
+    """The admissible acceleration nearest to the free one in the plain Euclidean norm."""
+    a0 = rs.free_acceleration(s)
+    return np.asarray(a0 + np.linalg.lstsq(s.J, s.gamma - s.J @ a0, rcond=None)[0])
 
 
 def _error_map(s: StepData) -> tuple[Matrix, Matrix]:
@@ -173,9 +158,9 @@ def _worst_gamma(s: StepData) -> Vector:
 
 
 def _repairs(samples: Samples) -> Derivation:
-    repairs = _true_inverse, weighted_16, _scaled
-    worst = np.max([[*(rs.miss(s, repair(s)) for repair in repairs), _inverse_15(s)] for s in samples], axis=0)
-    return text.derivation("repairs", bool(worst.max() <= EXACT), worst=worst, count=len(samples))
+    errors = *(rs.misses(samples, repair) for repair in (_true_inverse, weighted_16, _scaled)), map(_inverse_15, samples)
+    worst = [max(of) for of in errors]
+    return text.derivation("repairs", max(worst) <= EXACT, worst=worst, count=len(samples))
 
 
 def _inverse_15(s: StepData) -> float:
@@ -242,9 +227,10 @@ def _traps(quick: bool) -> Derivation:
     )
 
 
-def _random_14(samples: Samples, worst: float) -> Attempt:
+def _random_14(samples: Samples) -> Attempt:
     n, m = ((min(of), max(of)) for of in ([s.n for s in samples], [s.m for s in samples]))
     conditions = [max(np.linalg.cond(getattr(s, of)) for s in samples) for of in ("M", "J")]
+    worst = max(rs.misses(samples, equation_14))
     return text.attempt("random steps", worst > EXACT, count=len(samples), n=n, m=m, conditions=conditions, worst=worst)
 
 
@@ -253,18 +239,16 @@ def _adversary_14(quick: bool) -> Attempt:
     size = rs.entries(n, m)
 
     def error(x: Vector) -> float:
-        s = rs.step_of(x, n, m, *CONDITIONS)
-        return rs.miss(s, equation_14(s))
+        return rs.misses([rs.step_of(x, n, m, *CONDITIONS)], equation_14)[0]
 
     worst, found = largest_error(error, size, *((1, SEED, 1) if quick else (6, SEED, 3)))
     return text.attempt("optimised steps", worst > EXACT, size=size, n=n, m=m, tried=found.tried, worst=worst)
 
 
-def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...], Vector]:
-    """(16) at the states of two motions, the table of its errors, and those on the printed motion."""
+def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
+    """(16) at the states of two motions, and the table of its errors; its values are those of the printed motion."""
     rows: list[tuple[object, ...]] = []
     missed: list[Vector] = []
-    words, counted, wrong = [], 0, 0
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):
         states = reference_steps(name)[::stride]
         true, printed = [rs.minimiser(s) for s in states], [equation_16(s) for s in states]
@@ -273,22 +257,23 @@ def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...], Vector
         rows.append((f"θ₁″ at t = 0 / (rad/s²), {label}", *first, first[1] / first[0]))
         G = [(_constraint(s, a), _constraint(s, b)) for s, a, b in zip(states, true, printed, strict=True)]
         rows.append((f"Gauss's function at t = 0 / (J/s²), {label}", *G[0], G[0][1] / G[0][0]))
-        ratio = np.array([b / a for a, b in G])
-        errors = np.array([rs.miss(s, b, a) for s, a, b in zip(states, true, printed, strict=True)])
+        errors = np.array(rs.misses(states, equation_16))
         for what, of, true_value in (
             ("relative error of a in the mass norm", errors, 0.0),
-            ("Gauss's function over its minimum", ratio, 1.0),
+            ("Gauss's function over its minimum", np.array([b / a for a, b in G]), 1.0),
         ):
             for how, value in (("smallest", of.min()), ("median", np.median(of)), ("largest", of.max())):
                 rows.append((f"{what}, {how} over the motion, {label}", true_value, float(value), float("nan")))
         held = max(float(np.linalg.norm(s.J @ b - s.gamma)) for s, b in zip(states, printed, strict=True))
         rows.append((f"largest residual of the rows over the motion, {label}", 0.0, held, float("nan")))
-        counted += len(states)
-        wrong += int((errors > EXACT).sum())
         missed.append(errors)
-        words.append(f"{label}: median {np.median(errors):.3g}, largest {errors.max():.3g}")
-    search = text.attempt("motions", wrong > 0, states=counted, wrong=wrong, errors="; ".join(words))
-    return search, tuple(rows), missed[0]
+    every, printed_case = np.concatenate(missed), missed[0]
+    search = text.attempt(
+        "motions", bool((every > EXACT).any()), states=len(every), wrong=int((every > EXACT).sum()), errors=missed,
+        median=float(np.median(printed_case)), largest=float(printed_case.max()),
+        words=[f"median {np.median(of):.3g}, largest {of.max():.3g}" for of in missed],
+    )  # fmt: skip
+    return search, tuple(rows)
 
 
 def _constraint(s: StepData, a: Vector) -> float:

@@ -96,12 +96,12 @@ def check(quick: bool) -> Judgement:
                "below": int((ratios["system"] < 1).sum()), "printed": _printed(races),
                "operations": {name: Span.of(operation_ratio(rivals, True)) for name, rivals in RIVALS.items()},
                "times": {name: Span.of(of) for name, of in ratios.items()},
+               "by_size": {name: _by_size(of, races) for name, of in ratios.items()},
                "weighted": {"operations": Span.of(of_16), "times": Span.of(times_16)}}  # fmt: skip
-    sentence = text("sentence", **numbers, by_size={name: _by_size(of, races) for name, of in ratios.items()})
-    return Judgement.of(
-        readings, sentence, (_counts(quick), _equation_16()), searches, columns=text.columns("numbers"),
-        rows=_rows(races), timed=tuple(c for c in text.columns("numbers") if c not in ("n", "m")), times_decide=True,
-        own=_beside(quick, races), numbers=numbers, brief=text.brief(readings, **numbers),
+    timed = tuple(c for c in text.columns("numbers") if c not in ("n", "m"))
+    return text.judgement(
+        readings, (_counts(quick), _equation_16()), searches, rows=_rows(races), numbers=numbers,
+        own=_beside(quick, races), timed=timed, times_decide=True,
     )  # fmt: skip
 
 

@@ -58,35 +58,34 @@ def check(quick: bool) -> Judgement:
         *(text.reading(name, bool(of.max() <= DEFAULT_TOLERANCE), statement="exact") for name, of in errors.items()),
         text.reading("at-rest", rests, statement="rests", ours=False),
     )
-    spins = "comes to rest" if rests else text("spins", mean=mean, low=low, high=high)
     torques = {"without torque": 0.0, f"with the torque of opposite sign, {-float(crank.tau):g} N m": -float(crank.tau)}
     resting = [
         f"{how} at $\\theta_1={crank.at(tau=tau).static(-np.pi, 0.0):.6f}$ rad"
         for how, tau in torques.items()
         if limits[0] < tau < limits[1]
     ]
-    such = f", such as {', or '.join(resting)}" if resting else ""
-    sentence = text(
-        "sentence", exact=errors["by-14"].max(), weighted=errors["by-16-weighted"].max(),
-        median=np.median(errors["by-16"]), worst=errors["by-16"].max(),
-        states=len(states), spins=spins, low=limits[0], high=limits[1], such=such,
-    )  # fmt: skip
+    numbers = {
+        "worst": {name: of.max() for name, of in errors.items()}, "median": np.median(errors["by-16"]), "states": len(states), "mean": mean, "torques": limits, "speeds": speed,
+        "spins": "comes to rest" if rests else text("spins", mean=mean, low=low, high=high),
+        "such": f", such as {', or '.join(resting)}" if resting else "",
+        "resting": "Some" if choices.refutes else "None", "tried": choices["count"] + choices["tried"],
+        "work": 2 * np.pi * abs(PARAMETERS["tau"]),
+        # At this angle it rests without torque, if it does.
+        "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
+    }  # fmt: skip
     # Whether it rests would depend on what the source does not print.
     missing = text("missing") if choices.refutes and not rests else ""
-    return Judgement.of(
-        readings, sentence, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),
-        (spin, thresholds, choices, others), missing=missing, columns=text.columns("numbers"),
-        rows=_table(crank, unit, speed, mean, quick),
-        numbers={"mean": mean, "low": low, "high": high, "torques": limits, "speeds": speed, "spins": spins,
-                 "choices": choices.values, "resting": choices.refutes, "weighted": errors["by-16-weighted"].max()},
-        brief=text.brief(readings, mean=mean),
+    return text.judgement(
+        readings, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),
+        (spin, thresholds, choices, others), missing=missing, rows=_table(crank, unit, speed, mean, quick),
+        numbers=numbers,
     )  # fmt: skip
 
 
 def _errors(candidate: Callable[[StepData], Vector], states: list[StepData]) -> Vector:
     """Relative errors in the mass norm."""
     crank = Crank.of(PARAMETERS)
-    return np.array([rs.miss(s, candidate(s), crank.acceleration(*phase(s))) for s in states])
+    return np.array(rs.misses(states, candidate, lambda s: crank.acceleration(*phase(s))))
 
 
 def _minimal_coordinate(states: list[StepData]) -> Derivation:

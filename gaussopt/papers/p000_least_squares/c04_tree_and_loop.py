@@ -44,41 +44,38 @@ def check(quick: bool) -> Judgement:
     }
     readings = (text.reading("by-principle", all(parts.values()), parts, ours=False),)
     numbers = {"tree": tree[1], "loop": loop[1], **_medians_16(quick)}
-    return Judgement.of(
-        readings, text("sentence", **numbers),
-        (opened, closed, _counting(quick), _row_space(quick)), (tree[0], loop[0], singular),
-        columns=text.columns("numbers"), rows=(*rows, tree[2], loop[2]), numbers=numbers,
-        brief=text.brief(readings, **numbers), own=OwnResult(text("beside", **numbers)),
+    return text.judgement(
+        readings, (opened, closed, _counting(quick), _row_space(quick)), (tree[0], loop[0], singular),
+        rows=(*rows, tree[2], loop[2]), numbers=numbers, own=OwnResult(text("beside", **numbers)),
     )  # fmt: skip
+
+
+def _drawn(seed: int, count: int) -> list[rm.Mechanism]:
+    """Random trees and loops in turn."""
+    rng = np.random.default_rng(seed)
+    return [rm.draw(rng, MOST, bool(i % 2), SPREAD) for i in range(count)]
 
 
 def _medians_16(quick: bool) -> dict[str, float]:
     """Medians of the relative error of eq. (16) on random trees and loops."""
-    rng = np.random.default_rng(SEED + 4)
-    errors: dict[str, list[float]] = {"trees_16": [], "loops_16": []}
-    for i in range(20 if quick else 100):
-        step = rm.draw(rng, MOST, bool(i % 2), SPREAD).step()
-        errors["loops_16" if i % 2 else "trees_16"].append(rs.miss(step, equation_16(step)))
-    return {k: float(np.median(of)) for k, of in errors.items()}
+    errors = rs.misses((of.step() for of in _drawn(SEED + 4, 20 if quick else 100)), equation_16)
+    return {"trees_16": float(np.median(errors[::2])), "loops_16": float(np.median(errors[1::2]))}
 
 
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...], tuple[float, float]]:
     """Closed forms of the open and the closed mechanism, the table of what (14) misses on both, and its most."""
     crank = Crank.of(problem("crank-slider").parameter_values)
-    apart: dict[str, list[float]] = {"cut open": [], "closed": []}
-    missed: dict[str, list[float]] = {"cut open": [], "closed": []}
-    for s in reference_steps("crank-A-2s")[::stride]:
-        tree = replace(s, J=s.J[:4], gamma=s.gamma[:4])
-        truths = (tree, _double_pendulum(crank, s)), (s, crank.acceleration(*phase(s)))
-        for name, (step, true) in zip(apart, truths, strict=True):
-            apart[name].append(rs.miss(step, rs.minimiser(step), true))
-            missed[name].append(rs.miss(step, treatment(step), true))
-    opened, closed = (
-        text.derivation(name, max(of) <= EXACT, worst=max(of), count=len(of)) for name, of in apart.items()
-    )
-    most = max(missed["cut open"]), max(missed["closed"])
-    table = (("crank-slider, cut open", 7, 4, 3, most[0]), ("crank-slider, closed", 7, 6, 1, most[1]))
-    return opened, closed, table, most
+    states = reference_steps("crank-A-2s")[::stride]
+    trees = [replace(s, J=s.J[:4], gamma=s.gamma[:4]) for s in states]
+    found = []
+    for name, steps, true in (
+        ("cut open", trees, lambda s: _double_pendulum(crank, s)),
+        ("closed", states, lambda s: crank.acceleration(*phase(s))),
+    ):
+        derivation = text.confirmed(name, EXACT, rs.misses(steps, rs.minimiser, true))
+        found.append((derivation, max(rs.misses(steps, treatment, true))))
+    (opened, tree), (closed, loop) = found
+    return opened, closed, (("crank-slider, cut open", 7, 4, 3, tree), ("crank-slider, closed", 7, 6, 1, loop)), (tree, loop)
 
 
 def _double_pendulum(c: Crank, s: StepData) -> Vector:
@@ -105,25 +102,22 @@ def _swing(angle: float, rate: float, acceleration: float, length: float) -> Vec
 
 
 def _counting(quick: bool) -> Derivation:
-    rng = np.random.default_rng(SEED)
-    count, right = (20 if quick else 100), 0
-    for i in range(count):
-        of = rm.draw(rng, MOST, bool(i % 2), SPREAD)
-        step = of.step()
-        right += step.n - int(np.linalg.matrix_rank(step.J, tol=1e-9)) == of.freedom
-    return text.derivation("counting", right == count, right=right, count=count)
+    drawn = _drawn(SEED, 20 if quick else 100)
+    steps = [(of.step(), of.freedom) for of in drawn]
+    right = sum(s.n - int(np.linalg.matrix_rank(s.J, tol=1e-9)) == freedom for s, freedom in steps)
+    return text.derivation("counting", right == len(drawn), right=right, count=len(drawn))
 
 
 def _row_space(quick: bool) -> Derivation:
     rng = np.random.default_rng(SEED + 1)
-    worst, count = 0.0, 10 if quick else 60
-    for i in range(count):
+    errors = []
+    for i in range(10 if quick else 60):
         of = rm.draw(rng, MOST, bool(i % 2), SPREAD)
         plain, again = of.step(), of.step(repeated=min(2, len(of.tree)))
         S = rng.normal(size=(again.m, again.m)) + 3 * np.eye(again.m)
         mixed = replace(again, J=S @ again.J, gamma=S @ again.gamma)
-        worst = max(worst, rs.miss(plain, rs.minimiser(mixed), rs.minimiser(plain)))
-    return text.derivation("row space", worst <= EXACT, worst=worst, count=count)
+        errors.append(rs.miss(plain, rs.minimiser(mixed), rs.minimiser(plain)))
+    return text.confirmed("row space", EXACT, errors)
 
 
 def _random(quick: bool, loops: bool) -> tuple[Attempt, float, tuple[object, ...]]:

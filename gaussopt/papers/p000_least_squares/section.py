@@ -14,6 +14,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
+from gaussopt.papers.chapters import Important
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p000_least_squares import c02_fewer_unknowns as c02
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards, periodic
@@ -174,7 +175,7 @@ def _equation_16(results: PaperResults, findings: list[str]) -> Section:
         blocks.append(figure)
         exact, printed = (float(v.q[-1, 2]) for v in list(runs.values())[:2])
         residual = list(runs.values())[1].worst.constraint_residual
-        findings.append(common.Important(
+        findings.append(Important(
             text("eq. (16) found", printed=printed, exact=exact, residual=residual), "paper-000-equation-16",
             "equation-16-000",
         ))  # fmt: skip

@@ -13,8 +13,8 @@ from gaussopt.atlas.scan import Atlas, scan
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
+from gaussopt.papers.chapters import Important
 from gaussopt.papers.p001_friction.boundaries import TABLES
-from gaussopt.papers.report_parts import Important
 from gaussopt.plotting.colours import CLASS_NAMES
 from gaussopt.plotting.figures import svg_of
 from gaussopt.plotting.heatmaps import Panel, class_map

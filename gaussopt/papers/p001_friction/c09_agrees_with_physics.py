@@ -53,7 +53,7 @@ def check(quick: bool) -> Judgement:
         (start, sign, rows_of), (starts, idle, fed, misprinted, formulas), missing=missing,
         columns=data.columns, rows=data.rows, own=own,
         brief=texts.brief(readings, starts=starts.values),
-        numbers={"starts": starts.values, "start": start.values, "idle": idle.values, "fed": fed.values,
+        numbers={"starts": starts.values, "height": float(start.values["literal"].gaps.min()), "rise": float(start.values["literal"].rates.min()), "idle": idle.values, "fed": fed.values,
                  "formulas": formulas.values, "along": own.searches[0].values, "others": own.searches[1].values},
     )  # fmt: skip
 

@@ -11,124 +11,58 @@ from gaussopt.comparison.paper_claims import SMALL
 from gaussopt.core import registry
 from gaussopt.core.solver import parse_options
 from gaussopt.modelling.problem import problem
+from gaussopt.papers.chapters import Chapter, ChapterTexts, Judged, misprint
 from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p002_singular_mass import crossings, noisy_linkage, section
 from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import PENALISED, STEP
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS
 from gaussopt.papers.p002_singular_mass.noisy_linkage import NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.p002_singular_mass.singular_steps import EIGENVALUES
-from gaussopt.papers.report_parts import Chapter, Important, PaperResults
-from gaussopt.papers.sources import SOURCES
-from gaussopt.papers.texts import ChapterTexts, beside, number, numbers_of, supported, verdict_on
+from gaussopt.papers.report_parts import PaperResults
 from gaussopt.processes.job import JobOutcome
-from gaussopt.reporting.document import Block, Section, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+from gaussopt.reporting.texts import number
 
-ANCHOR = "chapter-002"
-
-texts = ChapterTexts(__file__)
+texts = ChapterTexts(__file__, low=EIGENVALUES[0], high=EIGENVALUES[1], small=SMALL, noise=NOISE)
 
 
-def chapter(outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool) -> Chapter:
+def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
     """The chapter, from the outcomes of the paper's cases and the judgements of all claims."""
-    results = PaperResults(outcomes)
-    c10, c11, c12, c13 = (judged[f"C{n}"] for n in range(10, 14))
-    heights, work = _heights(c11), numbers_of(c12, "times", "operations", "linear", "cheapest")
-    entry = problem(section.PROBLEM)
-    drawing = drawing_figure(entry, "paper-002-drawing")
-    function = numbers_of(c10, "steps", "residual", "plain", "torque", "lost", "true", "other", "reversed")
-    function["residual"] = None if function["residual"] is None else number(function["residual"], 1)
-    low, high = EIGENVALUES
-    parts = (
-        ("proposal", "What the paper proposes", [
-            *texts.told("proposal"), *texts.figure("figure-drawing", drawing, **entry.parameter_values),
-        ]),
-        ("holds", "The principle holds, the pseudo-inverse loses forces", [
-            *texts.told("holds"),
-            verdict_on("C10", c10), *supported(c10, (False, False), texts.told("C10", low=low, high=high, **function)),
-        ]),
-        ("genetic", "The genetic algorithm: its accuracy and its cost", [
-            verdict_on("C11", c11), *supported(c11, (True, False), _accuracy(c11, heights)),
-            *_accelerations(c11, results),
-            verdict_on("C12", c12), *supported(c12, (False,) * 4, texts.told("C12", Timed, error=SMALL, **work)),
-        ]),
-        ("singular", "A singular configuration", _singular(c13, results)),
-        ("misprints", "Misprints that matter", _misprints(results)),
-    )  # fmt: skip
-    sections = tuple(Section(f"{ANCHOR}-{name}", title, tuple(blocks)) for name, title, blocks in parts)
-    lead = tuple(texts.told("lead"))
-    return Chapter(Section(ANCHOR, SOURCES["002"].title, lead, sections), _found(function, heights, work))
-
-
-def _found(*values: Mapping[str, Any]) -> tuple[Important, ...]:
-    """The sentences for the first screen whose numbers are there."""
-    known = {k: v for found in values for k, v in found.items()}
-    wanted = (
-        ("found-forces", "", "holds", ("torque", "lost", "true")),
-        ("found-genetic", "paper-002-figure-5", "genetic", ("null", "median", "seeds", "operations")),
-    )
-    return tuple(
-        Important(texts(name, **known), figure, f"{ANCHOR}-{part}")
-        for name, figure, part, keys in wanted if all(known[k] is not None for k in keys)
-    )  # fmt: skip
-
-
-def _heights(judged: Judgement | str) -> dict[str, Any]:
-    """How far y1 is off in percent of its movement by claim C11: on admissible accelerations, and with the penalty."""
-    found = numbers_of(judged, "null", "median", "low", "high", "seeds", "end", "moved")
-    return found | {"null": None if found["null"] is None else number(found["null"], 1)}
-
-
-def _accuracy(judged: Judgement | str, heights: Mapping[str, Any]) -> list[Block]:
-    """Heights by both methods, and their difference."""
+    results, entry, c11 = PaperResults(outcomes), problem(section.PROBLEM), judged["C11"]
     free, full = (parse_options(registry.load("solver", "deap"), options) for options in WAYS.values())
-    effort = {"generations": free.generations, "population": free.population}
-    curves = numbers_of(judged, "t", "lagrange", "heights")
-    drawn = (None, None) if None in curves.values() else section.heights_figures(**curves)
-    return [
-        *texts.told("C11", **effort, **heights),
-        *beside(
-            [
-                *texts.figure("figure-4", drawn[0], step=STEP),
-                *texts.figure("figure-5", drawn[1], penalty=full.penalty, seeds=heights["seeds"]),
-            ]
-        ),
-    ]
+    curves = {k: c11.numbers[k] for k in ("t", "lagrange", "heights")} if isinstance(c11, Judgement) else {}
+    noise: dict[str, NoiseResult] = results.group("noise: ")
+    drawn = section.heights_figures(**curves) if curves else (None, None)
+    figures = {
+        "paper-002-drawing": drawing_figure(entry, "paper-002-drawing"), "paper-002-figure-4": drawn[0],
+        "paper-002-figure-5": drawn[1], "paper-002-noise": crossings.noise_figure(noise),
+    }  # fmt: skip
+    motion = results.trajectory("motion: constant torque")
+    values = {
+        "generations": free.generations, "population": free.population, "penalty": full.penalty,
+        "passed": None if motion is None else section.crossings_of(motion)[0][1], **misprint("002-3", results),
+    }  # fmt: skip
+    # Steps of the figures of heights and of noise.
+    steps = {"step": STEP, "noise_step": noisy_linkage.STEP}
+    found = _accelerations(c11, results) | _left(noise)
+    return texts.chapter("002", judged, {**entry.parameter_values, **values, **steps, **found}, figures)
 
 
-def _accelerations(judged: Judgement | str, results: PaperResults) -> list[Block]:
+def _accelerations(judged: Judgement | str, results: PaperResults) -> dict[str, Any]:
     """Errors of the accelerations along the motions with the penalty, and the bias of the penalty."""
     rows = [row for row in judged.rows if row[0] == PENALISED] if isinstance(judged, Judgement) else []
-    middle = number(float(np.median([row[-2] for row in rows]))) if rows else None
     penalty = results.value("penalty")
-    words = penalty and ", ".join(f"{number(bias)} rad/s² for $\\varrho$ = {number(w)}" for w, bias, _ in penalty)
-    return texts.told(
-        "accelerations", middle=middle, largest=max((r[-1] for r in rows), default=None), bias=words, small=SMALL,
-        seeds=len(rows), **numbers_of(judged, "close", "ways"),
-    )  # fmt: skip
+    return {
+        "seeds": len(rows), "middle": float(np.median([row[-2] for row in rows])) if rows else None,
+        "largest": max((r[-1] for r in rows), default=None),
+        "bias": penalty and ", ".join(f"{number(x)} rad/s² for $\\varrho$ = {number(w)}" for w, x, _ in penalty),
+    }  # fmt: skip
 
 
-def _singular(judged: Judgement | str, results: PaperResults) -> list[Block]:
-    """The passage of the singular configuration, and what noisy accelerations do there."""
-    motion = results.trajectory("motion: constant torque")
-    passed = None if motion is None else section.crossings_of(motion)[0][1]
-    noise: dict[str, NoiseResult] = results.group("noise: ")
+def _left(noise: Mapping[str, NoiseResult]) -> dict[str, Any]:
+    """How many runs with noisy accelerations leave their branch, with either row; None where one failed."""
     left = {row: [noise[f"{row}, {a:g}"].left for a in NOISE if f"{row}, {a:g}" in noise] for row in (PRINTED, REGULAR)}
-    whole = all(len(runs) == len(NOISE) for runs in left.values())
-    count = len(noise[f"{PRINTED}, {NOISE[0]:g}"].gaps) if whole else None
-    (gap,) = numbers_of(judged, "gap").values()
-    return [
-        *texts.told("C13", passed=passed),
-        *texts.told(
-            "crossing", gap=None if gap is None else number(gap, 1), small=NOISE[0], large=NOISE[1], count=count,
-            left=left[PRINTED] if whole else None, kept="none" if not any(left[REGULAR]) else sum(left[REGULAR]),
-        ),
-        *texts.figure("figure-noise", crossings.noise_figure(noise), noise=NOISE[0], count=count,
-                      step=noisy_linkage.STEP, passed=passed),
-    ]  # fmt: skip
-
-
-def _misprints(results: PaperResults) -> list[Block]:
-    evidence = results.value("erratum 002-3")
-    printed, right = list(evidence.numbers.values())[:2] if evidence else (None, None)
-    return texts.told("misprints", printed=printed, right=right)
+    if not all(len(runs) == len(NOISE) for runs in left.values()):
+        return dict.fromkeys(("left", "kept", "count"))
+    count = len(noise[f"{PRINTED}, {NOISE[0]:g}"].gaps)
+    return {"left": left[PRINTED], "kept": sum(left[REGULAR]) or "none", "count": count}

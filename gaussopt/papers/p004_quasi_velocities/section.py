@@ -11,6 +11,7 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
+from gaussopt.papers.chapters import Important
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p004_quasi_velocities import motions, spread
 from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
@@ -226,7 +227,7 @@ def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
         return []
     figure = spread_figure(spreads)
     if tan and regular:
-        findings.append(common.Important(
+        findings.append(Important(
             texts("tan-and-regular-row", tan=tan, near=regular.drift.position.max(), low=tan.quantile(0.0),
                   high=tan.quantile(1.0), end=tan.end),
             "paper-004-spread", "motion-004",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
-from gaussopt.papers.texts import number
 from gaussopt.reporting.document import Section
-from gaussopt.reporting.texts import Texts
+from gaussopt.reporting.texts import Texts, number
 
 texts = Texts(__file__)
 

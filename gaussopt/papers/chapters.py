@@ -1,0 +1,172 @@
+"""Chapters on the papers: Markdown templates, filled with the numbers of judgements and of motions.
+
+The headings of a template say what stands where, in this order:
+
+- `NAME: TITLE` opens a part of the chapter; what precedes the first one is its lead;
+- `verdict C1` is the verdict on a claim;
+- `figure NAME` is a figure of the supplement with the caption below; with `, beside` it stands beside others;
+- `found NAME in PART` is a sentence for the first screen, with a figure and the part that says more;
+- `words` ends the chapter; the entries after it are words for its values;
+- any other heading is a name that nobody reads but who writes, and opens paragraphs.
+
+` if C1 is yes no` at the end of a heading: what follows stands only while the first readings of the claim hold or fail
+so; otherwise the judgement speaks for itself. The numbers of a judgement are values by the claim, as in
+`{{C1[worst]:.1e}}`. Where a value is missing because a case failed, a sentence says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any, Self
+
+from gaussopt.modelling.problem import Problem
+from gaussopt.papers.claim import Judgement
+from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.sources import SOURCES
+from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Tex, Timed
+from gaussopt.reporting.texts import Texts
+
+Judged = Mapping[str, Judgement | str]
+"""The judgement of each claim, or why there is none."""
+
+_PART = re.compile(r"([\w-]+): (.+)")
+_IF = re.compile(r"(.+?)(?: if (C\d+) is ([a-z ]+))?")
+_FOUND = re.compile(r"found ([\w-]*) in ([\w-]+)")
+_FIGURE = re.compile(r"figure ([\w-]+)(, beside)?")
+
+
+class Important(Tex):
+    """A finding for the first screen, shown with one of the report's figures."""
+
+    figure: str
+    anchor: str
+
+    def __new__(cls, text: str, figure: str, anchor: str) -> Self:
+        """`figure` is the figure's name, `anchor` that of the section that says more."""
+        found = super().__new__(cls, text)
+        found.figure, found.anchor = figure, anchor
+        return found
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        """The arguments of a copy in another process."""
+        return str(self), self.figure, self.anchor
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """The chapter of a paper in the main document.
+
+    Attributes
+    ----------
+    section : the chapter; its figures are those of the supplement, with captions of their own
+    found : the one or two most important findings, with numbers, for the first screen
+    """
+
+    section: Section
+    found: tuple[Important, ...]
+
+
+class _Absent:
+    """A value that was not computed, and everything in it."""
+
+    def __getitem__(self, name: str) -> Self:
+        return self
+
+
+class ChapterTexts(Texts):
+    """The template of a chapter."""
+
+    def chapter(
+        self, number: str, judged: Judged, values: Mapping[str, Any], figures: Mapping[str, Figure | None]
+    ) -> Chapter:
+        """Fill the template of a paper; a value or a figure that could not be computed is None."""
+        numbers = {claim: j.numbers if isinstance(j, Judgement) else None for claim, j in judged.items()}
+        known = {k: _Absent() if v is None else v for k, v in {**numbers, **values}.items()}
+        anchor, told = f"chapter-{number}", ""
+        lead: list[Block] = []
+        blocks, parts, found = lead, [], []
+        for heading in takewhile(lambda h: h != "words", self.entries):
+            name, claim, wanted = _IF.fullmatch(heading).groups()  # type: ignore[union-attr]
+            fits = not claim or _fits(judged[claim], wanted)
+            if part := _PART.fullmatch(heading):
+                blocks = []
+                parts.append((f"{anchor}-{part[1]}", part[2], blocks))
+            elif first := _FOUND.fullmatch(heading):
+                if not self._missing(heading, known):
+                    found.append(Important(self(heading, **known), first[1], f"{anchor}-{first[2]}"))
+            elif not fits:
+                blocks += [] if told == claim else [_instead(judged[claim])]
+            elif name.startswith("verdict "):
+                blocks.append(_verdict(name.removeprefix("verdict "), judged))
+            elif missing := self._missing(heading, known, figures):
+                blocks.append(_not_computed(name, missing))
+            elif claim and isinstance(judged[claim], str):
+                continue
+            elif shown := _FIGURE.fullmatch(name):
+                _show(figures[shown[1]], self(heading, **known), bool(shown[2]), blocks)
+            else:
+                kind = Timed if claim and getattr(judged[claim], "times_decide", False) else Tex
+                own = self.blocks(heading, **known)
+                blocks += [replace(b, text=kind(b.text)) if isinstance(b, Paragraph) else b for b in own]
+            told = "" if fits else claim
+        sections = tuple(Section(where, title, tuple(of)) for where, title, of in parts)
+        return Chapter(Section(anchor, SOURCES[number].title, tuple(lead), sections), tuple(found))
+
+    def _missing(
+        self, heading: str, known: Mapping[str, Any], figures: Mapping[str, Figure | None] | None = None
+    ) -> list[str]:  # fmt: skip
+        """What an entry needs that was not computed."""
+        values = self.values_in(heading, **known)
+        shown = _FIGURE.match(heading)
+        absent = [field for field, value in values.items() if value is None or isinstance(value, _Absent)]
+        return absent + ["figure"] * (shown is not None and figures is not None and figures[shown[1]] is None)
+
+
+def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]) -> None:
+    """Add a figure; one that stands beside others joins the gallery at the end of the blocks."""
+    assert figure is not None
+    drawn = replace(figure, caption=Tex(caption))
+    row = blocks.pop().figures if beside and blocks and isinstance(blocks[-1], Gallery) else ()  # type: ignore[union-attr]
+    blocks.append(Gallery((*row, drawn)) if beside else drawn)
+
+
+def _fits(judged: Judgement | str, wanted: str) -> bool:
+    """Whether the first readings of a claim hold or fail as wanted; what was not computed is said where it is told."""
+    holds = [word == "yes" for word in wanted.split()]
+    return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
+
+
+def _instead(judged: Judgement | str) -> Paragraph:
+    """What a judgement says itself, where a text does not fit it."""
+    assert isinstance(judged, Judgement)
+    where = " ".join(judged.conditions.splitlines())
+    return Paragraph(Tex(f"The verdict is '{judged.verdict}'. {judged.sentence} {where}".strip()))
+
+
+def _verdict(claim: str, judged: Judged) -> Paragraph:
+    """The verdict on a claim with the sentence that the table of all claims says of it."""
+    found = judged[claim]
+    if isinstance(found, str):
+        return Paragraph(Tex(f"The verdict on claim {claim} is not computed: {found}"))
+    kind = Timed if found.times_decide else Tex
+    return Paragraph(kind(f"The verdict on claim {claim} is “{found.verdict}”. {found.reason}"))
+
+
+def _not_computed(what: str, missing: list[str]) -> Paragraph:
+    return Paragraph(Tex(f"Not computed in this run, since a case failed: {what} ({', '.join(missing)})."))
+
+
+def errata_counts(entry: Problem, results: PaperResults) -> dict[str, Any]:
+    """How many errata a problem has, and how many of them this run confirms."""
+    found = [results.value(f"erratum {e.id}") for e in entry.errata]
+    return {"errata": len(found), "confirmed": sum(e is not None and not e.holds for e in found)}
+
+
+def misprint(identifier: str, results: PaperResults) -> dict[str, Any]:
+    """What an erratum gives as printed, and what is right, the first numbers of its evidence."""
+    evidence = results.value(f"erratum {identifier}")
+    printed, right = list(evidence.numbers.values())[:2] if evidence else (None, None)
+    return {"misprint": printed, "instead": right}
