@@ -45,20 +45,21 @@ class ClaimTexts(Texts):
 
     def judgement(
         self, readings: Sequence[Reading], derivations: Sequence[Derivation], searches: Sequence[Attempt], /, *,
-        rows: Iterable[tuple[Any, ...]] = (), numbers: Mapping[str, Any] | None = None, own: OwnResult | None = None,
+        rows: Sequence[tuple[Any, ...]] = (), numbers: Mapping[str, Any] | None = None, own: OwnResult | None = None,
         **fields: Any,
     ) -> Judgement:  # fmt: skip
         """The judgement with the entry "sentence", which quotes the evidence by its names, and further numbers.
 
-        The columns of its rows are those of the entry "numbers" unless `fields`, which are those of a judgement, name
+        The columns of its rows are those of the entry "numbers", unless `fields`, which are those of a judgement, have
         others.
         """
         beside = (*own.derivations, *own.searches) if own else ()
         known = {e.name: e for e in (*beside, *derivations, *searches)} | dict(numbers or {})
-        table = {"columns": self.columns("numbers"), "rows": tuple(rows)} if rows else {}
+        if rows and "columns" not in fields:
+            fields["columns"] = self.columns("numbers")
         return Judgement.of(
-            readings, self("sentence", **known), derivations, searches, numbers=known,
-            brief=self.brief(readings, **known), own=own, **table | fields,
+            readings, self("sentence", **known), derivations, searches, rows=tuple(rows), numbers=known,
+            brief=self.brief(readings, **known), own=own, **fields,
         )  # fmt: skip
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:

@@ -27,7 +27,7 @@ def check(quick: bool) -> Judgement:
     """Compute the evidence."""
     smallest = _smallest()
     sampled, criterion = _sampled(quick)
-    bars, rows, columns = _two_bars()
+    bars, rows = _two_bars()
     symmetric, scalar = _symmetric(quick), _scalar(quick)
     ratio = _adversary(quick)
     joints, one_joint = _joints(quick)
@@ -40,15 +40,10 @@ def check(quick: bool) -> Judgement:
             "if-criterion-with-joints": joints.holds, "if-joint": not one_joint.refutes,
         }, ours=False),
     )  # fmt: skip
-    is_or_not = "is" if law else "is not"
-    sentence = texts("sentence", is_or_not=is_or_not, criterion=criterion, bars=bars, one_joint=one_joint)
-    return Judgement.of(
-        readings, sentence, (_potential(), _two_contacts(quick), criterion, joints),
-        (symmetric, scalar, ratio, smallest, sampled, bars, one_joint),
-        columns=columns, rows=rows,
-        brief=texts.brief(readings, bars=bars.values),
-        numbers={"smallest": smallest.values, "random": sampled.values, "criterion": criterion.values,
-                 "bars": bars.values, "joints": one_joint.values},
+    return texts.judgement(
+        readings, (_potential(), _two_contacts(quick), criterion, joints),
+        (symmetric, scalar, ratio, smallest, sampled, bars, one_joint), rows=rows,
+        numbers={"is_or_not": "is" if law else "is not"},
     )  # fmt: skip
 
 
@@ -132,7 +127,7 @@ def _sampled(quick: bool) -> tuple[Attempt, Derivation]:
     matrices = tally["solved"]
     for bars, contacts in ((1, 2), (2, 2), (3, 3), (4, 4)):
         drawn = samples.definite_bars(2 * count, bars, contacts, np.random.default_rng([SEED, bars, contacts]))
-        tally += _counted(samples.compare(drawn.A, drawn.b))
+        tally += _counted(samples.compare(*drawn.problem))
     physical = tally["solved"] - matrices
     grid = samples.compare(*_every_two(quick))
     tally += _counted(grid)
@@ -187,7 +182,7 @@ def _link(pull: int) -> tuple[list[Fraction], Fraction]:
     return z, x[0]
 
 
-def _two_bars() -> tuple[Attempt, tuple[tuple[object, ...], ...], tuple[str, ...]]:
+def _two_bars() -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
     steps = samples.two_bars()
     found, joint = samples.compare(steps.A, steps.b), steps.over_all_forces()[0]
     laws = steps.solve().y
@@ -198,29 +193,23 @@ def _two_bars() -> tuple[Attempt, tuple[tuple[object, ...], ...], tuple[str, ...
          float(gaps[i]), bool(found.predicted[i]))
         for i, label in enumerate(POSES)
     )  # fmt: skip
-    wrong = ~found.equal
+    wrong, lowest = ~found.equal, float(found.program.min())
     told = f"On the two bars (29) returns the contact laws on {int(found.equal.sum())} of {len(rows)} states"
     if wrong.any():
         told += (
             f" and is off by {gaps[wrong].min():.1%} to {gaps[wrong].max():.1%} on the others, with forces down to "
-            f"{float(found.program.min()):.4g} N"
+            f"{lowest:.4g} N"
         )
-    search = texts.attempt(
-        "two-bars", bool(wrong.any()), told=told, states=len(rows), wrong=int(wrong.sum()),
-        lowest=float(found.program.min()),
-    )  # fmt: skip
-    return search, rows, texts.columns("states")
+    wrongs = int(wrong.sum())
+    return texts.attempt("two-bars", wrongs > 0, told=told, states=len(rows), wrong=wrongs, lowest=lowest), rows
 
 
 def _symmetric(quick: bool) -> Attempt:
     rng = np.random.default_rng([SEED, 1])
     count, generations = (60, 8) if quick else (500, 60)
-    worst, number = 0.0, 0
-    for n in (2, 3, 4, 5):
-        A, b = samples.random_definite(count, n, 0.0, rng)
-        worst, number = max(worst, float(samples.compare(A, b).difference.max())), number + count
+    matrices = [samples.random_definite(count, n, 0.0, rng) for n in (2, 3, 4, 5)]
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
-    worst = max(worst, float(samples.compare(opposite.A, opposite.b).difference.max()))
+    worst, _ = samples.largest_difference([*matrices, opposite.problem])
 
     def difference(points: Matrix) -> Vector:
         S, b = samples.three_contacts(points)
@@ -228,7 +217,7 @@ def _symmetric(quick: bool) -> Attempt:
 
     adversary, _ = samples.maximise(difference, samples.ENTRIES + samples.DIRECTION, generations)
     return texts.attempt(
-        "symmetric", max(worst, adversary) > samples.EQUAL, number=number, opposite=len(opposite),
+        "symmetric", max(worst, adversary) > samples.EQUAL, number=len(matrices) * count, opposite=len(opposite),
         generations=generations, worst=worst, adversary=adversary,
     )  # fmt: skip
 
@@ -236,16 +225,12 @@ def _symmetric(quick: bool) -> Attempt:
 def _scalar(quick: bool) -> Attempt:
     rng = np.random.default_rng([SEED, 2])
     count, generations = (150, 15) if quick else (1500, 50)
-    worst, number = 0.0, 0
-    for bars in (1, 2, 3):
-        drawn = samples.definite_bars(count, bars, 1, rng, (0.0, 2.0))
-        worst = max(worst, float(samples.compare(drawn.A, drawn.b).difference.max()))
-        number += len(drawn)
+    drawn = (samples.definite_bars(count, bars, 1, rng, (0.0, 2.0)) for bars in (1, 2, 3))
+    worst, number = samples.largest_difference(steps.problem for steps in drawn)
 
     def difference(points: Matrix) -> Vector:
-        c = _one_contact(points)
-        A = c.A
-        return np.where(A[:, 0, 0] > 1e-2, samples.compare(A, c.b).difference, np.nan)
+        A, b = _one_contact(points).problem
+        return np.where(A[:, 0, 0] > 1e-2, samples.compare(A, b).difference, np.nan)
 
     bounds = [(-np.pi, np.pi)] * 2 + [(-3.0, 3.0)] * 2 + [(-0.5, 0.5), (0.0, 3.0), (-50.0, 50.0), (-50.0, 50.0)]
     adversary, _ = samples.maximise(difference, bounds, generations)

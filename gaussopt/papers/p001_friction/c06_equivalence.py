@@ -33,7 +33,7 @@ texts = ClaimTexts(__file__, seed=SEED)
 
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
-    bars, rows, columns, lifted = _two_bars()
+    bars, rows, lifted = _two_bars()
     one, even, random, physical, bearing = _one(quick), _even(quick), *_random(quick)
     exact, refuted = _exact(), {name: bars[name] + random[name] + physical[name] for name in DIRECTIONS}
     several = {
@@ -46,7 +46,6 @@ def check(quick: bool) -> Judgement:
         *(texts.reading(name, holds, {"if-symmetric": not any(even[d] for d in alike[name])})
           for name, holds in several.items()),
     )  # fmt: skip
-    sentence = texts("sentence", bars=bars, states=len(rows), physical=physical, lifted=lifted)
     searches = (
         texts.attempt("one", _fails(one), one=one, told=_told(one, one["number"])),
         texts.attempt("even", _fails(even), even=even, told=_told(even, even["number"])),
@@ -58,9 +57,8 @@ def check(quick: bool) -> Judgement:
         ),
         texts.attempt("bearing", bearing[0] > 0, bearing=bearing),
     )  # fmt: skip
-    return Judgement.of(readings, sentence, (_scalar(), _symmetric(quick)), searches, columns=columns, rows=rows,
-                        brief=texts.brief(readings, random=physical),
-                        numbers={"states": len(rows), "bars": bars, "random": physical})  # fmt: skip
+    numbers = {"states": len(rows), "bars": bars, "physical": physical, "lifted": lifted}
+    return texts.judgement(readings, (_scalar(), _symmetric(quick)), searches, rows=rows, numbers=numbers)
 
 
 def _fails(counts: Mapping[str, int]) -> bool:
@@ -139,7 +137,7 @@ def _one(quick: bool) -> Counter[str]:
     found = Counter[str]()
     for bars in (1, 2, 3):
         steps = samples.definite_bars(60 if quick else 400, bars, 1, np.random.default_rng([SEED, 5, bars]), (0.0, 2.0))
-        found.update(_counts(_broken(steps.A, steps.b)), number=len(steps))
+        found.update(_counts(_broken(*steps.problem)), number=len(steps))
     return found
 
 
@@ -147,7 +145,7 @@ def _even(quick: bool) -> Counter[str]:
     """Counts of the failures of each direction on symmetric matrices, and on two bars whose ends slide apart."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
-    stacks = [(opposite.A, opposite.b)] + [
+    stacks = [opposite.problem] + [
         samples.random_definite(60 if quick else 400, n, 0.0, np.random.default_rng([SEED, 6, n])) for n in (2, 3, 4, 5)
     ]
     for A, b in stacks:
@@ -168,7 +166,7 @@ def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
     ]
     random, physical = Counter[str](), Counter[str]()
     differ = bear = 0
-    for total, stacks in ((random, matrices), (physical, [(steps.A, steps.b) for steps in hinged])):
+    for total, stacks in ((random, matrices), (physical, [steps.problem for steps in hinged])):
         for A, b in stacks:
             found = _broken(A, b)
             total.update(_counts(found), number=len(b))
@@ -177,7 +175,7 @@ def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
     return random, physical, (differ, bear)
 
 
-def _two_bars() -> tuple[dict[str, int], tuple[tuple[object, ...], ...], tuple[str, ...], str]:
+def _two_bars() -> tuple[dict[str, int], tuple[tuple[object, ...], ...], str]:
     steps = samples.two_bars()
     A, b = steps.A, steps.b
     laws, program, primal = steps.solve().y, sets.printed(A, b), sets.primal(A, b)
@@ -198,7 +196,7 @@ def _two_bars() -> tuple[dict[str, int], tuple[tuple[object, ...], ...], tuple[s
     if found["primal"].any():
         text += " " + texts("penetrates", pose=list(POSES)[i], w=w[i].min())
     counts = _counts(found) if (lowest > 0).all() else dict.fromkeys(DIRECTIONS, 0)
-    return counts, rows, texts.columns("states"), text.strip()
+    return counts, rows, text.strip()
 
 
 claim = texts.claim("C6", "001", check, 0.4)

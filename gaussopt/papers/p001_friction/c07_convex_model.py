@@ -43,21 +43,18 @@ def check(quick: bool) -> Judgement:
         texts.reading("same-rows", not other.refutes, {"if-weights": not adversary.refutes}),
         texts.reading("some-model", not solved.refutes),
     )
-    sentence = texts("sentence", printed=printed, share=share, other=other, solved=solved)
-    derived = (weighted, cycles, necessary, product, bars)
-    return Judgement.of(
-        readings, sentence, derived, (plain, printed, adversary, other, solved), numbers=printed.values,
-        brief=texts.brief(readings, **printed.values),
+    return texts.judgement(
+        readings, (weighted, cycles, necessary, product, bars), (plain, printed, adversary, other, solved),
+        numbers={"share": share},
     )  # fmt: skip
 
 
 def _plain(quick: bool) -> Attempt:
     """(29) on one contact and on symmetric matrices."""
-    count, worst, number = (80 if quick else 500), 0.0, 0
+    count = 80 if quick else 500
     steps = samples.definite_bars(count, 2, 1, np.random.default_rng([SEED, 13]), (0.0, 2.0))
     even = [samples.random_definite(count, n, 0.0, np.random.default_rng([SEED, 14, n])) for n in (2, 3, 4)]
-    for A, b in ((steps.A, steps.b), *even):
-        worst, number = max(worst, float(samples.compare(A, b).difference.max())), number + len(b)
+    worst, number = samples.largest_difference([steps.problem, *even])
     return texts.attempt("plain", worst > samples.EQUAL, number=number, worst=worst)
 
 
@@ -183,7 +180,7 @@ def _product(quick: bool) -> tuple[Derivation, Attempt]:
 def _printed(quick: bool) -> tuple[Attempt, str]:
     """(29) on the two bars and on hinged bars, and how often weights would help."""
     bars = samples.two_bars()
-    found = samples.compare(bars.A, bars.b)
+    found = samples.compare(*bars.problem)
     wrong, mended = np.flatnonzero(~found.equal), 0
     for i in wrong:
         d = weights(bars.A[i])
@@ -195,7 +192,7 @@ def _printed(quick: bool) -> tuple[Attempt, str]:
     for n in (2, 3):
         rng = np.random.default_rng([SEED, 12, n])
         steps = samples.definite_bars(150 if quick else 1000, n, n, rng, (MU, MU))
-        different += int((~samples.compare(steps.A, steps.b).equal).sum())
+        different += int((~samples.compare(*steps.problem).equal).sum())
         drawn += len(steps)
         available[n] = sum(weights(A) is not None for A in steps.A) / len(steps)
     search = texts.attempt(

@@ -43,21 +43,16 @@ def check(quick: bool) -> Judgement:
         texts.reading("if-varied", varied.refutes, statement="fails"),
         texts.reading("if-once", once.refutes, statement="fails"),
     )
-    sentence = texts("sentence", known=known, varied=varied, once=once)
-    return Judgement.of(
-        readings, sentence, (gauss,), (known, varied, once), own=_iterated(quick),
-        brief=texts.brief(readings, known=known.values, once=once.values),
-        numbers={"known": known.values, "varied": varied.values, "once": once.values},
-    )  # fmt: skip
+    return texts.judgement(readings, (gauss,), (known, varied, once), own=_iterated(quick))
 
 
 def _iterated(quick: bool) -> OwnResult:
     """What becomes of friction if Gauss's principle is solved again and again, which the source does not propose."""
-    rows, columns, program = _two_bars()
+    rows, program = _two_bars()
     contraction, adversary, beyond = _contraction(quick), _adversary(quick), _beyond(quick)
     sentence = texts("iterated", contraction=contraction, beyond=beyond)
     derived = (_fixed_points(quick), _closed_forms(quick), program)
-    return OwnResult(sentence, derived, (contraction, adversary, beyond), columns, rows)
+    return OwnResult(sentence, derived, (contraction, adversary, beyond), texts.columns("states"), rows)
 
 
 @dataclass(frozen=True)
@@ -204,7 +199,7 @@ def _closed_forms(quick: bool) -> Derivation:
     )  # fmt: skip
 
 
-def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Derivation]:
+def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
     labels = list(contact_steps.POSES)
     bars = samples.two_bars()
     A0, C, b = bars.smooth, bars.coupling, bars.b
@@ -231,7 +226,7 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Deriva
         "program", below == len(labels) and worst < 1e-9 and own < 1e-9, below=below, states=len(labels), worst=worst,
         own=own, pose=labels[3],
     )  # fmt: skip
-    return tuple(rows), texts.columns("states"), program
+    return tuple(rows), program
 
 
 def _contraction(quick: bool) -> Attempt:

@@ -47,14 +47,10 @@ def check(quick: bool) -> Judgement:
         *([] if starts.refutes else [texts("in-the-air", starts=starts)]),
         *([texts("without", absent=" and ".join(absent), idle=idle)] if absent else []),
     ))  # fmt: skip
-    data, own = _data(least, kept, _least_bias(), gained, off), _reconstructed(quick)
-    return Judgement.of(
-        readings, texts("sentence", formulas=formulas, fed=fed, misprinted=misprinted),
-        (start, sign, rows_of), (starts, idle, fed, misprinted, formulas), missing=missing,
-        columns=data.columns, rows=data.rows, own=own,
-        brief=texts.brief(readings, starts=starts.values),
-        numbers={"starts": starts.values, "height": float(start.values["literal"].gaps.min()), "rise": float(start.values["literal"].rates.min()), "idle": idle.values, "fed": fed.values,
-                 "formulas": formulas.values, "along": own.searches[0].values, "others": own.searches[1].values},
+    data = _data(least, kept, _least_bias(), gained, off)
+    return texts.judgement(
+        readings, (start, sign, rows_of), (starts, idle, fed, misprinted, formulas), missing=missing,
+        columns=data.columns, rows=data.rows, own=_reconstructed(quick),
     )  # fmt: skip
 
 
@@ -141,7 +137,8 @@ def _start() -> Derivation:
     assert step.g_N is not None
     assert step.gdot_N is not None
     miss = float(max(np.abs(step.g_N - literal.gaps).max(), np.abs(step.gdot_N - literal.rates).max()))
-    return texts.derivation("start", miss < 1e-12, literal=literal, miss=miss)
+    heights, rates = literal.gaps, literal.rates
+    return texts.derivation("start", miss < 1e-12, literal=literal, miss=miss, height=heights.min(), rise=rates.min())
 
 
 def _evaluate(variant: str = "", **settings: Any) -> StepData:

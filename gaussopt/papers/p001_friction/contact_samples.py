@@ -7,7 +7,7 @@ that the formulations use. All draws are seeded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -115,6 +115,11 @@ class Contacts:
     def b(self) -> Matrix:
         """Gap accelerations without contact forces, (B, k)."""
         return sets.times(self.J_N, self._moved[0]) + self.zeta_N
+
+    @property
+    def problem(self) -> tuple[Matrix, Matrix]:
+        """The contact operator and the gap accelerations without contact forces."""
+        return self.A, self.b
 
     @cached_property
     def free(self) -> Matrix:
@@ -352,6 +357,12 @@ def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
     z = sets.lcp(A, b)
     x = sets.printed(A, b) if ell is None else sets.quadratic(sets.symmetric(A), 0.5 * ell, A, b)
     return Comparison(z, x, relative(A, b, x, z), natural(A, b, z, eta(A, z, ell)))
+
+
+def largest_difference(stacks: Iterable[tuple[Matrix, Matrix]]) -> tuple[float, int]:
+    """The largest relative difference of (29) from the contact laws, and the number of problems."""
+    found = [compare(A, b).difference for A, b in stacks]
+    return max(float(of.max()) for of in found), sum(map(len, found))
 
 
 def eta(A: Matrix, z: Matrix, ell: Matrix | None = None) -> Matrix:

@@ -20,8 +20,8 @@ from gaussopt.papers.p002_singular_mass.singular_steps import (
     Size,
     as_printed,
     by_hand,
-    drawn,
     lost_force,
+    random_steps,
     residual,
     step_of,
 )
@@ -30,7 +30,6 @@ from gaussopt.solving.solver_sequence import SolverSequence
 
 SEED = 10
 
-text = ClaimTexts(__file__, eigenvalues=EIGENVALUES, seed=SEED)
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
@@ -43,6 +42,8 @@ UNITS = (1.0, 10.0)
 
 SIZES = (Size(3, 2, 2), Size(4, 2, 3))
 """Of the optimised steps; the first is that of the linkage."""
+
+text = ClaimTexts(__file__, eigenvalues=EIGENVALUES, seed=SEED, torque=TORQUE)
 
 LINKAGE = "linkage at its start, sign corrected"
 REVERSED = "linkage at its start, sign as printed"
@@ -65,15 +66,12 @@ def check(quick: bool) -> Judgement:
         ),
     )
     (plain, exact), (reversed_, _), (lost, true), (other, _) = (found[k] for k in (LINKAGE, REVERSED, LOADED, OTHER))
-    told = {"plain": plain, "exact": exact, "reversed": reversed_, "torque": TORQUE, "lost": lost, "true": true,
-            "other": other}  # fmt: skip
-    derivations = (_formula(150 if quick else 1000), _closed_form(), _units(), _rank(20 if quick else 200))
-    searches = (counterexample, *kept, _least(1 if quick else 12))
-    rows = tuple((label, p, e, holds[label]) for label, (p, e) in found.items())
-    numbers = {**told, "steps": kept[0].values["count"], "residual": max(s.values["worst"] for s in kept)}
-    return Judgement.of(
-        readings, text("sentence", **told), derivations, searches, columns=text.columns("numbers"), rows=rows,
-        numbers=numbers, brief=text.brief(readings, **told),
+    return text.judgement(
+        readings, (_formula(150 if quick else 1000), _closed_form(), _units(), _rank(20 if quick else 200)),
+        (counterexample, *kept, _least(1 if quick else 12)),
+        rows=tuple((label, p, e, holds[label]) for label, (p, e) in found.items()),
+        numbers={"plain": plain, "exact": exact, "reversed": reversed_, "lost": lost, "true": true, "other": other,
+                 "residual": max(s["worst"] for s in kept)},
     )  # fmt: skip
 
 
@@ -114,9 +112,7 @@ def _shared(unit: float) -> StepData:
 
 def _formula(count: int) -> Derivation:
     random, deviation = np.random.default_rng(SEED), 0.0
-    for _ in range(count):
-        size = drawn(random)
-        step = step_of(random.uniform(-1, 1, size.numbers), size, outside=1.0)
+    for step in random_steps(random, count, outside=1.0):
         # From a = a* + e: Z^T (M a - M M^+ F) = 0 and Z^T (M a* - F) = 0 leave e = -Z (Z^T M Z)^-1 Z^T (I - M M^+) F.
         Z = kernel(step.J)
         stated = -Z @ np.linalg.solve(Z.T @ step.M @ Z, Z.T @ lost_force(step))
@@ -127,11 +123,9 @@ def _formula(count: int) -> Derivation:
 
 
 def _kept(count: int) -> Attempt:
-    random, sequence, worst = np.random.default_rng(SEED), SolverSequence("kkt"), 0.0
-    for _ in range(count):
-        size = drawn(random)
-        step = step_of(random.uniform(-1, 1, size.numbers), size)
-        worst = max(worst, residual(step, as_printed(step, sequence)))
+    sequence = SolverSequence("kkt")
+    steps = random_steps(np.random.default_rng(SEED), count)
+    worst = max(residual(step, as_printed(step, sequence)) for step in steps)
     return text.attempt("random steps", worst > SAME, count=count, worst=worst)
 
 
@@ -200,8 +194,7 @@ def _rank(count: int) -> Derivation:
     regular, singular = math.inf, 0.0
     for _ in range(count):
         for well in (True, False):
-            size = drawn(random, well_posed=well)
-            step = step_of(random.uniform(-1, 1, size.numbers), size)
+            (step,) = random_steps(random, 1, well_posed=well)
             Z = kernel(step.J)
             ratio = 1.0 / np.linalg.cond(Z.T @ step.M @ Z)
             regular, singular = (min(regular, ratio), singular) if well else (regular, max(singular, ratio))

@@ -126,10 +126,9 @@ def check(quick: bool) -> Judgement:
     told |= {"ways": len(ways), "close": sum(t.largest <= SMALL for t in ways)}
     # A better algorithm than ours can agree where ours does not: nothing here refutes the claim.
     missing = "" if all(r.holds for r in readings) else text("missing")
-    return Judgement.of(
-        readings, text("sentence", **told), (_carried([p for of in pairs.values() for p in of]),), tried,
-        missing=missing, columns=text.columns("motions"), rows=rows, own=_accelerations(quick, ways),
-        numbers=curves | told, brief=text.brief(readings, **told),
+    return text.judgement(
+        readings, (_carried([p for of in pairs.values() for p in of]),), tried, missing=missing, rows=rows,
+        own=_accelerations(quick, ways), numbers=curves | told,
     )  # fmt: skip
 
 

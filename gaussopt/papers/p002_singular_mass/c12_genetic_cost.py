@@ -43,16 +43,11 @@ def check(quick: bool) -> Judgement:
     )
     places = dict(zip((NULL, FULL), WAYS, strict=True))
     told = " and ".join(f"{ratio:.0f} in {places[solver]}" for solver, ratio in ratios.items())
-    by_inverse = {name: inverse.values[name] for name in ("solve", "genetic")}
-    sentence = text("sentence", told=told, range=_between(cases), cheapest=cheapest.found, inverse=by_inverse)
     operations = _operations()
-    numbers = {"times": [ratios.get(s) for s in places], "operations": operations.values["ratios"],
-               "linear": operations.values["elimination"], "cheapest": cheapest.values["times"],
-               "inverse": by_inverse}  # fmt: skip
-    return Judgement.of(
-        readings, sentence, (_counts(),), (operations, inverse, cheapest), columns=measured.columns, rows=measured.rows,
+    numbers = {"told": told, "range": _between(cases), "times": [ratios.get(s) for s in places]}
+    return text.judgement(
+        readings, (_counts(),), (operations, inverse, cheapest), columns=measured.columns, rows=measured.rows,
         timed=("microseconds", "microseconds with multipliers", "ratio"), times_decide=True, numbers=numbers,
-        brief=text.brief(readings, **numbers),
     )  # fmt: skip
 
 

@@ -42,26 +42,19 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     carried = [gap < OFF, *(by[PRINTED][0] == 0 for by in shares.values())]
     lead = "carried" if all(carried) else "carried if exact" if any(carried) else "not carried"
-    sentence = text(
-        "sentence", lead=text(lead), crosses="steps across" if gap < OFF else "leaves the branch", gap=gap,
-        leave=" and ".join(f"{by[PRINTED][0]} of {runs} with {a:g} rad/s²" for a, by in shares.items()),
-        regular=sum(by[REGULAR][0] for by in shares.values()), mass=int(np.linalg.matrix_rank(upright(RATE).M)),
-        rows=int(np.linalg.matrix_rank(upright(RATE).J)),
-    )  # fmt: skip
+    numbers = {
+        "lead": text(lead), "crosses": "steps across" if gap < OFF else "leaves the branch", "gap": gap,
+        "leave": " and ".join(f"{by[PRINTED][0]} of {runs} with {a:g} rad/s²" for a, by in shares.items()),
+        "regular": sum(by[REGULAR][0] for by in shares.values()), "mass": int(np.linalg.matrix_rank(upright(RATE).M)),
+        "rows": int(np.linalg.matrix_rank(upright(RATE).J)), "off": shares[NOISE[0]][PRINTED][0], "runs": runs,
+        "smaller": NOISE[0],
+    }  # fmt: skip
     rows = tuple(
         (row, a, runs, off, off / runs, largest) for a, by in shares.items() for row, (off, largest) in by.items()
     )
-    derivations = (_at_the_configuration(), _degenerates(), _branches())
     searches = (crossing, noise, _smallest(2 if quick else 12))
-    return Judgement.of(
-        (),
-        sentence,
-        derivations,
-        searches,
-        columns=text.columns("numbers"),
-        rows=rows,
-        numbers={"gap": gap},
-        brief=text.brief((), off=shares[NOISE[0]][PRINTED][0], runs=runs, noise=NOISE[0]),
+    return text.judgement(
+        (), (_at_the_configuration(), _degenerates(), _branches()), searches, rows=rows, numbers=numbers
     )
 
 

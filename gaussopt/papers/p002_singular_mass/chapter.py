@@ -14,6 +14,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.chapters import Chapter, ChapterTexts, Judged, misprint
 from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p002_singular_mass import crossings, noisy_linkage, section
+from gaussopt.papers.p002_singular_mass.c10_singular_mass import TORQUE
 from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import PENALISED, STEP
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS
 from gaussopt.papers.p002_singular_mass.noisy_linkage import NOISE, PRINTED, REGULAR, NoiseResult
@@ -23,7 +24,7 @@ from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 from gaussopt.reporting.texts import number
 
-texts = ChapterTexts(__file__, low=EIGENVALUES[0], high=EIGENVALUES[1], small=SMALL, noise=NOISE)
+texts = ChapterTexts(__file__, low=EIGENVALUES[0], high=EIGENVALUES[1], small=SMALL, noise=NOISE, torque=TORQUE)
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,15 @@ def step_of(z: Vector, size: Size, outside: float = 0.0) -> StepData:
     lost = K @ (K.T @ p)
     force = M @ x + K @ (both @ (both.T @ (K.T @ p))) + outside * lost / max(float(np.linalg.norm(lost)), 1e-300)
     return StepData.smooth(0.5 * (M + M.T), np.zeros(n), force, J, gamma, 0.0, np.zeros(n), np.zeros(n))
+
+
+def random_steps(
+    random: np.random.Generator, count: int, outside: float = 0.0, well_posed: bool = True
+) -> Iterator[StepData]:
+    """Random steps of random sizes."""
+    for _ in range(count):
+        size = drawn(random, well_posed=well_posed)
+        yield step_of(random.uniform(-1, 1, size.numbers), size, outside)
 
 
 def lost_force(step: StepData) -> Vector:
