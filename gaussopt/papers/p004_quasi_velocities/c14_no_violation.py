@@ -47,13 +47,10 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     parts = {"on-motions": not searches[0].refutes, "anywhere": not searches[1].refutes}
     readings = (texts.reading("held", all(parts.values()), parts, ours=False),)
-    why = texts("why") if all(parts.values()) else ""
-    told = {"worst": worst, "wrong": wrong, "control": control, "by_rk4": controls["rk4"]}
-    sentence = texts("sentence", why=why, **told)
-    return Judgement.of(
-        readings, sentence, derivations, searches, rows=tuple(runs),
+    return texts.judgement(
+        readings, derivations, searches, rows=tuple(runs),
         columns=("case", "stepper", "integrated with q", "position error / m", "violation, relative"),
-        numbers=told, brief=texts.brief(readings, **told),
+        numbers={"why": texts("why") if all(parts.values()) else "", "by_rk4": controls["rk4"]},
     )  # fmt: skip
 
 
@@ -99,8 +96,8 @@ def _measure(count: int) -> Derivation:
 def _general(count: int) -> Derivation:
     random = np.random.default_rng(15)
     low, high = np.array(particle.BOUNDS).T
-    worst = max(_of_particle(random.uniform(low, high)) for _ in range(count))
-    return texts.derivation("general", worst < ROUNDING, count=count, worst=worst)
+    errors = (_of_particle(random.uniform(low, high)) for _ in range(count))
+    return texts.confirmed("general", ROUNDING, errors)
 
 
 def _of_particle(z: Vector) -> float:

@@ -43,22 +43,20 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     generations = 1 if quick else 8
     exact = _exactly(200 if quick else 2000)
-    regular, one = _apart(on, "regular", 0.0, 30 if quick else 300, generations)
-    away, other = _apart(on, "tan", CLEAR, 30 if quick else 300, generations)
-    pole, lost = _at_the_pole(on, generations)
+    regular = _apart(on, "regular", 0.0, 30 if quick else 300, generations)
+    away = _apart(on, "tan", CLEAR, 30 if quick else 300, generations)
+    pole = _at_the_pole(on, generations)
     readings = (
         texts.reading("printed-row", not (exact.refutes or away.refutes), ours=False),
         texts.reading("regular-row", not regular.refutes),
     )
-    told = {"lost": 100 * lost, "worst": max(one, other), "count": exact.values["count"], "nearest": NEAREST}
+    lost = 100 * pole["worst"]
     own = OwnResult(
-        texts("rounding", **told), (_off_the_constraint(500 if quick else 50_000),), (pole,), texts.columns("near"),
+        texts("rounding", lost=lost), (_off_the_constraint(500 if quick else 50_000),), (pole,), texts.columns("near"),
         tuple(_near(on, distance) for distance in DISTANCES),
     )  # fmt: skip
-    return Judgement.of(
-        readings, texts("sentence", **told), derivations, (exact, away, regular), own=own, numbers=told,
-        brief=texts.brief(readings, **told),
-    )  # fmt: skip
+    numbers = {"lost": lost, "nearest": NEAREST, "worst": max(regular["worst"], away["worst"])}
+    return texts.judgement(readings, derivations, (exact, away, regular), own=own, numbers=numbers)
 
 
 class _Trial:
@@ -185,7 +183,7 @@ def _by_15(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fract
     return (x + lam * tan) / m, (y - lam) / m
 
 
-def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> tuple[Attempt, float]:
+def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> Attempt:
 
     def cost(z: Vector) -> float:
         body = BladeBody.of(z)
@@ -195,12 +193,10 @@ def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> 
     worst = max(cost(numbers(random)) for _ in range(count))
     best = maximise(cost, list(BOUNDS.values()), generations, 15)
     worst = max(worst, best.value)
-    where = "any φ" if not clear else f"|cos φ| ≥ {clear:g}"
-    search = texts.attempt(
+    return texts.attempt(
         "apart", worst > SAME, row=row, place=", away from the pole." if clear else ".", count=count, best=best,
-        where=where, worst=worst,
+        where="any φ" if not clear else f"|cos φ| ≥ {clear:g}", worst=worst,
     )  # fmt: skip
-    return search, worst
 
 
 def _towards(z: Vector) -> BladeBody:
@@ -209,16 +205,14 @@ def _towards(z: Vector) -> BladeBody:
     return BladeBody(**{**named, "phi": np.pi / 2 - 10.0 ** named["phi"]})
 
 
-def _at_the_pole(on: _Trial, generations: int) -> tuple[Attempt, float]:
+def _at_the_pole(on: _Trial, generations: int) -> Attempt:
     bounds = {**BOUNDS, "phi": (np.log10(NEAREST), np.log10(CLEAR))}
 
     def gain(row: str, z: Vector) -> float:
         return on.difference(_towards(z), row, 1.0)
 
     found, regular = (maximise(partial(gain, r), list(bounds.values()), generations, 15) for r in ("tan", "regular"))
-    worst, other = found.value, regular.value
-    search = texts.attempt("at-the-pole", worst > SAME, found=found, worst=worst, other=other)
-    return search, worst
+    return texts.attempt("at-the-pole", found.value > SAME, found=found, worst=found.value, other=regular.value)
 
 
 def _near(on: _Trial, distance: float) -> tuple[float, float, float, float]:

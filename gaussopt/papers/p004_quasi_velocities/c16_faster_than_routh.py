@@ -73,20 +73,21 @@ def check(quick: bool) -> Judgement:
     few, many = (_begun("search-regular").evaluations(rates) for rates in ("regular", "quasi"))
     ratios, tan = [p.ratio for p in drawn], [p.tan_ratio for p in drawn if p.poles]
     of_bodies = {"regular": ratios, "tan": tan, "equal": equal[len(pairs) :]}
-    told = {"few": few, "many": many, "hand": float(np.median(hand)), "package": float(np.median(package)),
-            "cases": {case: p.ratio for (case, rtol), p in pairs.items() if rtol == TOLERANCE}}  # fmt: skip
-    sentence = texts("sentence", **{k: _told(v) for k, v in of_bodies.items()}, **told)
+    found = {
+        "few": few, "many": many, "hand": float(np.median(hand)), "package": float(np.median(package)),
+        "cases": {case: p.ratio for (case, rtol), p in pairs.items() if rtol == TOLERANCE},
+        "regular": ratios, "tan": tan, "equal": equal[len(pairs) :],
+        "median": float(np.median(ratios)), "over": float(np.median(tan)), "number": len(ratios),
+    }  # fmt: skip
+    spans = {f"span_{name}": _told(found[name]) for name in ("regular", "tan", "equal")}
     rows = tuple(
         (f"{case}, RK45, {rtol:g}", p.quasi.evaluations, p.routh.evaluations, p.tan.evaluations, p.ratio, p.tan_ratio,
          p.quasi.error, p.routh.error, p.at_equal_error)
         for (case, rtol), p in pairs.items()
     )  # fmt: skip
-    return Judgement.of(
-        readings, sentence, (_counted(pairs, run), _sizes()), (over, away, regular, same, timed),
-        columns=texts.columns("motions"), rows=rows, times_decide=True, numbers=of_bodies | told,
-        brief=texts.brief(
-            readings, median=float(np.median(ratios)), over=float(np.median(tan)), number=len(ratios), **told
-        ),
+    return texts.judgement(
+        readings, (_counted(pairs, run), _sizes()), (over, away, regular, same, timed), rows=rows, times_decide=True,
+        numbers=found | spans,
     )  # fmt: skip
 
 

@@ -71,19 +71,9 @@ def check(quick: bool) -> Judgement:
     count = 200 if quick else 20_000
     derivations = (_law(count), _left(forced, free), _moved(tan), _motion(), _multiplier(count))
     searches = (singular, over, _less(2 if quick else 20), bodies, adversary, _drifted(tan, regular))
-    law = {"forced": told[0], "free": told[1], "regular": orders["regular"]}
-    sentence = texts("sentence", words=_told(tan), **law)
+    law = {"forced": told[0], "free": told[1], "regular": orders["regular"], "words": _told(tan)}
     rows = tuple(s.numbers for s in (*tan, *regular))
-    return Judgement.of(
-        readings,
-        sentence,
-        derivations,
-        searches,
-        columns=texts.columns("spread"),
-        rows=rows,
-        numbers=law,
-        brief=texts.brief(readings, **law),
-    )
+    return texts.judgement(readings, derivations, searches, rows=rows, numbers=law)
 
 
 def _law(count: int) -> Derivation:
