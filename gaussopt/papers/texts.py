@@ -53,8 +53,9 @@ class ClaimTexts(Texts):
         The columns of its rows are those of the entry "numbers", unless `fields`, which are those of a judgement, have
         others.
         """
-        beside = (*own.derivations, *own.searches) if own else ()
-        known = {e.name: e for e in (*beside, *derivations, *searches)} | dict(numbers or {})
+        evidence: list[Derivation | Attempt] = [*own.derivations, *own.searches] if own else []
+        evidence += [*derivations, *searches]
+        known = {e.name: e for e in evidence} | dict(numbers or {})
         if rows and "columns" not in fields:
             fields["columns"] = self.columns("numbers")
         return Judgement.of(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gaussopt.papers import ledger
+from gaussopt.papers.chapters import Chapter
 from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p000_least_squares import chapter as chapter_000
 from gaussopt.papers.p000_least_squares import motions as motions_000
@@ -21,7 +22,6 @@ from gaussopt.papers.p002_singular_mass import chapter as chapter_002
 from gaussopt.papers.p002_singular_mass import section as section_002
 from gaussopt.papers.p004_quasi_velocities import chapter as chapter_004
 from gaussopt.papers.p004_quasi_velocities import motions as motions_004
-from gaussopt.papers.report_parts import Chapter
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Figure, Paragraph, blocks_of
 
@@ -105,7 +105,8 @@ def test_numbers_follow_the_outcomes(outcomes: Mapping[str, Any], judged: dict[s
     own[key] = JobOutcome(replace(own[key].value, q=own[key].value.q + 100.0), "", 0.0)
     c1 = judged["C1"]
     assert isinstance(c1, Judgement)
-    changed = judged | {"C1": replace(c1, numbers={**c1.numbers, "largest": 77.125})}
+    motions = {**c1.numbers["motions"].values, "largest": 77.125}
+    changed = judged | {"C1": replace(c1, numbers={**c1.numbers, "motions": motions})}
     before, after = (words(chapter_000.chapter(o, j, True)) for o, j in ((outcomes["000"], judged), (own, changed)))
     assert "-20.88" in before
     assert "-20.88" not in after

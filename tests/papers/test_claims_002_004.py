@@ -5,23 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from judged_claims import EXPECTED, judged
 
 from gaussopt.comparison.step_table import TimedAnswers
-from gaussopt.papers import ledger
 from gaussopt.papers.claim import ClaimVerdict, Judgement, OwnResult
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.evidence.random_steps import kernel, minimiser
 from gaussopt.papers.p002_singular_mass import genetic_runs, noisy_linkage, singular_steps
 from gaussopt.papers.p002_singular_mass.singular_steps import Size, lost_force, residual, step_of
 from gaussopt.papers.p004_quasi_velocities import knife_edge, pole, spread
-from gaussopt.papers.texts import ClaimTexts
-from gaussopt.reporting.document import Table
 
 FILES = {
     "C10": "c10_singular_mass", "C11": "c11_genetic_accuracy", "C12": "c12_genetic_cost",
@@ -29,85 +26,14 @@ FILES = {
     "C16": "c16_faster_than_routh", "C17": "c17_routh_drift",
 }  # fmt: skip
 
-EXPECTED = {
-    "C10": ClaimVerdict.CONDITIONAL, "C11": ClaimVerdict.IRREPRODUCIBLE, "C12": ClaimVerdict.FALSE,
-    "C13": ClaimVerdict.UNCLAIMED, "C14": ClaimVerdict.TRUE, "C15": ClaimVerdict.TRUE,
-    "C16": ClaimVerdict.CONDITIONAL, "C17": ClaimVerdict.CONDITIONAL,
-}  # fmt: skip
-
-UNTIMED = ("C10", "C11", "C13", "C14", "C15", "C17")
-
 
 def module(number: str) -> Any:
     folder = "p002_singular_mass" if number < "C14" else "p004_quasi_velocities"
     return import_module(f"gaussopt.papers.{folder}.{FILES[number]}")
 
 
-@cache
-def judged(number: str) -> Judgement:
-    return ledger.check(number, True)
-
-
 def again(number: str) -> Judgement:
     return module(number).check(True)
-
-
-# -- all ---------------------------------------------------------------------------------------------------
-
-
-def test_all_are_in_the_ledger() -> None:
-    numbers = {c.id: c.paper for c in ledger.ledger() if c.paper in ("002", "004")}
-    assert numbers == {n: "002" if int(n[1:]) < 14 else "004" for n in EXPECTED}
-
-
-@pytest.mark.parametrize("number", EXPECTED)
-def test_verdicts(number: str) -> None:
-    j = judged(number)
-    assert j.verdict is EXPECTED[number]
-    assert bool(j.conditions) is (j.verdict in (ClaimVerdict.CONDITIONAL, ClaimVerdict.IRREPRODUCIBLE))
-    assert j.brief
-    assert j.derivations
-    assert j.searches
-    assert all(d.holds for d in j.derivations)
-    assert all(re.search(r"\d", text) for s in j.searches for text in (s.covered, s.found))
-    assert all(len(row) == len(j.columns) for row in j.rows)
-    assert set(j.timed) <= set(j.columns)
-
-
-@pytest.mark.parametrize("number", EXPECTED)
-def test_formulas_are_complete(number: str) -> None:
-    j = judged(number)
-    texts = [j.sentence, *j.conditions.splitlines()]
-    texts += [t for d in j.derivations for t in (d.statement, d.computed)]
-    texts += [t for s in j.searches for t in (s.sought, s.covered, s.found)]
-    for text in texts:
-        assert text.count("$") % 2 == 0
-        assert not re.search(r"[\x00-\x1f]", text), text
-
-
-@pytest.mark.parametrize("number", UNTIMED)
-def test_untimed_claims_are_deterministic(number: str) -> None:
-    assert not judged(number).times_decide
-    assert again(number) == judged(number)
-
-
-@pytest.mark.parametrize("number", ["C10", "C11", "C12", "C13"])
-def test_derivations_that_fail_block_the_verdict(monkeypatch: pytest.MonkeyPatch, number: str) -> None:
-    real = ClaimTexts.derivation
-    monkeypatch.setattr(
-        ClaimTexts, "derivation", lambda self, name, holds, /, **values: real(self, name, False, **values)
-    )
-    j = again(number)
-    assert j.verdict is ClaimVerdict.UNDECIDED
-    assert all(d.statement in j.conditions for d in judged(number).derivations)
-
-
-def test_sections_of_the_report() -> None:
-    found: dict[str, Judgement | str] = {c.id: judged(c.id) if c.id in EXPECTED else "" for c in ledger.ledger()}
-    for paper, numbers in (("002", ("C10", "C11", "C12", "C13")), ("004", ("C14", "C15", "C16", "C17"))):
-        parts = ledger.section(paper, found).sections
-        assert [p.title for p in parts] == [f"{n}: {EXPECTED[n]}" for n in numbers]
-        assert all(any(isinstance(b, Table) for b in p.blocks) for p in parts)
 
 
 # -- C10 ---------------------------------------------------------------------------------------------------
@@ -454,21 +380,6 @@ def test_orders_decide(monkeypatch: pytest.MonkeyPatch, lost: float, verdict: Cl
     # No order counts as lost, nothing as degenerate and nothing as grown, or every order and everything.
     degenerate, grown = (1e99, np.inf) if lost == 0.0 else (0.5, -1.0)
     assert _changed(monkeypatch, LOST=lost, DEGENERATE=degenerate, GROWN=grown).verdict is verdict
-
-
-@pytest.mark.parametrize("number", ["C14", "C15", "C16", "C17"])
-def test_a_derivation_that_fails_blocks_the_verdict(monkeypatch: pytest.MonkeyPatch, number: str) -> None:
-    texts, first = type(module(number).texts), judged(number).derivations[0]
-    plain = texts.derivation
-
-    def failing(self: Any, name: str, holds: bool, /, **values: Any) -> Any:
-        found = plain(self, name, holds, **values)
-        return replace(found, holds=found.statement != first.statement)
-
-    monkeypatch.setattr(texts, "derivation", failing)
-    j = again(number)
-    assert j.verdict is ClaimVerdict.UNDECIDED
-    assert first.statement in j.conditions
 
 
 def test_body_by_hand_follows_the_cycloid() -> None:

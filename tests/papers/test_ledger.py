@@ -186,9 +186,9 @@ def test_a_sentence_on_a_verdict_stands_for_one_outcome() -> None:
     c1 = next(c for c in ledger.ledger() if c.id == "C1")
     text = ClaimTexts(inspect.getfile(c1.check))
     right = Reading("by (14)", True), Reading("by (16)", False)
-    told = text.brief((*right, right[0]), median=1.25)
+    told = text.brief((*right, right[0]), motions={"median": 1.25})
     assert "is 1.25 in the median" in told
-    assert text.brief(right, median=1.25) == ""
+    assert text.brief(right, motions={"median": 1.25}) == ""
     # A claim that is not decided is not told as if it were.
     for verdict, why in ((ClaimVerdict.CONDITIONAL, told), (ClaimVerdict.UNDECIDED, "everywhere but here")):
         found: dict[str, Judgement | str] = {c.id: replace(other(verdict), brief=told) for c in ledger.ledger()}

@@ -158,11 +158,8 @@ def _worst_gamma(s: StepData) -> Vector:
 
 
 def _repairs(samples: Samples) -> Derivation:
-    errors = (
-        *(rs.misses(samples, repair) for repair in (_true_inverse, weighted_16, _scaled)),
-        map(_inverse_15, samples),
-    )
-    worst = [max(of) for of in errors]
+    worst = [max(rs.misses(samples, repair)) for repair in (_true_inverse, weighted_16, _scaled)]
+    worst.append(max(map(_inverse_15, samples)))
     return text.derivation("repairs", max(worst) <= EXACT, worst=worst, count=len(samples))
 
 

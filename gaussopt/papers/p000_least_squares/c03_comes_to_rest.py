@@ -65,7 +65,8 @@ def check(quick: bool) -> Judgement:
         if limits[0] < tau < limits[1]
     ]
     numbers = {
-        "worst": {name: of.max() for name, of in errors.items()}, "median": np.median(errors["by-16"]), "states": len(states), "mean": mean, "torques": limits, "speeds": speed,
+        "worst": {name: of.max() for name, of in errors.items()}, "median": np.median(errors["by-16"]),
+        "states": len(states), "mean": mean, "torques": limits, "speeds": speed,
         "spins": "comes to rest" if rests else text("spins", mean=mean, low=low, high=high),
         "such": f", such as {', or '.join(resting)}" if resting else "",
         "resting": "Some" if choices.refutes else "None", "tried": choices["count"] + choices["tried"],

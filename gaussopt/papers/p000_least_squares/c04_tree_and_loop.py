@@ -75,12 +75,8 @@ def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[obje
         derivation = text.confirmed(name, EXACT, rs.misses(steps, rs.minimiser, true))
         found.append((derivation, max(rs.misses(steps, treatment, true))))
     (opened, tree), (closed, loop) = found
-    return (
-        opened,
-        closed,
-        (("crank-slider, cut open", 7, 4, 3, tree), ("crank-slider, closed", 7, 6, 1, loop)),
-        (tree, loop),
-    )
+    rows = ("crank-slider, cut open", 7, 4, 3, tree), ("crank-slider, closed", 7, 6, 1, loop)
+    return opened, closed, rows, (tree, loop)
 
 
 def _double_pendulum(c: Crank, s: StepData) -> Vector:

@@ -76,10 +76,9 @@ def check(quick: bool) -> Judgement:
     found = {
         "few": few, "many": many, "hand": float(np.median(hand)), "package": float(np.median(package)),
         "cases": {case: p.ratio for (case, rtol), p in pairs.items() if rtol == TOLERANCE},
-        "regular": ratios, "tan": tan, "equal": equal[len(pairs) :],
         "median": float(np.median(ratios)), "over": float(np.median(tan)), "number": len(ratios),
     }  # fmt: skip
-    spans = {f"span_{name}": _told(found[name]) for name in ("regular", "tan", "equal")}
+    spans = {f"span_{name}": _told(of) for name, of in of_bodies.items()}
     rows = tuple(
         (f"{case}, RK45, {rtol:g}", p.quasi.evaluations, p.routh.evaluations, p.tan.evaluations, p.ratio, p.tan_ratio,
          p.quasi.error, p.routh.error, p.at_equal_error)
@@ -87,7 +86,7 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     return texts.judgement(
         readings, (_counted(pairs, run), _sizes()), (over, away, regular, same, timed), rows=rows, times_decide=True,
-        numbers=found | spans,
+        numbers={**found, **of_bodies, **spans},
     )  # fmt: skip
 
 

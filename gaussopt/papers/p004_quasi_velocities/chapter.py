@@ -39,7 +39,8 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
     x = {"x": section.PLANE["x"]}
     figures = {
         "paper-004-drawing": drawing_figure(problem(PROBLEM), "paper-004-drawing"),
-        "paper-004-two-steps": None if len(tan) != 2 else section.coordinates("two-steps", "", "NH-B", tan, x, (4.4, 2.9)),
+        "paper-004-two-steps":
+            section.coordinates("two-steps", "", "NH-B", tan, x, (4.4, 2.9)) if len(tan) == 2 else None,
         "paper-004-NH-A-violation": section.violations("NH-A-violation", "", runs) if runs else None,
         "paper-004-spread": section.spread_figure(list(spreads.values())) if all(spreads.values()) else None,
     }  # fmt: skip
