@@ -14,6 +14,7 @@ import gaussopt as go
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import ClaimVerdict, Judgement
 from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.p001_friction import c05_minimum_principle as c05
 from gaussopt.papers.p001_friction import c06_equivalence as c06
 from gaussopt.papers.p001_friction import c07_convex_model as c07
@@ -48,7 +49,7 @@ def test_painleve_has_two_solutions_or_none_in_rational_numbers() -> None:
 
 
 def test_active_sets_agree_with_the_solvers() -> None:
-    A, b = samples.random_definite(40, 3, 0.5, np.random.default_rng(3))
+    A, b = problems.random_definite(40, 3, 0.5, np.random.default_rng(3))
     answers = go.solve_batch(A, b, "newton")
     assert answers.solved.all()
     assert np.allclose(sets.lcp(A, b), answers.z, atol=1e-9)
@@ -280,13 +281,13 @@ def test_known_forces_without_effect_would_be_seen(monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def smooth(monkeypatch: pytest.MonkeyPatch) -> None:
     """All samples without friction and with symmetric matrices."""
-    bars, floor, matrices, two = samples.hinged_bars, samples.on_floor, samples.random_definite, samples.two_contacts
+    bars, floor, matrices, two = samples.hinged_bars, samples.on_floor, problems.random_definite, problems.two_contacts
     monkeypatch.setattr(samples, "hinged_bars", lambda *parts: bars(*parts[:6], 0.0 * parts[6], parts[7]))
     monkeypatch.setattr(samples, "on_floor", partial(floor, mu=0.0))
     states = np.radians([float(label.partition("°")[0]) for label in POSES])
     monkeypatch.setattr(samples, "two_bars", lambda: floor(states, mu=0.0))
-    monkeypatch.setattr(samples, "random_definite", lambda count, n, skew, rng: matrices(count, n, 0.0, rng))
-    monkeypatch.setattr(samples, "two_contacts", lambda shared, skew, load: two(shared, 0.0 * skew, load))
+    monkeypatch.setattr(problems, "random_definite", lambda count, n, skew, rng: matrices(count, n, 0.0, rng))
+    monkeypatch.setattr(problems, "two_contacts", lambda shared, skew, load: two(shared, 0.0 * skew, load))
 
 
 @pytest.mark.usefixtures("smooth")

@@ -10,6 +10,7 @@ import numpy as np
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Comparison, Contacts
 from gaussopt.papers.p001_friction.steps import POSES
@@ -20,7 +21,7 @@ SKEWS = (0.1, 0.3, 1.0, 3.0)
 SMALLEST = [[2, 1], [0, 2]], [-2, 1]
 """A and b of the smallest example."""
 
-texts = ClaimTexts(__file__, seed=SEED, skews=SKEWS, definite=samples.DEFINITE, poses="; ".join(POSES))
+texts = ClaimTexts(__file__, seed=SEED, skews=SKEWS, definite=problems.DEFINITE, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:
@@ -104,7 +105,7 @@ def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
     # Never on a symmetry, where rounding would decide.
     shared, skew = np.linspace(-0.97, 0.96, s), np.tan(np.linspace(0.013, 1.53, k))
     grid = np.meshgrid(shared, skew, 0.017 + np.linspace(0, 2 * np.pi, load, endpoint=False))
-    return samples.two_contacts(*(x.ravel() for x in grid))
+    return problems.two_contacts(*(x.ravel() for x in grid))
 
 
 def _counted(found: Comparison) -> Counter[str]:
@@ -121,7 +122,7 @@ def _sampled(quick: bool) -> tuple[Attempt, Derivation]:
     tally, shares = Counter[str](), []
     for n in (2, 3, 4, 5):
         for i, skew in enumerate(SKEWS):
-            found = samples.compare(*samples.random_definite(count, n, skew, np.random.default_rng([SEED, n, i])))
+            found = samples.compare(*problems.random_definite(count, n, skew, np.random.default_rng([SEED, n, i])))
             tally += _counted(found)
             shares.append(float((~found.equal).mean()))
     matrices = tally["solved"]
@@ -207,15 +208,15 @@ def _two_bars() -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
 def _symmetric(quick: bool) -> Attempt:
     rng = np.random.default_rng([SEED, 1])
     count, generations = (60, 8) if quick else (500, 60)
-    matrices = [samples.random_definite(count, n, 0.0, rng) for n in (2, 3, 4, 5)]
+    matrices = [problems.random_definite(count, n, 0.0, rng) for n in (2, 3, 4, 5)]
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     worst, _ = samples.largest_difference([*matrices, opposite.problem])
 
     def difference(points: Matrix) -> Vector:
-        S, b = samples.three_contacts(points)
-        return np.where(samples.definite(S), samples.compare(S, b).difference, np.nan)
+        S, b = problems.three_contacts(points)
+        return np.where(problems.definite(S), samples.compare(S, b).difference, np.nan)
 
-    adversary, _ = samples.maximise(difference, samples.ENTRIES + samples.DIRECTION, generations)
+    adversary, _ = samples.maximise(difference, problems.ENTRIES + problems.DIRECTION, generations)
     return texts.attempt(
         "symmetric", max(worst, adversary) > samples.EQUAL, number=len(matrices) * count, opposite=len(opposite),
         generations=generations, worst=worst, adversary=adversary,
@@ -257,7 +258,7 @@ def _adversary(quick: bool) -> Attempt:
 
 def _ratio(sign: float, generations: int) -> float:
     def measure(points: Matrix) -> Vector:
-        A, b = samples.two_contacts(*points.T)
+        A, b = problems.two_contacts(*points.T)
         found = samples.compare(A, b)
         # The difference in the size of the problem, as the violation; where both are rounding they say nothing.
         unit = np.linalg.norm(found.program - found.laws, axis=1)

@@ -11,6 +11,7 @@ import numpy as np
 from gaussopt.core.arrays import Matrix
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Mask
 from gaussopt.papers.p001_friction.steps import POSES
@@ -120,7 +121,7 @@ def _scalar() -> Derivation:
 def _symmetric(quick: bool) -> Derivation:
     count, number, worst = (60 if quick else 400), 0, 0.0
     for n in (2, 3, 4, 5):
-        A, b = samples.random_definite(count, n, 0.0, np.random.default_rng([SEED, 1, n]))
+        A, b = problems.random_definite(count, n, 0.0, np.random.default_rng([SEED, 1, n]))
         # Not by the functions that are judged: (36) as contact laws, (37) through its multipliers.
         z = sets.lcp(A, b)
         x = sets.solve(A, np.zeros_like(b), A, A, b).x
@@ -146,7 +147,8 @@ def _even(quick: bool) -> Counter[str]:
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     stacks = [opposite.problem] + [
-        samples.random_definite(60 if quick else 400, n, 0.0, np.random.default_rng([SEED, 6, n])) for n in (2, 3, 4, 5)
+        problems.random_definite(60 if quick else 400, n, 0.0, np.random.default_rng([SEED, 6, n]))
+        for n in (2, 3, 4, 5)
     ]
     for A, b in stacks:
         found.update(_counts(_broken(A, b)), number=len(b))
@@ -157,7 +159,7 @@ def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
     """Counts of the failures of each direction on random matrices and on hinged bars, and where all contacts bear."""
     count = 60 if quick else 400
     matrices = [
-        samples.random_definite(count // 4 + 1, n, skew, np.random.default_rng([SEED, 3, n, i]))
+        problems.random_definite(count // 4 + 1, n, skew, np.random.default_rng([SEED, 3, n, i]))
         for n in (2, 3, 4, 5) for i, skew in enumerate((0.1, 0.3, 1.0, 3.0))
     ]  # fmt: skip
     hinged = [

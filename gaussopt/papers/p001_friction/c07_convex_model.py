@@ -12,6 +12,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.steps import POSES
 from gaussopt.papers.texts import ClaimTexts
@@ -53,7 +54,7 @@ def _plain(quick: bool) -> Attempt:
     """(29) on one contact and on symmetric matrices."""
     count = 80 if quick else 500
     steps = samples.definite_bars(count, 2, 1, np.random.default_rng([SEED, 13]), (0.0, 2.0))
-    even = [samples.random_definite(count, n, 0.0, np.random.default_rng([SEED, 14, n])) for n in (2, 3, 4)]
+    even = [problems.random_definite(count, n, 0.0, np.random.default_rng([SEED, 14, n])) for n in (2, 3, 4)]
     worst, number = samples.largest_difference([steps.problem, *even])
     return texts.attempt("plain", worst > samples.EQUAL, number=number, worst=worst)
 
@@ -62,13 +63,13 @@ def _weighted(quick: bool) -> Derivation:
     count, number, indefinite = (80 if quick else 500), 0, 0
     apart, scaled = 0.0, 0.0
     for n in (2, 3, 4, 5):
-        A, b, d = samples.random_symmetrisable(count, n, np.random.default_rng([SEED, n]))
+        A, b, d = problems.random_symmetrisable(count, n, np.random.default_rng([SEED, n]))
         found = sets.solve(sets.symmetric(d[:, :, None] * A), np.zeros_like(b), A.swapaxes(1, 2), A, b)
         z = sets.lcp(A, b)
         apart = max(apart, float(samples.relative(A, b, found.x, z).max()))
         size = np.maximum(np.abs(d * z).max(axis=1), 1e-300)
         scaled = max(scaled, float((np.abs(found.y - d * z).max(axis=1) / size)[size > 1e-12].max()))
-        number, indefinite = number + count, indefinite + int((~samples.definite(A, 0.0)).sum())
+        number, indefinite = number + count, indefinite + int((~problems.definite(A, 0.0)).sum())
     return texts.derivation(
         "weighted", apart < samples.EQUAL and scaled < samples.EQUAL, number=number, indefinite=indefinite, apart=apart,
         scaled=scaled,
@@ -79,13 +80,13 @@ def _weighted_adversary(quick: bool) -> Attempt:
     generations = 8 if quick else 60
 
     def difference(points: Matrix) -> Vector:
-        S, b = samples.three_contacts(points)
+        S, b = problems.three_contacts(points)
         d = np.exp(np.concatenate((np.zeros((len(points), 1)), points[:, 3:5]), axis=1))
-        A, regular = S / d[:, :, None], samples.definite(S)
+        A, regular = S / d[:, :, None], problems.definite(S)
         z, x = sets.lcp(A, b), sets.quadratic(np.where(regular[:, None, None], S, np.eye(3)), 0.0 * b, A, b)
         return np.where(regular, samples.relative(A, b, x, z), np.nan)
 
-    bounds = samples.ENTRIES + [(-4.0, 4.0)] * 2 + samples.DIRECTION
+    bounds = problems.ENTRIES + [(-4.0, 4.0)] * 2 + problems.DIRECTION
     value, _ = samples.maximise(difference, bounds, generations)
     return texts.attempt(
         "weighted-adversary", value > samples.EQUAL, least=np.exp(-4.0), most=np.exp(4.0), generations=generations,
@@ -125,8 +126,8 @@ def _cycles(quick: bool) -> Derivation:
     for n in (2, 3, 4):
         count = 2 if quick else 12
         kinds = [
-            samples.random_definite(count, n, 0.1, rng)[0], samples.random_symmetrisable(count, n, rng)[0],
-            samples.random_symmetrisable(count, n, rng)[0],
+            problems.random_definite(count, n, 0.1, rng)[0], problems.random_symmetrisable(count, n, rng)[0],
+            problems.random_symmetrisable(count, n, rng)[0],
         ]  # fmt: skip
         # Some opposite entries vanish together, in others one only.
         both, one = kinds[2], kinds[2].copy()
@@ -158,7 +159,7 @@ def _product(quick: bool) -> tuple[Derivation, Attempt]:
     tried = 0
     for n in (2, 3):
         for skew in (0.3, 3.0):
-            A, b = samples.random_definite(count, n, skew, np.random.default_rng([SEED, 11, n, int(10 * skew)]))
+            A, b = problems.random_definite(count, n, skew, np.random.default_rng([SEED, 11, n, int(10 * skew)]))
             rows = np.concatenate((np.tile(np.eye(n), (count, 1, 1)), A), axis=1)
             x = sets.quadratic(2 * sets.symmetric(A), -b, rows, np.concatenate((np.zeros_like(b), b), axis=1))
             z = sets.lcp(A, b)

@@ -11,6 +11,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction import steps as contact_steps
 from gaussopt.papers.p001_friction.contact_samples import Contacts
@@ -96,7 +97,7 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
     found = []
     for bars, contacts in ((2, 1), (1, 2), (2, 2), (3, 3), (4, 4)):
         steps = samples.random_bars(count, bars, contacts, rng, (0.0, mu))
-        found.append(steps[samples.definite(steps.smooth)])
+        found.append(steps[problems.definite(steps.smooth)])
     return found
 
 
@@ -104,7 +105,7 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
     """(25) with friction held at its true value: the identity that makes the motion its minimum, and its minimum."""
     rng, number, worst, identity = np.random.default_rng([SEED, 1]), 0, 0.0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
-        steps = steps[samples.definite(steps.A)]
+        steps = steps[problems.definite(steps.A)]
         truth = steps.solve()
         friction = sets.times(steps.friction.swapaxes(1, 2), truth.y)
         given = steps.solve(friction)
@@ -141,7 +142,7 @@ def _varied(quick: bool) -> Attempt:
         return int((miss > 1e-6).sum()), len(steps)
 
     drawn = {k: samples.definite_bars(count, 1, k, rng) for k in (1, 2)}
-    one, two = (wrong(drawn[k][samples.definite(drawn[k].smooth)]) for k in (1, 2))
+    one, two = (wrong(drawn[k][problems.definite(drawn[k].smooth)]) for k in (1, 2))
     bars = wrong(samples.on_floor(np.radians([float(contact_steps.POSES[p][0]) for p in FALLING])))
     return texts.attempt("varied", max(one[0], two[0], bars[0]) > 0, one=one, two=two, bars=bars)
 
@@ -151,7 +152,7 @@ def _once(quick: bool) -> Attempt:
     miss = np.abs(sets.lcp(bars.smooth, bars.b) - sets.lcp(bars.A, bars.b)).max(axis=1)
     rng, number, wrong = np.random.default_rng([SEED, 2]), 0, 0
     for steps in _bars(60 if quick else 400, 1.0, rng):
-        steps = steps[samples.definite(steps.A)]
+        steps = steps[problems.definite(steps.A)]
         z = sets.lcp(steps.A, steps.b)
         wrong += int((samples.relative(steps.A, steps.b, sets.lcp(steps.smooth, steps.b), z) > 1e-6).sum())
         number += len(steps)
@@ -287,9 +288,9 @@ def _beyond(quick: bool) -> Attempt:
     steps_taken = 120 if quick else STEPS
     for bars, contacts in ((2, 1), (2, 2), (3, 3)):
         steps = samples.random_bars(150 if quick else 500, bars, contacts, rng, (0.5, 4.0))
-        steps = steps[samples.definite(steps.smooth)]
+        steps = steps[problems.definite(steps.smooth)]
         A0, C, b = steps.smooth, steps.coupling, steps.b
-        chosen = (contraction(A0, C) >= 1.001) & samples.definite(A0 + C)
+        chosen = (contraction(A0, C) >= 1.001) & problems.definite(A0 + C)
         A0, C, b = A0[chosen], C[chosen], b[chosen]
         z = sets.lcp(A0 + C, b)
         run = Iteration.run(A0, C, b, steps_taken)

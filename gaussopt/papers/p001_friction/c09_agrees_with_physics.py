@@ -14,6 +14,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Contacts
 from gaussopt.papers.p001_friction.sliding_motion import energies, slide
@@ -308,7 +309,7 @@ def _other_states(quick: bool) -> Attempt:
     rng, count = np.random.default_rng(SEED), 150 if quick else 1500
     theta, omega, vx = rng.uniform(0.02, 1.55, count), rng.uniform(-3, 3, count), rng.uniform(-3, 3, count)
     steps = samples.on_floor(theta, omega, vx)
-    steps = steps[samples.definite(steps.A, 1e-6)]
+    steps = steps[problems.definite(steps.A, 1e-6)]
     same = samples.compare(steps.A, steps.b)
     wrong = int((~same.equal & ~same.borderline).sum())
     return texts.attempt("other-states", wrong > 0, states=len(steps), wrong=wrong)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,12 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p001_friction.steps import POSES, pose
 from gaussopt.problems.two_bar import both_ends
 
 Mask = NDArray[np.bool_]
-Generator = np.random.Generator
 
 EQUAL = 1e-8
 """Relative difference of the forces up to which two programs agree."""
@@ -34,9 +33,6 @@ DECIDED = 1e-9
 
 BORDER = (1e-11, 1e-6)
 """Violations between these decide nothing: whether two answers agree is then a matter of rounding."""
-
-DEFINITE = 1e-3
-"""Smallest eigenvalue of sym A, scaled to unit diagonal, from which a sample counts as positive definite."""
 
 GRAVITY = 9.81
 
@@ -153,7 +149,7 @@ class Contacts:
     @property
     def all_definite(self) -> Mask:
         """True where the matrix of (24), of joint and contact forces, is positive definite, (B,)."""
-        return definite(self._all_ideal[1])
+        return problems.definite(self._all_ideal[1])
 
     def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
         """Normal forces by the printed program (24) over all ideal forces, and its objective as a function of them.
@@ -223,7 +219,9 @@ def hinged_bars(
     return Contacts(M, force, J, gamma, J_N, zeta, -(slip * mu)[..., None] * J_T)
 
 
-def random_bars(count: int, bars: int, contacts: int, rng: Generator, mu: tuple[float, float] = (0.0, 1.0)) -> Contacts:
+def random_bars(
+    count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
+) -> Contacts:
     """Hinged bars of 0.5 to 2 m and kg in any pose, spins of 1 rad/s, loads of 10 N and N m (standard deviations)."""
     shape = (count, bars)
     return hinged_bars(
@@ -235,11 +233,11 @@ def random_bars(count: int, bars: int, contacts: int, rng: Generator, mu: tuple[
 
 
 def definite_bars(
-    count: int, bars: int, contacts: int, rng: Generator, mu: tuple[float, float] = (0.0, 1.0)
+    count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
 ) -> Contacts:
     """Those of so many random hinged bars whose A is positive definite."""
     drawn = random_bars(count, bars, contacts, rng, mu)
-    return drawn[definite(drawn.A)]
+    return drawn[problems.definite(drawn.A)]
 
 
 def two_bars(labels: Sequence[str] = tuple(POSES)) -> Contacts:
@@ -261,53 +259,6 @@ def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
     theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
     l = problem("two-bar").parameter_values["l"]
     return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta
-
-
-def definite(A: Matrix, least: float = DEFINITE) -> Mask:
-    """True where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
-    diagonal = A.diagonal(axis1=1, axis2=2)
-    positive = (diagonal > 0).all(axis=1)
-    unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    lowest = np.linalg.eigvalsh(sets.symmetric(unit[:, :, None] * A * unit[:, None, :]))[:, 0]
-    return np.asarray(positive & (lowest >= least))
-
-
-def random_definite(count: int, n: int, skew: float, rng: Generator) -> tuple[Matrix, Matrix]:
-    """A = S + K with S positive definite of norm 1 and K skew of norm `skew`, (B, n, n); b standard normal, (B, n)."""
-    X, Y = rng.standard_normal((2, count, n, n))
-    S = X @ X.swapaxes(1, 2) + 0.1 * np.eye(n)
-    S /= np.linalg.norm(S, 2, axis=(1, 2))[:, None, None]
-    K = Y - Y.swapaxes(1, 2)
-    if n > 1:
-        K *= skew / np.linalg.norm(K, 2, axis=(1, 2))[:, None, None]
-    return S + K, rng.standard_normal((count, n))
-
-
-def random_symmetrisable(count: int, n: int, rng: Generator) -> tuple[Matrix, Matrix, Matrix]:
-    """A = D^-1 S with S positive definite, d from 1/10 to 10, b standard normal and d, (B, n): P-matrices."""
-    S, b = random_definite(count, n, 0.0, rng)
-    d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
-    return S / d[:, :, None], b, d
-
-
-def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
-    """Symmetric S of unit diagonal and b on the unit sphere from three entries and two angles each."""
-    S = np.tile(np.eye(3), (len(points), 1, 1))
-    for c, (i, j) in enumerate(combinations(range(3), 2)):
-        S[:, i, j] = S[:, j, i] = points[:, c]
-    u, v = points[:, -2], points[:, -1]
-    return S, np.stack((np.cos(u) * np.cos(v), np.sin(u) * np.cos(v), np.sin(v)), axis=1)
-
-
-ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
-"""Bounds of the entries of three contacts and of the angles of b."""
-
-
-def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
-    """A = [[1, s + k], [s - k, 1]] and b at angle phi: up to units every definite problem of two contacts."""
-    one = np.ones_like(shared)
-    A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
-    return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,63 @@
+"""Contact problems A z + b made to measure from plain numbers: random ones, and all of two or three contacts."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.papers.evidence import active_sets as sets
+
+Mask = NDArray[np.bool_]
+
+DEFINITE = 1e-3
+"""Smallest eigenvalue of sym A, scaled to unit diagonal, from which a sample counts as positive definite."""
+
+
+def definite(A: Matrix, least: float = DEFINITE) -> Mask:
+    """True where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
+    diagonal = A.diagonal(axis1=1, axis2=2)
+    positive = (diagonal > 0).all(axis=1)
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    lowest = np.linalg.eigvalsh(sets.symmetric(unit[:, :, None] * A * unit[:, None, :]))[:, 0]
+    return np.asarray(positive & (lowest >= least))
+
+
+def random_definite(count: int, n: int, skew: float, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
+    """A = S + K with S positive definite of norm 1 and K skew of norm `skew`, (B, n, n); b standard normal, (B, n)."""
+    X, Y = rng.standard_normal((2, count, n, n))
+    S = X @ X.swapaxes(1, 2) + 0.1 * np.eye(n)
+    S /= np.linalg.norm(S, 2, axis=(1, 2))[:, None, None]
+    K = Y - Y.swapaxes(1, 2)
+    if n > 1:
+        K *= skew / np.linalg.norm(K, 2, axis=(1, 2))[:, None, None]
+    return S + K, rng.standard_normal((count, n))
+
+
+def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, Matrix]:
+    """A = D^-1 S with S positive definite, d from 1/10 to 10, b standard normal and d, (B, n): P-matrices."""
+    S, b = random_definite(count, n, 0.0, rng)
+    d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
+    return S / d[:, :, None], b, d
+
+
+def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
+    """Symmetric S of unit diagonal and b on the unit sphere from three entries and two angles each."""
+    S = np.tile(np.eye(3), (len(points), 1, 1))
+    for c, (i, j) in enumerate(combinations(range(3), 2)):
+        S[:, i, j] = S[:, j, i] = points[:, c]
+    u, v = points[:, -2], points[:, -1]
+    return S, np.stack((np.cos(u) * np.cos(v), np.sin(u) * np.cos(v), np.sin(v)), axis=1)
+
+
+ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
+"""Bounds of the entries of three contacts and of the angles of b."""
+
+
+def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
+    """A = [[1, s + k], [s - k, 1]] and b at angle phi: up to units every definite problem of two contacts."""
+    one = np.ones_like(shared)
+    A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
+    return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)
