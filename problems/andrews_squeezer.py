@@ -8,12 +8,9 @@ epsilon = theta_7 and Omega = theta_6 - theta_7.
 
 from __future__ import annotations
 
-from gaussopt.bodies.forces.applied_torque import AppliedTorque
-from gaussopt.bodies.forces.spring_damper import SpringDamper
-from gaussopt.bodies.joints.revolute import Revolute
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import AppliedTorque, Model, Revolute, SpringDamper
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 
 MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.0705, 0.00706, 0.05498)
 INERTIAS = (2.194e-6, 4.41e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
@@ -36,9 +33,8 @@ START = (
 """(beta, Theta, gamma, Phi, delta, Omega, epsilon), rad."""
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The centre of mass of each body is the origin of its frame, its angle that of the source."""
-    model = Model(name="andrews-squeezer", parameters=PARAMETERS)
     p, g = model.symbols, LENGTHS
     beta, Theta, gamma, Phi, delta, Omega, epsilon = START
     angles = (beta, beta + Theta, gamma, Phi + delta, delta, Omega + epsilon, epsilon)
@@ -64,22 +60,18 @@ def model() -> Model:
     model.add(Revolute("E6", end, six.at(g["fa"], 0)))
     model.add(SpringDamper("spring", ground.at(g["xc"], g["yc"]), pulled, p["c0"], g["l0"]))
     model.add(AppliedTorque("motor", ground, one, p["mom"]))
-    return model
 
 
-assembly = Assembly(model, ["theta_1"])
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="andrews-squeezer",
     title="Andrews' squeezing mechanism",
     source="Test set for initial value problem solvers, problem andrews; E. Hairer, G. Wanner, Solving Ordinary "
     "Differential Equations II, 1996, sec. VII.7; IFToMM benchmark library, problem A03",
     description="Seven bodies, twenty holonomic constraints, one degree of freedom, fast and small.",
-    build=assembly.build,
-    start=assembly.start,
-    sketch=assembly.sketch,
     parameters=PARAMETERS,
-    units=units(*"1234567"),
+    hold=["theta_1"],
+    bodies="1234567",
     t_end=0.03,
     dt=1e-5,
 )

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.bodies.joints.revolute import Revolute
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Revolute
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Bearing, Parameters, Point, Shape
 
 PARAMETERS = (
@@ -28,11 +27,10 @@ EDGES = np.roll(CORNERS, -1, axis=0) - CORNERS
 AXES = np.cross(np.roll(EDGES, 1, axis=0), EDGES)
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """Rod k goes from corner k to the next; all frames have the axes of the ground at the start."""
     import sympy as sp
 
-    model = Model(dim=3, name="bricard", parameters=PARAMETERS)
     m, L, d, g = model.symbols.values()
     model.gravity, along, across = (0, -g, 0), m * d**2 / 6, m * (L**2 + d**2) / 12
     half = sp.Rational(1, 2)
@@ -52,7 +50,6 @@ def model() -> Model:
     sides = [first, *(side for pair in ends for side in pair), last]
     for k in range(6):
         model.add(Revolute("ABCDEF"[k], sides[2 * k], sides[2 * k + 1]))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> list[Shape]:
@@ -67,19 +64,16 @@ def sketch(q: Vector, p: Parameters) -> list[Shape]:
     return [Bearing(f, "F"), Bearing(a, "A"), *(Point(c, n, trace=True) for c, n in zip(others, "BCDE", strict=True))]
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="bricard",
     title="Bricard's mechanism, with a row that is redundant in any position",
     source="R. Bricard 1897; IFToMM benchmark library of multibody systems, problem A04, start as in Exudyn",
     description="Five rods in unit quaternions, 35 coordinates, 35 holonomic constraints, one degree of freedom.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units(*(f"r{k}" for k in range(1, 6))),
+    dim=3,
+    bodies=[f"r{k}" for k in range(1, 6)],
     t_end=0.3,
     dt=5e-3,
 )

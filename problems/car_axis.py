@@ -7,12 +7,9 @@ distance L. The mass M of the axle is scaled: each end has K = M eps^2 / 2.
 
 from __future__ import annotations
 
-from gaussopt.bodies.forces.spring_damper import SpringDamper
-from gaussopt.bodies.joints.distance import Distance
-from gaussopt.bodies.joints.slot import Slot
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Distance, Model, Slot, SpringDamper
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 
 PARAMETERS = (
     Parameter("M", 10.0, "kg", "mass of the axle"),
@@ -25,11 +22,10 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """Two particles; the springs have the stiffness 1 N/m."""
     import sympy as sp
 
-    model = Model(name="car-axis", parameters=PARAMETERS)
     M, eps, L, L0, r, omega, g = model.symbols.values()
     model.gravity, K = (0, -g), M * eps**2 / 2
     height = r * sp.sin(omega * model.t)
@@ -41,21 +37,16 @@ def model() -> Model:
     model.add(SpringDamper("right-spring", wheel, right, 1, L0))
     model.add(Slot("guide", line.at(0, 0, axis=(0, 1)), left))
     model.add(Distance("axle", left, right, L))
-    return model
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="car-axis",
     title="Car axis on a wavy road",
     source="Test set for initial value problem solvers, problem caraxis",
     description="Four coordinates, two holonomic constraints, one of them depends on time; fast springs.",
-    build=assembly.build,
-    start=assembly.start,
-    sketch=assembly.sketch,
     parameters=PARAMETERS,
-    units=units("left", "right"),
+    bodies=["left", "right"],
     t_end=3.0,
     dt=1e-3,
 )

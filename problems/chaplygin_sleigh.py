@@ -7,11 +7,10 @@ v' = a omega^2 and omega' = -m a v omega / (I + m a^2): the sleigh ends in a str
 
 from __future__ import annotations
 
-from gaussopt.bodies.joints.row import Row
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Row
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Bar, Blade, Parameters, Point, Shape, along
 
 PARAMETERS = (
@@ -23,14 +22,12 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The blade starts at the origin, along the x axis."""
-    model = Model(name="chaplygin-sleigh", parameters=PARAMETERS)
     m, inertia, a, v, w = model.symbols.values()
     body = model.body("body", m, inertia, at=(a, 0), velocity=(v, a * w), spin=w)
     blade = body.at(-a, 0)
     model.add(Row("blade", model.ground, blade, blade.axes[1].dot(blade.rate), velocity=True))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -40,18 +37,15 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Bar(end, (x, y), "a"), Blade(end, 0.15, theta), Point((x, y), "C"), Point(end, "A", trace=True)
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="chaplygin-sleigh",
     title="Chaplygin's sleigh",
     source="A. M. Bloch, Nonholonomic Mechanics and Control, 2003, sec. 1.7",
     description="Three coordinates, one nonholonomic constraint; the velocities are known in closed form.",
-    build=assembly.build,
-    start=assembly.start,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("body"),
+    bodies=["body"],
     t_end=5.0,
     dt=1e-3,
 )

@@ -7,14 +7,12 @@ acts at the height of the floor, along the angle `direction`.
 
 from __future__ import annotations
 
-from gaussopt.bodies.forces.applied_force import AppliedForce
-from gaussopt.bodies.forces.touch import Touch
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import AppliedForce, Box, Cylinder, Model, Touch
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.problem import Case
 from gaussopt.modelling.sketch import Bar, Block, Ground, Parameters, Shape
-from gaussopt.modelling.solids import Box, Cylinder
 
 PARAMETERS = (
     Parameter("m", 10.0, "kg", "mass"),
@@ -29,11 +27,10 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The table stands on the plane z = 0."""
     import sympy as sp
 
-    model = Model(dim=3, name="four-leg-table", parameters=PARAMETERS)
     m, a, b, height, g, mu, mu1, F, direction = model.symbols.values()
     model.gravity = (0, 0, -g)
     inertia = (m * b**2 / 3, m * a**2 / 3, m * (a**2 + b**2) / 3)
@@ -45,7 +42,6 @@ def model() -> Model:
     floor = model.ground.at(0, 0, 0, axis=(0, 0, 1))
     for i, foot in enumerate(feet, 1):
         model.add(Touch(f"leg {i}", floor, table.at(*foot), mu=mu1 if i == 1 else mu))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -55,19 +51,16 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Ground((0.0, 0.0)), Block((x, z), 2.2 * p["a"], 0.05), *legs
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="four-leg-table",
     title="Table on four legs, pulled over the floor",
     source="classical statically indeterminate support; Coulomb friction in closed form",
     description="A body with unit quaternions on four contacts with friction cones, whose forces are not unique.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("table"),
+    dim=3,
+    bodies=["table"],
     t_end=1.0,
     dt=1e-2,
     cases={

@@ -8,11 +8,10 @@ transverse inertia I = It + m l^2 about the tip,
 
 from __future__ import annotations
 
-from gaussopt.bodies.joints.spherical import Spherical
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Spherical
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Bearing, Disk, Parameters, Point, Shape
 
 PARAMETERS = (
@@ -26,14 +25,12 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The top lies along the y axis at the start."""
-    model = Model(dim=3, name="heavy-top", parameters=PARAMETERS)
     m, l, Ia, It, g, spin, turn = model.symbols.values()
     model.gravity = (0, 0, -g)
     top = model.body("top", m, (It, Ia, It), at=(0, l, 0), velocity=(-turn * l, 0, 0), spin=(0, spin, turn))
     model.add(Spherical("tip", model.ground, top.at(0, -l, 0)))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -42,20 +39,17 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Bearing((0.0, 0.0), "tip"), Disk((x, z), p["l"] / 20), Point((x, z), "C", trace=True)
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="heavy-top",
     title="Fast heavy top, with a singular mass matrix",
     source="M. Geradin, A. Cardona, Flexible Multibody Dynamics, 2001; M. Arnold, O. Bruels, A. Cardona, Numer. Math. "
     "129, 2015",
     description="Seven coordinates, four holonomic constraints, three degrees of freedom.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("top"),
+    dim=3,
+    bodies=["top"],
     t_end=0.2,
     dt=1e-4,
 )

@@ -6,11 +6,10 @@ x = g sin(alpha) / (2 omega^2) sin^2(omega t), y = g sin(alpha) / (2 omega^2) (o
 
 from __future__ import annotations
 
-from gaussopt.bodies.joints.row import Row
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Row
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Blade, Parameters, Point, Shape
 
 PARAMETERS = (
@@ -22,17 +21,15 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """A body with one velocity row."""
     import sympy as sp
 
-    model = Model(name="knife-edge-incline", parameters=PARAMETERS)
     m, J, g, alpha, omega = model.symbols.values()
     model.gravity = (g * sp.sin(alpha), 0)
     edge = model.body("edge", m, J, spin=omega)
     vx, vy, _ = edge.v
     model.add(Row("blade", model.ground, edge, vx * sp.sin(edge.angle) - vy * sp.cos(edge.angle), velocity=True))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -41,18 +38,15 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Blade((x, y), 0.2, phi), Point((x, y), trace=True), Point((0.0, 0.0), "O")
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="knife-edge-incline",
     title="Knife edge on an inclined plane",
     source="J. I. Neimark, N. A. Fufaev, Dynamics of Nonholonomic Systems, 1972",
     description="Three coordinates, one nonholonomic constraint; the motion is known in closed form.",
-    build=assembly.build,
-    start=assembly.start,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("edge"),
+    bodies=["edge"],
     t_end=5.0,
     dt=1e-3,
 )

@@ -13,11 +13,9 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 
-from gaussopt.bodies.joints.revolute import Revolute
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Revolute
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.variant import Variant
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass of each rod"),
@@ -27,11 +25,10 @@ PARAMETERS = (
 )
 
 
-def model(N: int = 2) -> Model:
+def fill(model: Model, N: int = 2) -> None:
     """N four-bars; all cranks start upright."""
     import sympy as sp
 
-    model = Model(name="n-four-bar", parameters=PARAMETERS)
     m, L, g, omega0 = model.symbols.values()
     model.gravity, inertia, half = (0, -g), m * L**2 / 12, L / 2
     speed = (-omega0 * L, 0)
@@ -45,25 +42,18 @@ def model(N: int = 2) -> Model:
         rod = model.body(f"r{i}", m, inertia, at=(i * L + half, L), velocity=speed)
         model.add(Revolute(f"B{i}", left.at(half, 0), rod.at(-half, 0)))
         model.add(Revolute(f"C{i}", right.at(half, 0), rod.at(half, 0)))
-    return model
 
 
-assembly = Assembly(model, ["theta_c0"])
-MORE = {f"N={N}": Assembly(partial(model, N), ["theta_c0"]) for N in (1, 3, 40)}
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="n-four-bar",
     title="Two four-bars in a row, singular where their rods are in line",
     source="IFToMM benchmark library of multibody systems, problem A02; N = 2 as in OpenSim and Exudyn",
     description="Five rods, fourteen holonomic constraints, one degree of freedom, three at singular positions.",
-    build=assembly.build,
-    start=assembly.start,
-    sketch=assembly.sketch,
-    sketches={name: other.sketch for name, other in MORE.items()},
-    variants={name: Variant(other.build, f"four-bars in a row: {name[2:]}") for name, other in MORE.items()},
-    starts={name: other.start for name, other in MORE.items()},
     parameters=PARAMETERS,
-    units=units(*(f"{kind}{i}" for kind in "cr" for i in range(41))),
+    hold=["theta_c0"],
+    bodies=[f"{kind}{i}" for kind in "cr" for i in range(41)],
+    variants={f"N={N}": (partial(fill, N=N), f"four-bars in a row: {N}") for N in (1, 3, 40)},
     t_end=0.7,
     dt=1e-3,
 )

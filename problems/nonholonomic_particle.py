@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from gaussopt.bodies.joints.row import Row
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Row
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Axes, Disk, Parameters, Point, Shape
 
 PARAMETERS = (Parameter("m", 1.0, "kg", "mass"),)
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """A particle with one velocity row."""
-    model = Model(dim=3, name="nonholonomic-particle", parameters=PARAMETERS)
     mass = model.particle("mass", model.symbols["m"], velocity=(1, 0, 1))
     (_, _, z), (vx, vy, _) = mass.q, mass.v
     model.add(Row("rule", model.ground, mass, vy - z * vx, velocity=True))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -27,19 +24,16 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Axes((0.0, 0.0)), Disk((x, y), 0.03), Point((x, y), trace=True), Point((0.0, 0.0), "O")
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="nonholonomic-particle",
     title="Particle with a nonholonomic constraint",
     source="L. A. Pars, A Treatise on Analytical Dynamics, 1965; the constraint y' = z x'",
     description="Three coordinates, one nonholonomic constraint, no force; the motion is known in closed form.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("mass"),
+    dim=3,
+    bodies=["mass"],
     t_end=5.0,
     dt=1e-3,
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gaussopt.bodies.joints.distance import Distance
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Distance, Model
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.problem import Case
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -14,28 +14,22 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """A particle at a distance of the ground."""
-    model = Model(name="pendulum", parameters=PARAMETERS)
     m, L, g = model.symbols.values()
     model.gravity = (0, -g)
     mass = model.particle("mass", m, at=(L, 0))
     model.add(Distance("rod", model.ground, mass, L))
-    return model
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="pendulum",
     title="Pendulum in Cartesian coordinates",
     source="IFToMM benchmark library of multibody systems, problem A01; SUNDIALS example cvPendulum_dns",
     description="Two coordinates, one holonomic constraint; the motion is known in elliptic functions.",
-    build=assembly.build,
-    start=assembly.start,
-    sketch=assembly.sketch,
     parameters=PARAMETERS,
-    units=units("mass"),
+    bodies=["mass"],
     t_end=10.0,
     dt=1e-3,
     cases={"period-2": Case({"g": 13.7503716360407456549801915596}, 30.0, "the period is 2 s")},

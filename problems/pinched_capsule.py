@@ -6,15 +6,12 @@ The capsule stands upright and touches both sides along a line, by its two ends 
 
 from __future__ import annotations
 
-from gaussopt.bodies.forces.applied_force import AppliedForce
-from gaussopt.bodies.forces.touch import Touch
-from gaussopt.bodies.joints.slot import Slot
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import AppliedForce, Box, Capsule, Model, Slot, Touch
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.problem import Case
 from gaussopt.modelling.sketch import Block, Disk, Parameters, Shape, Wall
-from gaussopt.modelling.solids import Box, Capsule
 
 PARAMETERS = (
     Parameter("m", 0.045, "kg", "mass of the capsule"),
@@ -27,9 +24,8 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The finger slides along the x axis, the wall is the plane x = r."""
-    model = Model(dim=3, name="pinched-capsule", parameters=PARAMETERS)
     m, M, r, length, F, mu, g = model.symbols.values()
     across, along = m * (3 * r**2 + length**2) / 12, m * r**2 / 2
     shape = Capsule(r, (0, 0, -length / 2), (0, 0, length / 2))
@@ -42,7 +38,6 @@ def model() -> Model:
     for side, plane in sides.items():
         for end, z in (("upper", length / 2), ("lower", -length / 2)):
             model.add(Touch(f"{end} end, {side}", plane, capsule.at(0, 0, z), mu=mu, radius=r))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -54,19 +49,16 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     )  # fmt: skip
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="pinched-capsule",
     title="Capsule held by friction between finger and wall",
     source="creep of grasps under soft contacts, MuJoCo issue 3328; here with Coulomb's law",
     description="A capsule and a finger, four contacts with friction cones that share their forces in many ways.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("capsule", "finger"),
+    dim=3,
+    bodies=["capsule", "finger"],
     t_end=60.0,
     dt=0.05,
     cases={"slips": Case({"F": 0.4}, 0.1, "margin below 1: the capsule falls with the acceleration g - 2 mu F / m")},

@@ -6,11 +6,10 @@ obey (Ia + m r^2) n Om sin(al) = It Om^2 sin(al) cos(al) - m g r cos(al).
 
 from __future__ import annotations
 
-from gaussopt.bodies.joints.rolling import Rolling
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Rolling
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Disk, Ground, Parameters, Point, Shape
 
 PARAMETERS = (
@@ -24,14 +23,13 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The disc touches the plane at the origin; its axis is its x axis.
 
     The mass along the quaternion makes M regular, which changes no motion.
     """
     import sympy as sp
 
-    model = Model(dim=3, name="rolling-disc", parameters=PARAMETERS)
     m, r, Ia, It, g, tilt, spin = model.symbols.values()
     model.gravity, half = (0, 0, -g), tilt / 2
     centre = (r * sp.sin(tilt), 0, r * sp.cos(tilt))
@@ -40,7 +38,6 @@ def model() -> Model:
         velocity=(0, spin * r * sp.sin(tilt), 0), spin=(0, 0, spin), quaternion_mass=It,
     )  # fmt: skip
     model.add(Rolling("plane", model.ground.at(0, 0, 0, axis=(0, 0, 1)), disc, r))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -49,20 +46,17 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Ground((0.0, 0.0)), Disk((x, z), p["r"] / 10), Point((x, z), "C", trace=True)
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="rolling-disc",
     title="Rolling disc in unit quaternions",
     source="G. Rill, T. Schaeffer, Grundlagen und Methodik der Mehrkoerpersimulation, 2010, p. 59; Exudyn, "
     "rollingCoinTest",
     description="Seven coordinates, two holonomic and two nonholonomic constraints, three degrees of freedom.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("disc"),
+    dim=3,
+    bodies=["disc"],
     t_end=0.5,
     dt=1e-4,
 )

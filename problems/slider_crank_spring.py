@@ -5,13 +5,9 @@ The centre of mass of the rod is at the slider; a constant force F pulls its far
 
 from __future__ import annotations
 
-from gaussopt.bodies.forces.applied_force import AppliedForce
-from gaussopt.bodies.forces.spring_damper import SpringDamper
-from gaussopt.bodies.joints.revolute import Revolute
-from gaussopt.bodies.joints.slot import Slot
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import AppliedForce, Model, Revolute, Slot, SpringDamper
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 
 PARAMETERS = (
     Parameter("a", 0.5, "m", "length of the crank"),
@@ -25,11 +21,10 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """Crank and rod; the rod has the length 1 m to the crank and 1 m beyond the slider."""
     import sympy as sp
 
-    model = Model(name="slider-crank-spring", parameters=PARAMETERS)
     a, J1, m2, J2, k, c, l0, F = model.symbols.values()
     crank = model.body("crank", m2, J1, angle=sp.pi / 2)
     rod = model.body("rod", m2, J2, at=(sp.sqrt(1 - a**2), 0), angle=-sp.asin(a))
@@ -38,21 +33,17 @@ def model() -> Model:
     model.add(Slot("guide", model.ground, rod))
     model.add(SpringDamper("spring", crank.at(a / 2, 0), rod.at(-0.5, 0), k, l0, c))
     model.add(AppliedForce("pull", model.ground, rod.at(1, 0), (F, 0)))
-    return model
 
 
-assembly = Assembly(model, ["theta_crank"])
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="slider-crank-spring",
     title="Slider-crank with a spring between crank and rod",
     source="SUNDIALS 7, examples idaSlCrank_dns and idasSlCrank_dns",
     description="Two bodies, five holonomic constraints, one degree of freedom, damped.",
-    build=assembly.build,
-    start=assembly.start,
-    sketch=assembly.sketch,
     parameters=PARAMETERS,
-    units=units("crank", "rod"),
+    hold=["theta_crank"],
+    bodies=["crank", "rod"],
     t_end=10.0,
     dt=1e-2,
 )

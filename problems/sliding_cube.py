@@ -6,11 +6,10 @@ convex relaxation of the law (`coulomb-ccp`) opens sliding contacts with mu |u_T
 
 from __future__ import annotations
 
-from gaussopt.bodies.forces.touch import Touch
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Touch
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Block, Force, Ground, Parameters, Shape
 
 PARAMETERS = (
@@ -23,11 +22,10 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The cube lies on the plane z = 0, its edges along the axes."""
     import sympy as sp
 
-    model = Model(dim=3, name="sliding-cube", parameters=PARAMETERS)
     m, edge, g, mu, speed0, direction = model.symbols.values()
     model.gravity, half, inertia = (0, 0, -g), edge / 2, m * edge**2 / 6
     cube = model.body(
@@ -37,7 +35,6 @@ def model() -> Model:
     floor = model.ground.at(0, 0, 0, axis=(0, 0, 1))
     for i, (x, y) in enumerate(((-1, -1), (1, -1), (1, 1), (-1, 1)), 1):
         model.add(Touch(f"corner {i}", floor, cube.at(x * half, y * half, -half), mu=mu))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -46,19 +43,16 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Ground((0.0, 0.0)), Block((x, z), p["edge"], p["edge"]), Force((x, z), 0.0, "v")
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="sliding-cube",
     title="Cube sliding over a floor in space",
     source="textbook; Coulomb friction in closed form",
     description="A body with unit quaternions on four contacts with friction cones.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("cube"),
+    dim=3,
+    bodies=["cube"],
     t_end=1.5,
     dt=1e-2,
 )

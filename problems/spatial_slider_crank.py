@@ -10,16 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gaussopt.bodies.joints.revolute import Revolute
-from gaussopt.bodies.joints.slot import Slot
-from gaussopt.bodies.joints.spherical import Spherical
-from gaussopt.bodies.joints.universal import Universal
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Cylinder, Model, Revolute, Slot, Spherical, Universal
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Bearing, Block, Parameters, Point, Shape, Wall
-from gaussopt.modelling.solids import Cylinder
 
 PARAMETERS = (
     Parameter("m1", 0.12, "kg", "mass of the crank, its centre on its axis"),
@@ -35,9 +30,8 @@ A, CRANK, ROD = (0.0, 0.1, 0.12), 0.08, 0.3
 """The pivot, and the lengths of crank and rod, m."""
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The crank points upwards at the start."""
-    model = Model(dim=3, name="spatial-slider-crank", parameters=PARAMETERS)
     m1, m2, m3, I1, I2, I3, g, omega0 = model.symbols.values()
     model.gravity = (0, 0, -g)
     B, C = np.array([0.0, A[1], A[2] + CRANK]), np.array([(ROD**2 - A[1] ** 2 - (A[2] + CRANK) ** 2) ** 0.5, 0.0, 0.0])
@@ -50,7 +44,6 @@ def model() -> Model:
     model.add(Spherical("B", crank.at(0, 0, CRANK), rod.at(-ROD / 2, 0, 0)))
     model.add(Universal("C", slider, rod.at(ROD / 2, 0, 0, axis=(0, 1, 0))))
     model.add(Slot("guide", model.ground, slider))
-    return model
 
 
 def _attitude(along: Vector) -> list[float]:
@@ -73,19 +66,17 @@ def sketch(q: Vector, p: Parameters) -> Sequence[Shape]:
     )  # fmt: skip
 
 
-assembly = Assembly(model, ["e1_crank"])
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="spatial-slider-crank",
     title="Slider-crank in space, with a singular mass matrix",
     source="E. J. Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems, 1989; IFToMM benchmark library",
     description="Two bodies with unit quaternions and a slider, 17 coordinates, 16 holonomic constraints.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("crank", "rod", "slider"),
+    dim=3,
+    hold=["e1_crank"],
+    bodies=["crank", "rod", "slider"],
     t_end=5.0,
     dt=1e-3,
 )

@@ -7,11 +7,10 @@ The spin about the vertical stays.
 
 from __future__ import annotations
 
-from gaussopt.bodies.forces.touch import Touch
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Touch
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Disk, Length, Parameters, Point, Shape, along
 
 PARAMETERS = (
@@ -27,16 +26,14 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The sphere touches the plane z = 0 at the origin."""
-    model = Model(dim=3, name="spinning-sphere", parameters=PARAMETERS)
     m, r, g, mu, vx0, vy0, wx0, wy0, wz0 = model.symbols.values()
     model.gravity, inertia = (0, 0, -g), 2 * m * r**2 / 5
     ball = model.body(
         "ball", m, (inertia,) * 3, at=(0, 0, r), velocity=(vx0, vy0, 0), spin=(wx0, wy0, wz0), quaternion_mass=inertia,
     )  # fmt: skip
     model.add(Touch("floor", model.ground.at(0, 0, 0, axis=(0, 0, 1)), ball, mu=mu, radius=r))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -46,19 +43,16 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Disk((x, y), r), Length((x, y), along((x, y), r, 0.8), "r", 1.25 * r), Point((x, y), trace=True)
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="spinning-sphere",
     title="Sphere with spin, from sliding to rolling in space",
     source="textbook; Coulomb friction in closed form",
     description="A body with unit quaternions on one contact with a friction cone, which ends in rolling.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("ball"),
+    dim=3,
+    bodies=["ball"],
     t_end=1.0,
     dt=5e-3,
 )

@@ -6,11 +6,10 @@ contact point to it stays constant. Without friction the axis would keep its til
 
 from __future__ import annotations
 
-from gaussopt.bodies.forces.touch import Touch
-from gaussopt.bodies.model import Assembly, Model, units
+from gaussopt.bodies import Model, Touch
+from gaussopt.bodies.mechanism import mechanism
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter import Parameter
-from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Disk, Ground, Parameters, Point, Shape
 
 PARAMETERS = (
@@ -26,11 +25,10 @@ PARAMETERS = (
 )
 
 
-def model() -> Model:
+def fill(model: Model) -> None:
     """The axis of the top is its z axis, tilted about x; the centre of the ball is above the origin."""
     import sympy as sp
 
-    model = Model(dim=3, name="tippe-top", parameters=PARAMETERS)
     m, r, offset, Ia, It, g, mu, tilt, spin = model.symbols.values()
     model.gravity = (0, 0, -g)
     axis = sp.Matrix([0, -sp.sin(tilt), sp.cos(tilt)])
@@ -42,7 +40,6 @@ def model() -> Model:
     )  # fmt: skip
     floor = model.ground.at(0, 0, 0, axis=(0, 0, 1))
     model.add(Touch("floor", floor, top.at(0, 0, offset), mu=mu, radius=r))
-    return model
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
@@ -54,19 +51,16 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     return Ground((0.0, 0.0)), Disk(centre, p["r"]), Point((x, z), "S"), Point(stem)
 
 
-assembly = Assembly(model)
-
-problem = Problem(
+problem = mechanism(
+    fill,
     name="tippe-top",
     title="Tippe top, turned upside down by friction",
     source="R. J. Cohen, Amer. J. Phys. 45, 1977; S. Rauch-Wojciechowski, Regul. Chaotic Dyn. 13, 2008",
     description="A body with unit quaternions on one contact with a friction cone.",
-    build=assembly.build,
-    start=assembly.start,
-    in_space=assembly.in_space,
     sketch=sketch,
     parameters=PARAMETERS,
-    units=units("top"),
+    dim=3,
+    bodies=["top"],
     t_end=1.0,
     dt=5e-4,
 )

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import sympy as sp
 
-from gaussopt.bodies.body import COORDINATES, TIME, RigidBody, column, scalar, total
+from gaussopt.bodies.body import TIME, RigidBody, column, scalar, total
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element, Joint, less_turns
 from gaussopt.bodies.joints.drive import Drive
@@ -388,8 +388,3 @@ class Assembly:
         known = {model.symbols[name]: values[name] for name in model.symbols}
         bodies, elements = list(model.bodies.values()), list(model.elements.values())
         return drawn_in_space(bodies, elements, model.gravity, known, model.built()[0])
-
-
-def units(*bodies: str) -> dict[str, str]:
-    """Units of the coordinates of bodies, by their names."""
-    return {f"{kind}_{body}": unit for body in bodies for kind, unit in COORDINATES.items()}

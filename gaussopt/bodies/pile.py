@@ -12,8 +12,9 @@ start.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import combinations, product
 from typing import Any
 
@@ -23,15 +24,19 @@ from numpy.typing import ArrayLike, NDArray
 from gaussopt.core.arrays import Matrix, Vector, as_array
 from gaussopt.core.contacts import ContactData
 from gaussopt.core.errors import BadInput
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
+from gaussopt.modelling.variant import Variant
 
 SEVEN = 7
 """Coordinates of a body."""
 
 TOUCH = 1e-9
 """Distance, relative to 1 m, at which boxes touch at the start."""
+
+AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
 O = (0.0, 0.0, 0.0)
 
@@ -106,10 +111,10 @@ class Pile:
 
     def problem(self, *, t_end: float, dt: float, **more: Any) -> Problem:
         """The problem of this pile; `more` as in `Problem.of`. Raises BadInput if it has no body."""
-        bodies, axes = self._bodies, ("x", "y", "z", "e0", "e1", "e2", "e3")
+        bodies = self._bodies
         if not bodies:
             raise BadInput("The pile is empty; add a ball or a box.")
-        names = [f"{axis}_{i + 1}" for i in range(len(bodies)) for axis in axes]
+        names = [f"{axis}_{i + 1}" for i in range(len(bodies)) for axis in AXES]
         equations = PileEquations(bodies, self._walls, self.mu, self.e_N, self.gravity)
         system = System(
             equations.mass, equations.force, equations.equality, inertia=equations.inertia,
@@ -118,8 +123,7 @@ class Pile:
         )  # fmt: skip
         q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
         v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
-        units = dict(zip(names, ["m", "m", "m", "1", "1", "1", "1"] * len(bodies), strict=True))
-        known: dict[str, Any] = {"units": units, "in_space": lambda values, variant: self._picture(equations)}
+        known: dict[str, Any] = {"units": _units(names), "in_space": lambda values, variant: self._picture(equations)}
         return Problem.of(system, q, v, t_end=t_end, dt=dt, **(known | more))
 
     def _picture(self, known: PileEquations) -> SpacePicture:
@@ -135,6 +139,51 @@ class Pile:
         pairs = zip(known.names[len(contacts) :], known.pairs, strict=True)
         contacts += [BallContact(n, (bodies[a], O), (bodies[b], O), known.radii[b]) for n, (a, b) in pairs]
         return SpacePicture(solids, contacts=contacts)
+
+
+def piles(
+    make: Callable[[int], Pile], *, usual: int, sizes: Mapping[str, int], unit: str, most: int, **about: Any
+) -> Problem:
+    """The problem of piles of several sizes, of which each is made when it is first needed.
+
+    Parameters
+    ----------
+    make : the pile of a size
+    usual : size of the pile that is no variant
+    sizes : of the variants, by name
+    unit : what a size counts, such as "balls"
+    most : bodies of the largest pile, for the units of their coordinates
+    about : as of `Problem`, with t_end, dt and a sketch that draws any number of bodies
+    """
+    given = {key: about[key] for key in ("name", "t_end", "dt")}
+
+    @cache
+    def made(size: int) -> Problem:
+        return make(size).problem(**given)
+
+    def system(size: int) -> AbstractSystem:
+        return made(size).system
+
+    def start(size: int) -> Callable[[Mapping[str, float]], tuple[Vector, Vector]]:
+        return lambda values: (made(size).q0, made(size).v0)
+
+    def in_space(values: Mapping[str, float], variant: str) -> SpacePicture:
+        found = made(sizes.get(variant, usual)).in_space
+        assert found is not None
+        return found(values, variant)
+
+    return Problem(
+        build=partial(system, usual), start=start(usual), in_space=in_space, parameters=(),
+        units=_units(f"{axis}_{i + 1}" for i in range(most) for axis in AXES),
+        variants={key: Variant(partial(system, size), f"{size} {unit}") for key, size in sizes.items()},
+        starts={key: start(size) for key, size in sizes.items()}, sketches=dict.fromkeys(sizes, about["sketch"]),
+        **about,
+    )  # fmt: skip
+
+
+def _units(names: Iterable[str]) -> dict[str, str]:
+    """Units of coordinates by their names."""
+    return {name: "m" if name[0] in "xyz" else "1" for name in names}
 
 
 class PileEquations:

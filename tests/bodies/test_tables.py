@@ -21,7 +21,13 @@ def braked():
     return model.system()
 
 
-@pytest.mark.parametrize("build", [lambda: crank_slider().system, lambda: car_axis.model().system(), braked])
+def car():
+    model = go.Model(parameters=car_axis.PARAMETERS)
+    car_axis.fill(model)
+    return model.system()
+
+
+@pytest.mark.parametrize("build", [lambda: crank_slider().system, car, braked])
 def test_forms_give_the_same_steps_as_equations_of_the_whole(build, monkeypatch):
     whole = build()
     monkeypatch.setattr(models, "MANY", 0)

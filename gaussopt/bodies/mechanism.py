@@ -1,0 +1,60 @@
+"""Problems that ship, from a function that puts bodies and joints into a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from gaussopt.bodies.body import COORDINATES
+from gaussopt.bodies.model import Assembly, Model
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.variant import Variant
+
+Fill = Callable[[Model], None]
+"""Adds bodies, joints, forces and contacts to a model without any."""
+
+
+def mechanism(
+    fill: Fill, *, name: str, parameters: Sequence[Parameter], dim: int = 2, bodies: Sequence[str] = (),
+    hold: Sequence[str] = (), variants: Mapping[str, tuple[Fill, str]] | None = None, **about: Any,
+) -> Problem:  # fmt: skip
+    """The problem of a mechanism; its equations are derived when they are first needed, not where the module is loaded.
+
+    Parameters
+    ----------
+    fill : puts the parts into the model, which has the name, the dimension and the parameters that are given here
+    name : of the problem and of its system
+    parameters : in the order of `model.symbols`
+    dim : 2 for the plane, 3 for space
+    bodies : names of the bodies, for the units of their coordinates
+    hold : names of coordinates that keep their guesses at the start
+    variants : by name, other functions that fill the model, and what is different, in words
+    about : title, source, description, t_end, dt, cases and what else `Problem` has; a `sketch` replaces the picture in
+        the plane that bodies and joints give
+    """
+
+    def assembled(parts: Fill) -> Assembly:
+        return Assembly(partial(_filled, parts, dim, name, tuple(parameters)), hold)
+
+    own = assembled(fill)
+    others = {key: (assembled(parts), words) for key, (parts, words) in (variants or {}).items()}
+    picture: dict[str, Any] = {"sketch": own.sketch} if dim == 2 else {"in_space": own.in_space}
+    return Problem(
+        name=name, build=own.build, start=own.start, parameters=tuple(parameters), units=units(*bodies),
+        variants={key: Variant(other.build, words) for key, (other, words) in others.items()},
+        starts={key: other.start for key, (other, _) in others.items()},
+        sketches={key: other.sketch for key, (other, _) in others.items()}, **(picture | about),
+    )  # fmt: skip
+
+
+def units(*bodies: str) -> dict[str, str]:
+    """Units of the coordinates of bodies, by their names."""
+    return {f"{kind}_{body}": unit for body in bodies for kind, unit in COORDINATES.items()}
+
+
+def _filled(fill: Fill, dim: int, name: str, parameters: tuple[Parameter, ...]) -> Model:
+    model = Model(dim=dim, name=name, parameters=parameters)
+    fill(model)
+    return model
