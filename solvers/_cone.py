@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import POSITIVE, Limits, Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.linalg.cones import residual
+from gaussopt.solvers._kept import Kept
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,7 @@ class ConeOptions(Options):
 
     max_iter: int = 200
     tolerance: float = 1e-13
+    limits: ClassVar[Limits] = {"tolerance": POSITIVE}
 
 
 C = TypeVar("C", bound=ConeOptions)
@@ -36,27 +36,18 @@ class ConeSolver(Solver[C]):
     sparse = True
     warm_starts = True
 
-    def __init__(self, variant: str | None, options: C) -> None:
-        super().__init__(variant, options)
-        if not options.tolerance > 0.0:
-            raise BadInput(f"The option 'tolerance' of {self.name!r} is {options.tolerance:g}; it must be positive.")
 
-
-class ConeIteration(ConeSolver[C]):
+class ConeIteration(ConeSolver[C], Kept[C]):
     """An iteration from r = 0, or from the start, that ends where the natural map is small."""
 
     @abstractmethod
     def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
         """The best point found from r, and the number of iterations."""
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, ConeComplementarity)
-        self._problem = program
-
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        first = np.zeros(self._problem.n) if start is None else start[0]
+        first = np.zeros(self.program.n) if start is None else start[0]
         with np.errstate(over="ignore", invalid="ignore"):
-            r, count = self.iterate(self._problem, first)
-        solved = residual(self._problem, r) <= self.options.tolerance
+            r, count = self.iterate(self.program, first)
+        solved = residual(self.program, r) <= self.options.tolerance
         note = "" if solved else "the natural map does not fall to the tolerance"
         return RawSolution(r, None, Status.SOLVED if solved else Status.ITERATION_LIMIT, count, note=note)

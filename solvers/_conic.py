@@ -15,12 +15,12 @@ from gaussopt.core.arrays import Vector, is_sparse
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import DelassusProduct, block_inverse, scaled_operator
-from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.programs import QP, LeastSquares, Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import O, Solver
+from gaussopt.core.solver import O
 from gaussopt.core.status import Status
 from gaussopt.linalg.cones import rows_of, scaled, steps_of
-from gaussopt.solvers._places import Columns
+from gaussopt.solvers._places import InColumns, OneSided
 
 CLAIMS = {
     "Solved": Status.SOLVED,
@@ -143,7 +143,7 @@ def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: f
     return RawSolution(r, None, claim, iterations, seconds, words)
 
 
-class Conic(Solver[O]):
+class Conic(InColumns[O]):
     """A backend for min 1/2 x^T P x + q^T x, b - A x in a cone: zero for equalities, else not negative.
 
     Of a quadratic program a row with two bounds is two rows of A, and the multipliers of these are one force.
@@ -151,17 +151,11 @@ class Conic(Solver[O]):
 
     accepts: ClassVar[tuple[type, ...]] = (QP, LeastSquares, ConeProgram)
     sparse: ClassVar[bool] = True
+    triangles: ClassVar[tuple[str, ...]] = ("P",)
 
     @abstractmethod
     def cones(self, program: ConeProgram) -> RawSolution:
         """The answer to a cone program of contacts."""
-
-    @abstractmethod
-    def begin(self, P: Any, q: Vector, A: Any, b: Vector, equalities: int) -> None:
-        """Set the backend up with compressed columns, P by its upper triangle; equalities are the first rows of A."""
-
-    def renew(self, P: Any, q: Vector, A: Any, b: Vector) -> None:
-        """Give it new numbers at the same places; only asked of a backend that `updates`."""
 
     @abstractmethod
     def answer(self) -> RawSolution:
@@ -174,34 +168,32 @@ class Conic(Solver[O]):
     def setup(self, program: Program) -> None:
         self._cones = program if isinstance(program, ConeProgram) else None
         if self._cones is None:
-            self._columns = Columns("P")
-            self._take(as_qp(program), True)
+            super().setup(program)
 
     def update(self, program: Program) -> None:
         if isinstance(program, ConeProgram) or not self.updates:
             self.setup(program)
         else:
-            self._take(as_qp(program), False)
+            super().update(program)
 
-    def _take(self, qp: QP, first: bool) -> None:
-        eq = qp.equality
-        self._rows = [np.flatnonzero(r) for r in (eq, ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u))]
-        self._m, (equal, lower, upper) = qp.m, self._rows
-        rows, sign = np.concatenate(self._rows), np.ones(len(equal) + len(lower) + len(upper))
-        sign[len(equal) : len(equal) + len(lower)] = -1.0
-        b = sign * np.concatenate((qp.l[equal], qp.l[lower], qp.u[upper]))
-        A: Any = qp.A[rows]
+    def data(self, qp: QP) -> dict[str, Any]:
+        """P, q, A and b; `equalities` are the first rows of A."""
+        self._rows = found = OneSided.of(qp)
+        self.equalities, sign = found.equal, -found.sign
+        sign[: found.equal] = 1.0
+        A: Any = qp.A[found.rows]
+        b = sign * found.bound
         if is_sparse(A):
             A.data *= np.repeat(sign, np.diff(A.indptr))
         else:
             A *= sign[:, None]
-        if not len(rows):  # no backend takes a program without rows: 0 x <= 1
+        if not len(b):  # no backend takes a program without rows: 0 x <= 1
             A, b = np.zeros((1, qp.n)), np.ones(1)
-        given = self._columns.matrices({"P": qp.P, "A": A})
-        if first or self._columns.fresh:
-            self.begin(given["P"], qp.q, given["A"], b, len(equal))
-        else:
-            self.renew(given["P"], qp.q, given["A"], b)
+        return {"P": qp.P, "q": qp.q, "A": A, "b": b}
+
+    def renew(self, data: dict[str, Any]) -> None:
+        """Only asked of a backend that `updates`."""
+        raise NotImplementedError
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if self._cones is not None:
@@ -209,9 +201,6 @@ class Conic(Solver[O]):
         found = self.answer()
         if found.claim in (Status.INFEASIBLE, Status.UNBOUNDED) or found.y is None:
             return replace(found, x=None, y=None)
-        y, z = np.zeros(self._m), found.y
-        equal, lower, upper = self._rows
-        y[equal] = -z[: len(equal)]
-        y[lower] += z[len(equal) : len(equal) + len(lower)]
-        y[upper] -= z[len(equal) + len(lower) : len(equal) + len(lower) + len(upper)]
-        return replace(found, y=y)
+        z = found.y[: len(self._rows.rows)].copy()
+        z[: self.equalities] *= -1.0
+        return replace(found, y=self._rows.forces(z))

@@ -17,15 +17,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.solver import POSITIVE, Limit, Limits, Options, Solver, backend, one_of
 from gaussopt.core.status import Status
 from gaussopt.solvers._search import Search, search_of
 
@@ -52,6 +51,12 @@ class EvolutionOptions(Options):
     penalty: float = 1e4
     tolerance: float = 1e-10
     seed: int = 0
+    limits: ClassVar[Limits] = {
+        "coordinates": one_of("null-space", "full"),
+        "generations": Limit(lambda value: value >= 1, "it must be at least 1"),
+        **dict.fromkeys(("spread", "penalty", "tolerance"), POSITIVE),
+        "seed": Limit(lambda value: 0 <= value < 2**32, "it must lie between 0 and 2^32 - 1"),
+    }  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -85,22 +90,9 @@ class Evolution(Solver[E]):
 
     def __init__(self, variant: str | None, options: E) -> None:
         super().__init__(variant, options)
-        self._choose("coordinates", "null-space", "full")
-        self._require("generations", options.generations >= 1, "it must be at least 1")
-        for key in ("spread", "penalty", "tolerance"):
-            self._require(key, getattr(options, key) > 0, "it must be positive")
-        self._require("seed", 0 <= options.seed < 2**32, "it must lie between 0 and 2^32 - 1")
         # DEAP draws from the global generators; each solver keeps its own place in their sequences.
         self._random = random.Random(options.seed).getstate()
         self._numpy = np.random.RandomState(options.seed).get_state()
-
-    def _require(self, key: str, fulfilled: bool, remedy: str) -> None:
-        if not fulfilled:
-            raise BadInput(f"The option {key!r} of {self.name!r} is {getattr(self.options, key)}; {remedy}.")
-
-    def _choose(self, key: str, *known: str) -> None:
-        if (value := getattr(self.options, key)) not in known:
-            raise BadInput(f"The option {key!r} of {self.name!r} is {value!r}; use {' or '.join(known)}.")
 
     def setup(self, program: Program) -> None:
         """Choose coordinates and the unit of the search."""

@@ -7,7 +7,7 @@ over all its programs, so that an entry that vanishes for an instant does not co
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,25 +135,53 @@ class Columns:
         return found
 
 
-class TwoInterfaces(Solver[O]):
-    """A backend with a dense and a sparse interface: the variants of these names, or what size and density ask for.
+class OneSided(NamedTuple):
+    """The rows of a program as one row for each finite bound: equalities, then lower bounds, then upper ones.
 
     Attributes
     ----------
-    as_columns : whether the program that was set up went to the sparse interface
+    rows : (r,), their numbers in the program
+    sign : (r,), -1 for an upper bound, so that sign (A x - bound) >= 0, and 1 for the others
+    bound : (r,)
+    equal : number of the equalities, where the row is zero
+    total : number of the rows of the program
     """
 
-    sparse: ClassVar[bool] = True
-    updates: ClassVar[bool] = True
+    rows: NDArray[np.intp]
+    sign: Vector
+    bound: Vector
+    equal: int
+    total: int
 
     @classmethod
-    def variants(cls) -> tuple[str, ...]:
-        return "dense", "sparse"
+    def of(cls, qp: QP) -> OneSided:
+        """The rows of a program; those without a bound are left out."""
+        eq = qp.equality
+        equal, lower, upper = (np.flatnonzero(r) for r in (eq, ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)))
+        sign = np.ones(len(equal) + len(lower) + len(upper))
+        sign[len(equal) + len(lower) :] = -1.0
+        bound = np.concatenate((qp.l[equal], qp.l[lower], qp.u[upper]))
+        return cls(np.concatenate((equal, lower, upper)), sign, bound, len(equal), qp.m)
 
-    def refuses(self, program: Program) -> str | None:
-        if self.variant == "dense" and getattr(program, "sparse", False):
-            return f"its dense interface needs dense matrices, and this program is sparse; use {self.name}:sparse"
-        return super().refuses(program)
+    def forces(self, z: Vector) -> Vector:
+        """Forces of the rows of the program, (m,), of z >= 0 that pushes along sign A, and of any z of an equality."""
+        y = np.zeros(self.total)
+        np.add.at(y, self.rows, self.sign * z)
+        return y
+
+
+class InColumns(Solver[O]):
+    """A backend for quadratic programs that is set up once for places of entries and given new numbers there.
+
+    Attributes
+    ----------
+    triangles : names of the matrices of which the backend wants the upper triangle
+    as_columns : whether matrices are handed on as compressed columns, or as they are
+    """
+
+    updates: ClassVar[bool] = True
+    triangles: ClassVar[tuple[str, ...]] = ()
+    as_columns = True
 
     @abstractmethod
     def data(self, qp: QP) -> dict[str, Any]:
@@ -169,8 +197,7 @@ class TwoInterfaces(Solver[O]):
 
     def setup(self, program: Program) -> None:
         qp = as_qp(program)
-        self.as_columns = self.variant == "sparse" or (self.variant is None and pays_sparse(qp))
-        self._columns = Columns()
+        self._columns = Columns(*self.triangles)
         self.begin(qp, self._given(qp))
 
     def update(self, program: Program) -> None:
@@ -187,3 +214,22 @@ class TwoInterfaces(Solver[O]):
         if not self.as_columns:
             return data
         return data | self._columns.matrices({name: entry for name, entry in data.items() if entry.ndim == 2})
+
+
+class TwoInterfaces(InColumns[O]):
+    """A backend with a dense and a sparse interface: the variants of these names, or what size and density ask for."""
+
+    sparse: ClassVar[bool] = True
+
+    @classmethod
+    def variants(cls) -> tuple[str, ...]:
+        return "dense", "sparse"
+
+    def refuses(self, program: Program) -> str | None:
+        if self.variant == "dense" and getattr(program, "sparse", False):
+            return f"its dense interface needs dense matrices, and this program is sparse; use {self.name}:sparse"
+        return super().refuses(program)
+
+    def setup(self, program: Program) -> None:
+        self.as_columns = self.variant == "sparse" or (self.variant is None and pays_sparse(as_qp(program)))
+        super().setup(program)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.programs import QP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
@@ -43,22 +43,21 @@ class Clarabel(Conic[ClarabelOptions]):
     source = "Goulart & Chen 2024"
     requires = ("clarabel",)
     exact = False
-    updates = True
     precision = tuple({"tol_gap_abs": e, "tol_gap_rel": e, "tol_feas": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = ClarabelOptions
 
     def cones(self, program: ConeProgram) -> RawSolution:
         return cone_program(program, vars(self.options))
 
-    def begin(self, P: Any, q: Vector, A: Any, b: Vector, equalities: int) -> None:
-        clarabel = backend("clarabel")
-        cones = [clarabel.ZeroConeT(equalities), clarabel.NonnegativeConeT(len(b) - equalities)]
+    def begin(self, qp: QP, data: dict[str, Any]) -> None:
+        clarabel, equal = backend("clarabel"), self.equalities
+        cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(data["b"]) - equal)]
         # Presolving leaves out rows without a bound, which are not there, and forbids updates.
         settings = settings_of({"presolve_enable": False, **vars(self.options)})
-        self._solver = clarabel.DefaultSolver(P, q, A, b, cones, settings)
+        self._solver = clarabel.DefaultSolver(*data.values(), cones, settings)
 
-    def renew(self, P: Any, q: Vector, A: Any, b: Vector) -> None:
-        self._solver.update(P=P.data, q=q, A=A.data, b=b)
+    def renew(self, data: dict[str, Any]) -> None:
+        self._solver.update(P=data["P"].data, q=data["q"], A=data["A"].data, b=data["b"])
 
     def answer(self) -> RawSolution:
         found = self._solver.solve()

@@ -25,11 +25,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from gaussopt.core.solver import backend
+from gaussopt.core.solver import Limit, Limits, backend, one_of
 from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Run
 from gaussopt.solvers._search import Search
 
@@ -38,6 +38,8 @@ BEYOND = 0.5
 
 CROWDING = 2.0
 """Of simulated binary crossover: larger values keep children closer to their parents."""
+
+RATE = Limit(lambda value: 0 <= value <= 1, "it must lie between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,14 @@ class DEAPOptions(EvolutionOptions):
     shrink: float = 1e-5
     selection: str = "tournament"
     tournament: int = 3
+    limits: ClassVar[Limits] = {
+        **EvolutionOptions.limits, "crossover": one_of("line", "blend", "simulated-binary"),
+        "mutation": one_of("gaussian", "difference"), "selection": one_of("tournament", "truncation"),
+        "population": Limit(lambda value: value >= 4, "it is too small, use 4 or more"),
+        "tournament": Limit(lambda value: value >= 1, "it is too small, use 1 or more"),
+        **dict.fromkeys(("crossover_rate", "mutation_rate"), RATE),
+        "shrink": Limit(lambda value: 0 < value <= 1, "it must be positive and at most 1"),
+    }  # fmt: skip
 
 
 class DEAP(Evolution[DEAPOptions]):
@@ -70,17 +80,6 @@ class DEAP(Evolution[DEAPOptions]):
     source = "Yang & Yao 2017; Fortin et al. 2012"
     options_type = DEAPOptions
     precision = tuple({"generations": k} for k in (5, 10, 20, 40, 80, 160))
-
-    def __init__(self, variant: str | None, options: DEAPOptions) -> None:
-        super().__init__(variant, options)
-        self._choose("crossover", "line", "blend", "simulated-binary")
-        self._choose("mutation", "gaussian", "difference")
-        self._choose("selection", "tournament", "truncation")
-        self._require("population", options.population >= 4, "it is too small, use 4 or more")
-        self._require("tournament", options.tournament >= 1, "it is too small, use 1 or more")
-        for key in ("crossover_rate", "mutation_rate"):
-            self._require(key, 0 <= getattr(options, key) <= 1, "it must lie between 0 and 1")
-        self._require("shrink", 0 < options.shrink <= 1, "it must be positive and at most 1")
 
     def _evolve(self, search: Search, run: Run) -> None:
         o, d = self.options, search.dimension

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from gaussopt.core.solver import backend
+from gaussopt.core.solver import Limit, Limits, backend
 from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Run
 from gaussopt.solvers._search import Search
@@ -35,6 +35,10 @@ class CMAOptions(EvolutionOptions):
 
     population: int = 0
     generations: int = 500
+    limits: ClassVar[Limits] = {
+        **EvolutionOptions.limits,
+        "population": Limit(lambda value: value == 0 or value >= 4, "it is too small, use 0 or 4"),
+    }
 
 
 class CMA(Evolution[CMAOptions]):
@@ -45,10 +49,6 @@ class CMA(Evolution[CMAOptions]):
     source = "Hansen & Ostermeier 2001; Fortin et al. 2012"
     options_type = CMAOptions
     precision = tuple({"tolerance": 10.0**-k} for k in (1, 2, 3, 4, 6, 8, 10, 12))
-
-    def __init__(self, variant: str | None, options: CMAOptions) -> None:
-        super().__init__(variant, options)
-        self._require("population", options.population == 0 or options.population >= 4, "it is too small, use 0 or 4")
 
     def _evolve(self, search: Search, run: Run) -> None:
         o, d = self.options, search.dimension

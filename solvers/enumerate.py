@@ -14,12 +14,13 @@ import numpy as np
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP, Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
 from gaussopt.lcp import MAX_ENUMERATED, enumerate_lcp
 from gaussopt.lcp.enumeration import regular_bases
 from gaussopt.lcp.matrix_classes import equilibrate, subsets
 from gaussopt.lcp.polyhedra import FEASIBLE
+from gaussopt.solvers._kept import Kept
 
 CHUNK = 2**18
 """Entries of the stacked bases that a batch holds at a time."""
@@ -32,7 +33,7 @@ class EnumerateOptions(Options):
     limit: int = MAX_ENUMERATED
 
 
-class Enumerate(Solver[EnumerateOptions]):
+class Enumerate(Kept[EnumerateOptions]):
     """Every complementary basis."""
 
     name = "enumerate"
@@ -47,12 +48,8 @@ class Enumerate(Solver[EnumerateOptions]):
             return f"it has {program.n} pairs, 2^{program.n} bases; the option 'limit' is {self.options.limit}"
         return reason
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, LCP)
-        self._lcp = program
-
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        return self._visit(self._lcp)
+        return self._visit(self.program)
 
     def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
         """The first feasible regular basis of each problem, or what the full enumeration finds."""

@@ -15,9 +15,10 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
 from gaussopt.linalg.cones import residual, velocity_size
+from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.nsn_ac import newton
 
 LIMIT = 2
@@ -27,7 +28,7 @@ SOLVES, APART = 1e-12, 1e-6
 """Natural map of a solution, and distance of velocities from which they are two, relative to |q|."""
 
 
-class EnumerateCone(Solver[Options]):
+class EnumerateCone(Kept[Options]):
     """Every mode of one or two contacts."""
 
     name = "enumerate-cone"
@@ -41,12 +42,8 @@ class EnumerateCone(Solver[Options]):
             return f"it has {program.k} contacts; at most {LIMIT} are enumerated"
         return reason
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, ConeComplementarity)
-        self._problem = program
-
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        problem = self._problem
+        problem = self.program
         if not problem.k:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
         if problem.k == 1:

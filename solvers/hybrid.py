@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,13 +19,12 @@ from gaussopt.cone.newton_kernel import continued
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import POSITIVE, Limits, Options
 from gaussopt.core.status import Status
 from gaussopt.linalg.cones import project, residual, steps_of, velocity_size
 from gaussopt.solvers._conic import fixed_point
+from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.nsn_ac import newton
 from gaussopt.solvers.prox import damped_sweeps, proximal
 
@@ -70,9 +70,10 @@ class HybridOptions(Options):
     starts: int = 8
     seed: int = 0
     followed: int = 0
+    limits: ClassVar[Limits] = dict.fromkeys(("tolerance", "sweeps", "programs", "starts"), POSITIVE)
 
 
-class Hybrid(Solver[HybridOptions]):
+class Hybrid(Kept[HybridOptions]):
     """Sweeps, cone programs, Newton's method and proximal steps."""
 
     name = "hybrid"
@@ -83,20 +84,10 @@ class Hybrid(Solver[HybridOptions]):
     warm_starts = True
     options_type = HybridOptions
 
-    def __init__(self, variant: str | None, options: HybridOptions) -> None:
-        super().__init__(variant, options)
-        for name in ("tolerance", "sweeps", "programs", "starts"):
-            if not getattr(options, name) > 0:
-                raise BadInput(f"The option {name!r} of 'hybrid' is {getattr(options, name):g}; it must be positive.")
-
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, ConeComplementarity)
-        self._problem = program
-
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        if not self._problem.k:
+        if not self.program.k:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
-        if self._problem.k <= self.options.followed and not self._problem.sparse:
+        if self.program.k <= self.options.followed and not self.program.sparse:
             found = self._followed(None if start is None else start[0])
             if found is not None:
                 return found
@@ -104,7 +95,7 @@ class Hybrid(Solver[HybridOptions]):
             return self._solve(start)
 
     def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        problem, options = self._problem, self.options
+        problem, options = self.program, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
         for r in self._starts(None if start is None else start[0]):
             count = 0
@@ -126,7 +117,7 @@ class Hybrid(Solver[HybridOptions]):
 
     def _followed(self, given: Vector | None) -> RawSolution | None:
         """Where Newton's method leads from a start, from 0 and from a few sweeps; None where it leads nowhere."""
-        problem, options = self._problem, self.options
+        problem, options = self.program, self.options
         for r in self._near(given):
             found, count = continued(problem, r, options.tolerance, SETTLED * options.tolerance)
             if count is not None:
@@ -137,14 +128,14 @@ class Hybrid(Solver[HybridOptions]):
         """Starts of Newton's whole steps, each computed when it is asked for."""
         if given is not None:
             yield given
-        yield np.zeros(self._problem.n)
-        sweeps = Sweeps(self._problem)
+        yield np.zeros(self.program.n)
+        sweeps = Sweeps(self.program)
         sweeps.run(FIRST)
         yield sweeps.r
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
         """Points from which Newton's method is tried, each computed when it is asked for."""
-        problem, options = self._problem, self.options
+        problem, options = self.program, self.options
         sweeps = Sweeps(problem)
         if given is not None:
             sweeps.r[:] = given
@@ -175,24 +166,24 @@ class Hybrid(Solver[HybridOptions]):
         """Whether the first sweeps lead nowhere near and no longer halve the natural map."""
         errors = []
         for _ in range(2):
-            sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(self._problem))
-            errors.append(residual(self._problem, sweeps.r))
+            sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(self.program))
+            errors.append(residual(self.program, sweeps.r))
         return errors[1] > max(NEAR, 0.5 * errors[0])
 
     def _sweep(self, sweeps: Sweeps) -> float:
         """Sweep as long as the natural map falls by half within a few rounds; returns it."""
-        tolerance, size = self.options.tolerance, velocity_size(self._problem)
+        tolerance, size = self.options.tolerance, velocity_size(self.program)
         seen = [np.inf] * WITHIN
         for _ in range(ROUNDS):
             sweeps.run(self.options.sweeps, 0.1 * tolerance * size)
-            seen.append(residual(self._problem, sweeps.r))
+            seen.append(residual(self.program, sweeps.r))
             if seen[-1] <= tolerance or not seen[-1] < 0.5 * seen[-1 - WITHIN]:
                 break
         return seen[-1]
 
     def _search(self, first: Vector) -> tuple[Vector, ...]:
         """Impulses of solutions with different velocities, the first among them; none where there is only one."""
-        problem = self._problem
+        problem = self.program
         if monotonicity(problem) > 0:
             return ()
         size, rho = velocity_size(problem), np.repeat(steps_of(problem.W), ROWS)

@@ -12,10 +12,11 @@ import numpy as np
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
 from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.linalg.dense import EPS, lapack, row_space, unit_scales
+from gaussopt.solvers._kept import Kept
 
 BALANCED = 256.0
 """Largest over smallest entry by rows up to which units cannot mislead pivots."""
@@ -27,7 +28,7 @@ REFINEMENTS = 2
 """Corrections of an answer of least norm."""
 
 
-class KKT(Solver[Options]):
+class KKT(Kept[Options]):
     """Direct solution of the optimality conditions."""
 
     name = "kkt"
@@ -40,11 +41,8 @@ class KKT(Solver[Options]):
             return "it takes equality rows only; use osqp, newton or cvxpy for inequalities"
         return super().refuses(program)
 
-    def setup(self, program: Program) -> None:
-        self._program = program
-
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        program = self._program
+        program = self.program
         if isinstance(program, LeastSquares):
             U, s, Vt = np.linalg.svd(program.A, full_matrices=False)
             r = program.rank

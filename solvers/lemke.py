@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.programs import LCP, Program
+from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
 from gaussopt.lcp import enumerate_lcp, polish
 from gaussopt.lcp.certificate import natural_residual
 from gaussopt.lcp.matrix_classes import equilibrate
+from gaussopt.solvers._kept import Kept
 
 SMALL = 32
 """Size up to which the basis is inverted at every pivot: an update would hardly be faster."""
@@ -73,7 +74,7 @@ class LemkeOptions(Options):
     fallback: int = 8
 
 
-class Lemke(Solver[LemkeOptions]):
+class Lemke(Kept[LemkeOptions]):
     """Lexicographic Lemke method."""
 
     name = "lemke"
@@ -82,13 +83,9 @@ class Lemke(Solver[LemkeOptions]):
     accepts = (LCP,)
     options_type = LemkeOptions
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, LCP)
-        self._lcp = program
-
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Follow the path from the primary ray; a start is of no use to it."""
-        return lemke(self._lcp, self.options)
+        return lemke(self.program, self.options)
 
 
 def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:

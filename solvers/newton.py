@@ -14,19 +14,20 @@ for linear complementarity problems with a P-matrix", Math. Prog. 134, 2012.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import Limits, Options, Solver, one_of
 from gaussopt.core.status import Status
 from gaussopt.lcp import polish
 from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.linalg.dense import largest, mass_scale
+from gaussopt.solvers._places import OneSided
 from gaussopt.solvers._semismooth import Complementarity, semismooth_newton
 from gaussopt.solvers.lemke import lemke
 
@@ -43,6 +44,7 @@ class NewtonOptions(Options):
     max_iter: int = 200
     function: str = "fischer-burmeister"
     fallback: bool = True
+    limits: ClassVar[Limits] = {"function": one_of("fischer-burmeister", "min")}
 
 
 class Newton(Solver[NewtonOptions]):
@@ -55,23 +57,14 @@ class Newton(Solver[NewtonOptions]):
     warm_starts = True
     options_type = NewtonOptions
 
-    def __init__(self, variant: str | None, options: NewtonOptions) -> None:
-        super().__init__(variant, options)
-        if options.function not in ("fischer-burmeister", "min"):
-            raise BadInput(f"The option 'function' of 'newton' is {options.function!r}; use fischer-burmeister or min.")
-
     def setup(self, program: Program) -> None:
         """Write the optimality or complementarity conditions in scaled variables."""
         self._lcp = program if isinstance(program, LCP) else None
         if self._lcp is not None:
             return
         self._qp = qp = as_qp(program)
-        eq = qp.equality
-        lower, upper = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
-        rows = np.concatenate((np.flatnonzero(eq), np.flatnonzero(lower), np.flatnonzero(upper)))
-        sign = np.concatenate((np.ones(eq.sum() + lower.sum()), -np.ones(upper.sum())))
-        A = qp.A[rows] * sign[:, None]
-        b = np.concatenate((qp.l[eq], qp.l[lower], -qp.u[upper]))
+        self._rows = rows = OneSided.of(qp)
+        A, b = qp.A[rows.rows] * rows.sign[:, None], rows.sign * rows.bound
         self._D = mass_scale(qp.P)
         length = np.linalg.norm(A * self._D, axis=1)
         self._E = 1.0 / np.where(length > 0, length, 1.0)
@@ -81,8 +74,7 @@ class Newton(Solver[NewtonOptions]):
         H[:n, :n] = self._D[:, None] * qp.P * self._D
         H[:n, n:] = -A.T
         H[n:, :n] = A
-        paired = np.arange(n + m) >= n + int(eq.sum())
-        self._rows, self._sign = rows, sign
+        paired = np.arange(n + m) >= n + rows.equal
         natural = self.options.function == "min"
         self._problem = Complementarity(H, np.concatenate((self._D * qp.q, -b)), paired, natural)
 
@@ -95,11 +87,10 @@ class Newton(Solver[NewtonOptions]):
             z[:n] = start[0] / self._D
             if start[1] is not None:
                 # A row with two finite bounds has two multipliers; its force belongs to the pushing one.
-                y = start[1][self._rows] * self._sign / self._E
+                y = start[1][self._rows.rows] * self._rows.sign / self._E
                 z[n:] = np.where(self._problem.paired[n:], np.maximum(y, 0.0), y)
         run = semismooth_newton(self._problem, z, self.options.tolerance, self.options.max_iter)
-        x, y = self._D * run.z[:n], np.zeros(self._qp.m)
-        np.add.at(y, self._rows, self._sign * self._E * run.z[n:])
+        x, y = self._D * run.z[:n], self._rows.forces(self._E * run.z[n:])
         if run.converged:
             return RawSolution(x, y, Status.SOLVED, run.iterations, history=run.residuals)
         note = "the Newton matrix is singular: a constraint or a direction is degenerate" if run.singular else ""

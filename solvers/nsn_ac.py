@@ -46,13 +46,13 @@ SHORTEST = 2.0**-12
 
 
 class ConeEquations(Protocol):
-    """A function of x in the scale of a problem that vanishes at solutions, and its generalised Jacobian."""
+    """A function of x in the scale of a problem that vanishes at solutions, and its derivatives."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
         """Phi, (3 k,)."""
 
-    def jacobian(self, own: ConeComplementarity, x: Vector, W: Any = None) -> tuple[Vector, Any]:
-        """Phi and an element of its generalised Jacobian, (3 k,), (3 k, 3 k); sparse where W is given so."""
+    def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
+        """Phi, (3 k,), and elements of its generalised derivatives by r and by u = W r + q, (k, 3, 3)."""
 
 
 class NSNAC(ConeIteration[ConeOptions]):
@@ -90,7 +90,7 @@ def newton(
             if least > 0.5 * before:
                 break
             before = least
-        phi, J = equations.jacobian(own, x, W)
+        phi, J = _linearised(own, W, *equations.parts(own, x))
         size = float(np.linalg.norm(phi))
         recent = [*recent[1 - SEEN :], size]
         found = None
@@ -119,6 +119,18 @@ def sparse_operator(W: Any) -> Any:
     if len(W) <= SMALL or np.count_nonzero(W) > FILLED * W.size:
         return None
     return sparse.csr_array(W)
+
+
+def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_u: Matrix) -> tuple[Vector, Any]:
+    """Phi and an element of its generalised Jacobian, (3 k, 3 k): by r and by u times W; sparse where W is."""
+    if W is not None:
+        ends = np.arange(own.k + 1)
+        A, B = (sparse.bsr_array((D, ends[:-1], ends)).tocsr() for D in (by_r, by_u))
+        return phi, (A + B @ W).tocsc()
+    J = np.einsum("kab,kbn->kan", by_u, own.W.reshape(own.k, ROWS, -1)).reshape(own.n, own.n)
+    rows = np.arange(own.n).reshape(own.k, ROWS)
+    J[rows[:, :, None], rows[:, None, :]] += by_r
+    return phi, J
 
 
 def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
@@ -158,26 +170,15 @@ def _shortened(
     return None
 
 
-def _disc(own: ConeComplementarity, x: Vector, u: Vector) -> tuple[Matrix, Vector, Vector]:
-    """Difference r - u by contacts, (k, 3), the length of its tangents, and the radius of the disc."""
-    y = rows_of(x - u)
-    return y, np.hypot(y[:, 1], y[:, 2]), own.mu * np.maximum(0.0, y[:, 0])
-
-
 class AlartCurnier:
     """Alart and Curnier's function."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
-        u = own.u(x)
-        y, length, radius = _disc(own, x, u)
-        factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))
-        target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
-        return np.asarray(x - target.ravel())
+        return self._target(own, x)[0]
 
-    def jacobian(self, own: ConeComplementarity, x: Vector, W: Any = None) -> tuple[Vector, Any]:
-        k, u = own.k, own.u(x)
-        y, length, radius = _disc(own, x, u)
-        D = np.zeros((k, ROWS, ROWS))  # the derivative of the target by r - u
+    def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
+        phi, y, length, radius = self._target(own, x)
+        D = np.zeros((own.k, ROWS, ROWS))  # the derivative of the target by r - u
         closed, stick = y[:, 0] > 0.0, length <= radius
         D[closed, 0, 0] = 1.0
         free = closed & ~stick
@@ -187,18 +188,15 @@ class AlartCurnier:
             D[free, 1:, 0] = own.mu[free, None] * t
             turn = np.eye(2) - t[:, :, None] * t[:, None, :]
             D[free, 1:, 1:] = (radius[free] / length[free])[:, None, None] * turn
-        factor = np.where(stick, 1.0, radius / np.where(length > 0, length, 1.0))
+        return phi, np.eye(ROWS) - D, D
+
+    def _target(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Vector, Vector]:
+        """Phi = r - target, r - u by contacts, (k, 3), the length of its tangents, and the radius of the disc."""
+        y = rows_of(x - own.u(x))
+        length, radius = np.hypot(y[:, 1], y[:, 2]), own.mu * np.maximum(0.0, y[:, 0])
+        factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))
         target = np.column_stack((np.maximum(0.0, y[:, 0]), factor[:, None] * y[:, 1:]))
-        phi = x - target.ravel()
-        # d Phi = d r - D (d r - d u)
-        if W is not None:
-            ends = np.arange(k + 1)
-            turned, rest = (sparse.bsr_array((A, ends[:-1], ends)).tocsr() for A in (D, np.eye(ROWS) - D))
-            return phi, (rest + turned @ W).tocsc()
-        J = np.einsum("kab,kbn->kan", D, own.W.reshape(k, ROWS, -1)).reshape(own.n, own.n)
-        rows = np.arange(own.n).reshape(k, ROWS)
-        J[rows[:, :, None], rows[:, None, :]] += np.eye(ROWS) - D
-        return phi, J
+        return x - target.ravel(), y, length, radius
 
 
 solver = NSNAC

@@ -10,10 +10,8 @@ SIAM J. Optim. 12, 2001; V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -49,35 +47,23 @@ class FischerBurmeister:
     """Phi by contacts; of one without friction its scalar form in the normals, and r_T."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
-        return self._parts(own, x)[0].ravel()
+        return self.parts(own, x)[0]
 
-    def jacobian(self, own: ConeComplementarity, x: Vector, W: Any = None) -> tuple[Vector, Any]:
-        phi, by_r, by_u = self._parts(own, x)
-        if W is not None:
-            ends = np.arange(own.k + 1)
-            A, B = (sparse.bsr_array((D, ends[:-1], ends)).tocsr() for D in (by_r, by_u))
-            return phi.ravel(), (A + B @ W).tocsc()
-        J = np.einsum("kab,kbn->kan", by_u, own.W.reshape(own.k, ROWS, -1)).reshape(own.n, own.n)
-        rows = np.arange(own.n).reshape(own.k, ROWS)
-        J[rows[:, :, None], rows[:, None, :]] += by_r
-        return phi.ravel(), J
-
-    def _parts(self, own: ConeComplementarity, r: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Phi, (k, 3), and its derivatives by r and u, (k, 3, 3)."""
-        p, u, mu = rows_of(r), rows_of(own.u(r)), own.mu
+    def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
+        p, u, mu = rows_of(x), rows_of(own.u(x)), own.mu
         slip = np.hypot(u[:, 1], u[:, 2])
         X, Y = np.zeros((own.k, ROWS, ROWS)), np.zeros((own.k, ROWS, ROWS))
         X[:, 0, 0], X[:, 1, 1], X[:, 2, 2] = mu, 1.0, 1.0
         Y[:, 0, 0], Y[:, 1, 1], Y[:, 2, 2] = 1.0, mu, mu
-        x, y = np.einsum("kab,kb->ka", X, p), np.einsum("kab,kb->ka", Y, u)
+        r, y = np.einsum("kab,kb->ka", X, p), np.einsum("kab,kb->ka", Y, u)
         y[:, 0] += mu * slip
         Y[:, 0, 1:] = (mu / np.where(slip > 0, slip, 1.0))[:, None] * u[:, 1:]
-        square = 2.0 * (x[:, :1] * x + y[:, :1] * y)
-        square[:, 0] = (x * x).sum(axis=1) + (y * y).sum(axis=1)
+        square = 2.0 * (r[:, :1] * r + y[:, :1] * y)
+        square[:, 0] = (r * r).sum(axis=1) + (y * y).sum(axis=1)
         root = _root(square)
         Z = _arrow(root)
-        phi = x + y - root
-        dx, dy = np.linalg.solve(Z, _arrow(x)), np.linalg.solve(Z, _arrow(y))
+        phi = r + y - root
+        dx, dy = np.linalg.solve(Z, _arrow(r)), np.linalg.solve(Z, _arrow(y))
         eye = np.eye(ROWS)
         by_r, by_u = (eye - dx) @ X, (eye - dy) @ Y
         plain = mu == 0.0
@@ -87,7 +73,7 @@ class FischerBurmeister:
             phi[plain, 0] = p[plain, 0] + u[plain, 0] - size
             by_r[plain], by_u[plain] = eye, 0.0
             by_r[plain, 0, 0], by_u[plain, 0, 0] = 1.0 - p[plain, 0] / size, 1.0 - u[plain, 0] / size
-        return phi, by_r, by_u
+        return phi.ravel(), by_r, by_u
 
 
 def _root(z: Matrix) -> Matrix:

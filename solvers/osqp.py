@@ -17,11 +17,11 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.programs import QP, LeastSquares
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
-from gaussopt.solvers._places import Columns
+from gaussopt.solvers._places import InColumns
 
 
 class _Hush:
@@ -93,7 +93,7 @@ class OSQPOptions(Options):
     time_limit: float = 0.0
 
 
-class OSQP(Solver[OSQPOptions]):
+class OSQP(InColumns[OSQPOptions]):
     """Operator splitting with polish."""
 
     name = "osqp"
@@ -103,16 +103,15 @@ class OSQP(Solver[OSQPOptions]):
     requires = ("osqp",)
     sparse = True
     exact = False
-    updates = True
+    triangles = ("P",)
     warm_starts = True
     precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9))
     options_type = OSQPOptions
 
-    def setup(self, program: Program) -> None:
-        self._columns = Columns("P")
-        self._begin(as_qp(program), self._matrices(as_qp(program)))
+    def data(self, qp: QP) -> dict[str, Any]:
+        return {"P": qp.P, "q": qp.q, "A": qp.A, "l": qp.l, "u": qp.u}
 
-    def _begin(self, qp: QP, given: dict[str, Any]) -> None:
+    def begin(self, qp: QP, data: dict[str, Any]) -> None:
         """Scale and factorise; the places of zeros that were entries before are kept, so that updates fit."""
         osqp = backend("osqp")
         o = self.options
@@ -120,29 +119,18 @@ class OSQP(Solver[OSQPOptions]):
         self._model = osqp.OSQP(algebra="builtin")
         try:
             with _HUSH:
-                self._model.setup(
-                    given["P"], qp.q, given["A"], qp.l, qp.u, verbose=False, warm_starting=True, **settings
-                )
+                self._model.setup(**data, verbose=False, warm_starting=True, **settings)
         except (TypeError, osqp.OSQPException) as error:
             if isinstance(error, osqp.OSQPException) and error != osqp.SolverError.OSQP_SETTINGS_VALIDATION_ERROR:
                 raise
             raise BadInput(_refused(o)) from None
         self._size = qp.n, qp.m
 
-    def update(self, program: Program) -> None:
-        qp = as_qp(program)
-        given = self._matrices(qp)
-        if self._columns.fresh:
-            self._begin(qp, given)
-            return
-        Px, Ax = given["P"].data, given["A"].data
-        if qp.m:
-            self._model.update(q=qp.q, l=qp.l, u=qp.u, Px=Px, Ax=Ax)
-        else:
-            self._model.update(q=qp.q, Px=Px)
-
-    def _matrices(self, qp: QP) -> dict[str, Any]:
-        return self._columns.matrices({"P": qp.P, "A": qp.A})
+    def renew(self, data: dict[str, Any]) -> None:
+        new = {"q": data["q"], "Px": data["P"].data}
+        if len(data["l"]):
+            new |= {"l": data["l"], "u": data["u"], "Ax": data["A"].data}
+        self._model.update(**new)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         model, (n, m) = self._model, self._size

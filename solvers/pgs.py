@@ -14,16 +14,17 @@ J. Optim. Theory Appl. 22, 1977; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Lin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, Program
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import POSITIVE, RELAXATION, Limits, Options
 from gaussopt.core.status import Status
 from gaussopt.lcp import polish
+from gaussopt.solvers._kept import Kept
 
 DIVERGED = 1e15
 """Growth over the data beyond which the sweeps are given up."""
@@ -36,9 +37,10 @@ class PGSOptions(Options):
     omega: float = 1.0
     max_iter: int = 10_000
     tolerance: float = 1e-12
+    limits: ClassVar[Limits] = {"omega": RELAXATION, "tolerance": POSITIVE}
 
 
-class PGS(Solver[PGSOptions]):
+class PGS(Kept[PGSOptions]):
     """Projected Gauss-Seidel and SOR."""
 
     name = "pgs"
@@ -50,13 +52,6 @@ class PGS(Solver[PGSOptions]):
     precision = tuple({"tolerance": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12))
     options_type = PGSOptions
 
-    def __init__(self, variant: str | None, options: PGSOptions) -> None:
-        super().__init__(variant, options)
-        if not 0.0 < options.omega < 2.0:
-            raise BadInput(f"The option 'omega' of 'pgs' is {options.omega:g}; it must lie between 0 and 2.")
-        if not options.tolerance > 0.0:
-            raise BadInput(f"The option 'tolerance' of 'pgs' is {options.tolerance:g}; it must be positive.")
-
     def refuses(self, program: Program) -> str | None:
         reason = super().refuses(program)
         if reason is None and isinstance(program, LCP) and (bad := program.M.diagonal() <= 0).any():
@@ -64,12 +59,8 @@ class PGS(Solver[PGSOptions]):
             return f"it divides by the diagonal of M, and entry {i} is {program.M[i, i]:.6g}, not positive"
         return reason
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, LCP)
-        self._lcp = program
-
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        lcp = self._lcp
+        lcp = self.program
         z0 = np.zeros((1, lcp.n)) if start is None else np.maximum(start[0], 0.0)[None]
         z, iterations, claims, notes = self.solve_batch(lcp.M[None], lcp.q[None], z0)
         return RawSolution(z[0], None, claims[0], int(iterations[0]), note=notes[0])

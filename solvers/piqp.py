@@ -64,7 +64,6 @@ class PIQP(TwoInterfaces[PIQPOptions]):
     requires = ("piqp",)
     extra = "piqp"
     exact = False
-    updates = True
     precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = PIQPOptions
 

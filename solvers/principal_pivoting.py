@@ -21,12 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.programs import LCP, Program
+from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, Solver
+from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.lcp.pivoting import SOLVED, solve_lcp
+from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.lemke import LemkeOptions, lemke
 
 PLAIN = 12
@@ -43,7 +44,7 @@ class PrincipalPivotingOptions(Options):
     max_iter: int = 10_000
 
 
-class PrincipalPivoting(Solver[PrincipalPivotingOptions]):
+class PrincipalPivoting(Kept[PrincipalPivotingOptions]):
     """Block principal pivoting with Murty's rule, and Lemke's method behind it."""
 
     name = "principal-pivoting"
@@ -53,12 +54,8 @@ class PrincipalPivoting(Solver[PrincipalPivotingOptions]):
     warm_starts = True
     options_type = PrincipalPivotingOptions
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, LCP)
-        self._lcp = program
-
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        lcp, most = self._lcp, self.options.max_iter
+        lcp, most = self.program, self.options.max_iter
         n, pivots = lcp.n, 0
         if not (lcp.q < 0).any():
             return RawSolution(np.zeros(n), None, Status.SOLVED, 0)

@@ -66,7 +66,6 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
     requires = ("proxsuite",)
     extra = "proxqp"
     exact = False
-    updates = True
     warm_starts = True
     precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = ProxQPOptions

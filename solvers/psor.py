@@ -9,13 +9,14 @@ approach", in: Unilateral Problems in Structural Analysis 2, Springer 1987.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.errors import BadInput
+from gaussopt.core.solver import RELAXATION, Limits
 from gaussopt.linalg.cones import residual
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsgs import BATCH
@@ -28,6 +29,7 @@ class PSOROptions(ConeOptions):
     max_iter: int = 20_000
     tolerance: float = 1e-9
     omega: float = 1.0
+    limits: ClassVar[Limits] = {**ConeOptions.limits, "omega": RELAXATION}
 
 
 class PSOR(ConeIteration[PSOROptions]):
@@ -39,11 +41,6 @@ class PSOR(ConeIteration[PSOROptions]):
     exact = False
     precision = tuple({"tolerance": e} for e in (1e-2, 1e-4, 1e-6, 1e-8))
     options_type = PSOROptions
-
-    def __init__(self, variant: str | None, options: PSOROptions) -> None:
-        super().__init__(variant, options)
-        if not 0.0 < options.omega < 2.0:
-            raise BadInput(f"The option 'omega' of 'psor' is {options.omega:g}; it must lie between 0 and 2.")
 
     def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
         sweeps, done = Sweeps(problem), 0

@@ -22,6 +22,7 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.linalg.dense import gram_factor
+from gaussopt.solvers._places import OneSided
 
 
 class QuadProg(Solver[Options]):
@@ -47,13 +48,12 @@ class QuadProg(Solver[Options]):
 
     def setup(self, program: Program) -> None:
         qp = as_qp(program)
-        self._eq = eq = qp.equality
-        self._lower, self._upper = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
-        G = np.vstack((-qp.A[self._lower], qp.A[self._upper]))
-        h = np.concatenate((-qp.l[self._lower], qp.u[self._upper]))
+        self._rows = rows = OneSided.of(qp)
+        A, m = qp.A[rows.rows], rows.equal
+        G, h = -rows.sign[m:, None] * A[m:], -rows.sign[m:] * rows.bound[m:]
         self._problem = backend("qpsolvers").Problem(
-            np.array(qp.P), qp.q, G if len(G) else None, h if len(G) else None,
-            np.array(qp.A[eq]) if eq.any() else None, qp.l[eq] if eq.any() else None,
+            np.array(qp.P), qp.q, G if len(G) else None, h if len(G) else None, A[:m] if m else None,
+            rows.bound[:m] if m else None,
         )  # fmt: skip
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
@@ -66,10 +66,7 @@ class QuadProg(Solver[Options]):
                 return RawSolution(None, None, Status.SOLVER_ERROR, note=str(caught[-1].message))
             words = "constraints are inconsistent, or equality rows dependent"
             return RawSolution(None, None, Status.INFEASIBLE, note=words)
-        y, z, lower = np.zeros(len(self._eq)), np.asarray(found.z), int(self._lower.sum())
-        y[self._eq] = -np.asarray(found.y)
-        y[self._lower] += z[:lower]
-        y[self._upper] -= z[lower : lower + int(self._upper.sum())]
+        y = self._rows.forces(np.concatenate((-np.asarray(found.y), np.asarray(found.z))))
         return RawSolution(np.asarray(found.x), y, Status.SOLVED, int(found.extras["iterations"][0]))
 
 

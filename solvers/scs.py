@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.programs import QP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, backend
 from gaussopt.core.status import Status
@@ -53,6 +53,7 @@ class SCS(Conic[SCSOptions]):
     source = "O'Donoghue 2021"
     requires = ("scs",)
     exact = False
+    updates = False
     precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = SCSOptions
 
@@ -65,9 +66,9 @@ class SCS(Conic[SCSOptions]):
         found = backend("scs").SCS(matrices, kinds, verbose=False, **vars(self.options)).solve()
         return impulses(form, found["x"], *self._told(found["info"]))
 
-    def begin(self, P: Any, q: Vector, A: Any, b: Vector, equalities: int) -> None:
-        data, kinds = {"P": P, "A": A, "b": b, "c": q}, {"z": equalities, "l": len(b) - equalities}
-        self._solver = backend("scs").SCS(data, kinds, verbose=False, **vars(self.options))
+    def begin(self, qp: QP, data: dict[str, Any]) -> None:
+        kinds = {"z": self.equalities, "l": len(data["b"]) - self.equalities}
+        self._solver = backend("scs").SCS(data | {"c": data["q"]}, kinds, verbose=False, **vars(self.options))
 
     def answer(self) -> RawSolution:
         found = self._solver.solve()

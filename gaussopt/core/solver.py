@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
@@ -36,9 +36,33 @@ SPARSE_SOLVERS: dict[type, str] = {ConeComplementarity: "hybrid or nsgs", ConePr
 """Solvers to name where a program of a type is sparse."""
 
 
+class Limit(NamedTuple):
+    """A condition that the value of an option has to satisfy, and the end of the sentence that says so."""
+
+    holds: Callable[[Any], bool]
+    remedy: str
+
+
+Limits = Mapping[str, Limit]
+"""Limits of options by their names."""
+
+POSITIVE = Limit(lambda value: value > 0, "it must be positive")
+RELAXATION = Limit(lambda value: 0 < value < 2, "it must lie between 0 and 2")
+
+
+def one_of(*known: str) -> Limit:
+    """The limit of an option that is one of several words."""
+    return Limit(lambda value: value in known, f"use {' or '.join(known)}")
+
+
 @dataclass(frozen=True)
 class Options:
-    """Options common to no solver; each solver derives its own frozen dataclass with defaults."""
+    """Options common to no solver; each solver derives its own frozen dataclass with defaults.
+
+    `limits` are what values have to satisfy, by the names of the options.
+    """
+
+    limits: ClassVar[Limits] = {}
 
 
 O = TypeVar("O", bound=Options)
@@ -91,6 +115,11 @@ class Solver(ABC, Generic[O]):
     def __init__(self, variant: str | None, options: O) -> None:
         self.variant = variant
         self.options = options
+        for key, limit in options.limits.items():
+            value = getattr(options, key)
+            if not limit.holds(value):
+                told = f"{value:g}" if isinstance(value, float) else repr(value)
+                raise BadInput(f"The option {key!r} of {self.name!r} is {told}; {limit.remedy}.")
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:
