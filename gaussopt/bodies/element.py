@@ -117,6 +117,7 @@ class Element:
         return ()
 
 
+Keeps = Callable[[Marker, Marker], Mapping[str, Any]]
 TURN, SLIDE, BALL = "turn", "slide", "ball"
 """What a joint may leave free: a turn about the first axis or a slide along it, or any turning."""
 
@@ -126,15 +127,25 @@ class Joint(Element):
 
     Attributes
     ----------
+    keeps : functions of a and b that give its holonomic rows by name, such as `coincide`
+    aligned : in space, axes of a and b, from the first on, that are to point the same way: rows alone hold where they
+        point against each other as well
     moves : what it leaves free, from a to b, as TURN, SLIDE, BALL, or the next axes in those before, a matrix; None of
         a joint that is not described so and always keeps its rows
     """
 
+    keeps: tuple[Keeps, ...] = ()
+    aligned = 0
     moves: tuple[Any, ...] | None = None
 
+    def holonomic(self) -> Mapping[str, Any]:
+        """What it `keeps`."""
+        return {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
+
     def sides(self) -> Sequence[Any]:
-        """Cosines between axes that are to point the same way; rows alone hold where they point against each other."""
-        return ()
+        """Cosines between the axes that are `aligned`."""
+        axes = zip(self.a.axes, self.b.axes, strict=True) if self.a.body.dim == 3 else ()
+        return [x.dot(y) for x, y in list(axes)[: self.aligned]]
 
     def displacement(self) -> Any:
         """What is left to move, as a length or an angle; raises BadInput where that is not one number."""
@@ -179,13 +190,6 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
     if len(a.axes) == 2:
         return {"angle": angle(a, b)}
     return same_axis(a, b) | {"turn": a.axes[2].dot(b.axes[1])}
-
-
-def same_way(a: Marker, b: Marker, axes: int) -> list[Any]:
-    """Cosines between so many axes of a and b in space, from the first on."""
-    if len(a.axes) == 2:
-        return []
-    return [x.dot(y) for x, y in list(zip(a.axes, b.axes, strict=True))[:axes]]
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:

@@ -1,0 +1,108 @@
+"""Joints between rigid bodies by what they keep: points together, axes parallel, a point on a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.bodies.element import (
+    BALL,
+    SLIDE,
+    TURN,
+    Joint,
+    Keeps,
+    angle,
+    coincide,
+    held,
+    offset,
+    on_axis,
+    same_axis,
+    same_turn,
+    turn,
+)
+from gaussopt.core.errors import BadInput
+from gaussopt.modelling.sketch import Bearing, Pin, Shape
+
+CROSS = sp.Matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+"""Axes whose first is the second of those before."""
+
+
+class Weld(Joint):
+    """b does not move against a; rows x, y, angle, in space x, y, z, tilt1, tilt2, turn."""
+
+    keeps, aligned, moves = (coincide, same_turn), 2, ()
+
+
+class Spherical(Joint):
+    """Points a and b stay together, and b turns freely; rows x, y, z."""
+
+    only = 3, "Revolute"
+    keeps, moves = (coincide,), (BALL,)
+
+
+class Universal(Joint):
+    """Points a and b stay together, and u_a . u_b = 0 for the axes of a cross; rows x, y, z, cross."""
+
+    only = 3, "Revolute"
+    keeps, moves = (coincide,), (TURN, CROSS, TURN)
+
+    def holonomic(self) -> Mapping[str, Any]:
+        """The point and the cross."""
+        return {**super().holonomic(), "cross": self.a.axes[0].dot(self.b.axes[0])}
+
+
+class Cylindrical(Joint):
+    """A shaft in a sleeve: b slides along the axis of a and turns about it; rows across, across2, tilt1, tilt2."""
+
+    only = 3, "Slot"
+    keeps, aligned, moves = (on_axis, same_axis), 1, (SLIDE, TURN)
+
+
+class Slot(Joint):
+    """A pin in a slot: b stays on the line through a along its axis, and turns freely.
+
+    Row across; in space across, across2.
+    """
+
+    keeps: tuple[Keeps, ...] = (on_axis,)
+
+    def displacement(self) -> Any:
+        """How far b is along the axis of a, m."""
+        return self.a.axes[0].dot(offset(self.a, self.b))
+
+
+class Prismatic(Slot):
+    """A guide: b slides along the axis of a and does not turn against a.
+
+    Rows across, angle; in space across, across2, tilt1, tilt2, turn.
+    """
+
+    keeps, aligned, moves = (on_axis, same_turn), 2, (SLIDE,)
+
+
+class Revolute(Joint):
+    """A hinge: points a and b stay together, and b turns about the axis of both.
+
+    Rows x, y; in space x, y, z, tilt1, tilt2.
+    """
+
+    keeps, aligned, moves = (coincide, same_axis), 1, (TURN,)
+
+    def displacement(self) -> Any:
+        """The angle from the axis of a to that of b, rad."""
+        if self.a.body.dim == 3:
+            raise BadInput(f"The angle of {self.name!r} in space is not one function of quaternions; ask for `driven`.")
+        return angle(self.a, self.b)
+
+    def driven(self, motion: Any) -> Any:
+        """In space 2 tan((s - motion) / 2) with the angle s, by its sine and cosine."""
+        if self.a.body.dim == 2:
+            return super().driven(motion)
+        seen, sine, cosine = turn(self.a, self.b), sp.sin(motion), sp.cos(motion)
+        return 2 * (seen[2, 1] * cosine - seen[1, 1] * sine) / (1 + seen[1, 1] * cosine + seen[2, 1] * sine)
+
+    def shapes(self) -> Sequence[Shape]:
+        """A bearing where one side is at rest, otherwise a pin."""
+        return [(Bearing if held(self) else Pin)(tuple(self.a.r), self.name)]
