@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,8 @@ import numpy as np
 from gaussopt.animation.gif import gif
 from gaussopt.animation.gltf import check_gltf
 from gaussopt.animation.marks import Part, Stroke, Word, fixed, page, placed, plain
-from gaussopt.animation.playback import HOLD, SAME, speed_words
+from gaussopt.animation.pages import framed, page_of
+from gaussopt.animation.playback import HOLD, SAME, speed_words, told
 from gaussopt.animation.scene import Scene, clock_word, scene_of, words_beside
 from gaussopt.animation.smil import animated_svg, outline
 from gaussopt.animation.space_page import SPACE_ENDINGS, SpaceMotion
@@ -87,26 +87,18 @@ class AnimatedMotion:
 
     def page(self, whole: bool = True) -> str:
         """An HTML page with a slider, without references to other files; without words where it is not the `whole`."""
-        import jinja2
-
-        loader = jinja2.PackageLoader("gaussopt.animation")
-        environment = jinja2.Environment(
-            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
         alt, frames = self.alt, self.scene.frames
-        return environment.get_template("animation.html.j2").render(
-            title=self.title, alt=alt, svg=animated_svg(self.scene, alt), still=still_svg(self.scene, alt),
+        return page_of(
+            "animation.html.j2", title=self.title, alt=alt,
+            svg=animated_svg(self.scene, alt), still=still_svg(self.scene, alt),
             playback=frames.playback, start=float(frames.t[0]), speed=frames.speed, pace=speed_words(frames.speed),
             hold=HOLD, colours=colours, whole=whole,
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        """The page in a frame, which keeps its script and its style apart from those of the notebook."""
         view = self.scene.view
         height = f"calc({view.height / view.width:.4f} * 100cqi + {CONTROLS}px)"
-        title, page = (escape(text, quote=True) for text in (self.alt, self.page(whole=False)))
-        frame = f'<iframe title="{title}" sandbox="allow-scripts" style="width:100%;border:0;height:{height}"'
-        return f'<div style="container-type:inline-size;max-width:46rem">{frame} srcdoc="{page}"></iframe></div>'
+        return framed(self.alt, self.page(whole=False), height)
 
 
 WRITERS: dict[str, Callable[[AnimatedMotion], bytes]] = {
@@ -269,11 +261,11 @@ def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
     for name, c in zip(trajectory.coordinates[:MOST_COORDINATES], frames.q.T, strict=False):
         low, high = float(c.min()), float(c.max())
         if high - low <= 1e-9 * (1 + max(abs(low), abs(high))):
-            moves.append(f"{name} stays at {_short(c[0])}")
+            moves.append(f"{name} stays at {told(c[0])}")
             continue
         inside = min(c[0], c[-1]) - low > 0.02 * (high - low) or high - max(c[0], c[-1]) > 0.02 * (high - low)
-        between = f" within {_short(low)} to {_short(high)}" if inside else ""
-        moves.append(f"{name} goes from {_short(c[0])} to {_short(c[-1])}{between}")
+        between = f" within {told(low)} to {told(high)}" if inside else ""
+        moves.append(f"{name} goes from {told(c[0])} to {told(c[-1])}{between}")
     more = len(trajectory.coordinates) - MOST_COORDINATES
     said.append("; ".join(moves) + (f"; {more} more coordinates" if more > 0 else "") + ".")
     for name, N in zip(trajectory.contacts, frames.lam_N.T, strict=True):
@@ -281,7 +273,7 @@ def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
         if abs(N[top]) <= 1e-9 * float(np.abs(frames.lam_N).max(initial=0.0)) or N[top] == 0:
             said.append(f"Contact {name} bears no force.")
         else:
-            said.append(f"Normal force of contact {name} at most {_short(N[top])} N, at {frames.t[top]:.4g} s.")
+            said.append(f"Normal force of contact {name} at most {told(N[top])} N, at {frames.t[top]:.4g} s.")
     events = [f"{c.text} at {c.t:.4g} s" for c in scene.captions[:8]]
     if events:
         rest = len(scene.captions) - len(events)
@@ -291,15 +283,11 @@ def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
         apart = ""
         if label in ends and scene.names[0][0] in ends:
             gap = float(np.hypot(*(ends[label] - ends[scene.names[0][0]]))) / scene.view.scale
-            apart = f", {_short(gap)} m away at the end"
+            apart = f", {told(gap)} m away at the end"
         said.append(f"Beside it: {label}{apart}.")
     if str(trajectory.status) != "solved":
         said.append(trajectory.message)
     return " ".join(said)
-
-
-def _short(value: float) -> str:
-    return f"{value + 0.0:.3g}" if abs(value) > 1e-12 else "0"
 
 
 def data_of(scene: Scene, trajectory: RecordedMotion) -> pd.DataFrame:

@@ -206,6 +206,11 @@ def _who(event: Mapping[str, Any]) -> list[str]:
     return [str(c) for c in event.get("contacts") or ([event["contact"]] if "contact" in event else [])]
 
 
+def told(value: float, nothing: float = 1e-12) -> str:
+    """A number in words, which is zero up to `nothing`."""
+    return f"{value + 0.0:.3g}" if abs(value) > nothing else "0"
+
+
 def speed_words(speed: float) -> str:
     """Name the speed of playback."""
     return "real time" if speed == 1 else f"{speed:g} × real time"

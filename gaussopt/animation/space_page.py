@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from gaussopt.animation.gltf import glb
 from gaussopt.animation.meshes import THIN, unit
-from gaussopt.animation.playback import CAPTION, HOLD, speed_words
+from gaussopt.animation.pages import framed, page_of
+from gaussopt.animation.playback import CAPTION, HOLD, speed_words, told
 from gaussopt.animation.space_scene import KINDS, SpaceScene
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.files import check_target, write_bytes
@@ -103,36 +103,26 @@ class SpaceMotion:
 
     def page(self, whole: bool = True) -> str:
         """An HTML page without references to other files; without words where it is not the `whole`."""
-        import jinja2
-
-        loader = jinja2.PackageLoader("gaussopt.animation")
-        environment = jinja2.Environment(
-            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
         room = files("gaussopt.animation")
         three, licence, viewer = (
             room.joinpath(*path).read_text(encoding="utf-8")
             for path in (("three", "three.bundle.js"), ("three", "LICENSE"), ("templates", "space.js"))
         )
-        return environment.get_template("space.html.j2").render(
-            title=self.title, alt=self.alt, whole=whole, colours=colours, pace=speed_words(self.scene.frames.speed),
+        return page_of(
+            "space.html.j2", title=self.title, alt=self.alt, whole=whole, colours=colours,
+            pace=speed_words(self.scene.frames.speed),
             legend=self._legend(), rows=self._rows(), captions=self.scene.captions, data=self._data(),
             licence=licence, three=three, viewer=viewer,
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        """The page in a frame, which keeps its script and its style apart from those of the notebook."""
-        title, page = (escape(text, quote=True) for text in (self.alt, self.page(whole=False)))
-        style = f"width:100%;border:0;height:calc(75cqi + {CONTROLS}px)"
-        frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
-        return f'<div style="container-type:inline-size;max-width:46rem">{frame}</div>'
+        return framed(self.alt, self.page(whole=False), f"calc(75cqi + {CONTROLS}px)")
 
     def _named(self) -> list[tuple[str, Any]]:
         return [(name, self.scene.poses[name][:, :3]) for name in self.scene.bodies]
 
     def _legend(self) -> list[tuple[str, str, str]]:
         """Kinds of forces that are drawn, with their colours and the largest of each, N."""
-        sizes = [(arrow.kind, float(_sizes(arrow.force).max())) for arrow in self.scene.arrows]
         sizes = [(arrow.kind, float(_sizes(arrow.force).max())) for arrow in self.scene.arrows]
         largest = {kind: max((size for own, size in sizes if own == kind), default=0.0) for kind in KINDS}
         return [(kind, KINDS[kind], f"{x:.3g}") for kind, x in largest.items() if x > 0]
@@ -141,7 +131,7 @@ class SpaceMotion:
         """Positions of the bodies at some instants."""
         t = self.scene.frames.t
         rows = dict.fromkeys(int(np.searchsorted(t, t[0] + share * (t[-1] - t[0]))) for share in SHARES)
-        return [[f"{t[i]:.4g}", name, *(_short(x) for x in p[i])] for i in rows for name, p in self._named()]
+        return [[f"{t[i]:.4g}", name, *(told(x, 1e-9) for x in p[i])] for i in rows for name, p in self._named()]
 
     def _data(self) -> dict[str, Any]:
         """What the script of the page reads."""
@@ -186,9 +176,5 @@ def _at(t: Any, force: Any) -> str:
     return f"{t[int(_sizes(force).argmax())]:.4g}"
 
 
-def _short(value: float) -> str:
-    return f"{value + 0.0:.3g}" if abs(value) > 1e-9 else "0"
-
-
 def _spot(place: Any) -> str:
-    return f"({', '.join(_short(x) for x in place)})"
+    return f"({', '.join(told(x, 1e-9) for x in place)})"

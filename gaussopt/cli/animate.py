@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,17 +75,13 @@ def animate_command(
 
 def _recorded(file: Path, problem: str | None, given: dict[str, Any]) -> Trajectory:
     """The motion in a file; options that belong to a simulation are refused."""
-    from gaussopt.core.errors import BadInput, Unverified
+    from gaussopt.core.errors import BadInput
     from gaussopt.integration.trajectory import Trajectory
 
     for name, value in given.items():
         if value is not None and value != []:
             raise BadInput(f"{name} belongs to a simulation; with --from the motion is read from {file}.")
-    with warnings.catch_warnings(record=True) as noted:
-        warnings.simplefilter("always", Unverified)
-        trajectory = Trajectory.load(file)
-    for warning in noted:
-        print(f"gaussopt: {warning.message}", file=sys.stderr)
+    trajectory = Trajectory.load(file)
     if problem is not None and trajectory.meta.get("problem") != problem:
         raise BadInput(f"{file} holds a motion of {trajectory.meta.get('problem')!r}, not of {problem!r}.")
     return trajectory

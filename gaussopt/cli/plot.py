@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +28,6 @@ def plot_command(
     json_: Json = False,
 ) -> None:
     """Draw quantities of a saved motion over time, with its events."""
-    from gaussopt.core.errors import Unverified
     from gaussopt.core.files import check_target
     from gaussopt.integration.trajectory import Trajectory
     from gaussopt.plotting.figures import check_ending, save_figure
@@ -38,12 +35,7 @@ def plot_command(
     target = Path(file.name).with_suffix(".svg") if out is None else out
     check_ending(target)
     check_target(target)
-    with warnings.catch_warnings(record=True) as noted:
-        warnings.simplefilter("always", Unverified)
-        motion = Trajectory.load(file)
-    for warning in noted:
-        print(f"gaussopt: {warning.message}", file=sys.stderr)
-    axes = motion.draw(*(names or ()))
+    axes = Trajectory.load(file).draw(*(names or ()))
     save_figure(axes[0].figure, target)
     labels = [one.get_ylabel().replace("\n", " ") for one in axes]
     data = {"status": "solved", "message": "", "file": str(target), "axes": labels, "bytes": target.stat().st_size}

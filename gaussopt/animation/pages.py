@@ -1,0 +1,25 @@
+"""Pages of animations: from a template of this package, and in a frame of a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+
+def page_of(template: str, **values: Any) -> str:
+    """An HTML page from a template, to which its values are given by name."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("gaussopt.animation"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template(template).render(**values)
+
+
+def framed(alt: str, page: str, height: str) -> str:
+    """A page in a frame, which keeps its script and its style apart from those of the notebook."""
+    title, source = (escape(text, quote=True) for text in (alt, page))
+    style = f"width:100%;border:0;height:{height}"
+    frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc="{source}"></iframe>'
+    return f'<div style="container-type:inline-size;max-width:46rem">{frame}</div>'
