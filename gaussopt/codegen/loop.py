@@ -131,7 +131,7 @@ class LoopWriter:
     def correct(self) -> list[str]:
         """Newton's method on phi(q) = 0 at time t, then one linear step on the velocity constraints.
 
-        A residual at rounding level stops halving, see `gaussopt.integration.stabilisation.Projection`.
+        It ends as `gaussopt.core.settling` says, see `near`.
         """
         lines = self.parts.correct
         if lines is None:
@@ -214,7 +214,7 @@ def largest(terms: Sequence[str]) -> str:
 
 
 def near(residuals: Sequence[str], entries: Sequence[str], tolerance: str) -> list[str]:
-    """Whether an iteration has settled, `near`, as `gaussopt.integration.stabilisation.Projection` judges it."""
+    """Whether an iteration is `gaussopt.core.settling.settled`, as `near`; without branches, for lanes."""
     return [
         f"size = {largest([f'abs({x})' for x in residuals])}",
         f"goal = {tolerance}*(1.0 + {largest([f'abs({x})' for x in entries])})",

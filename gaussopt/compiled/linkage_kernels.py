@@ -29,6 +29,7 @@ from gaussopt.compiled.linkage_equations import (
     square,
     substitute,
 )  # fmt: skip
+from gaussopt.core.settling import settled
 
 # What becomes of accelerations: nothing, a step of semi-implicit Euler, the four stages of RK4.
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
@@ -213,8 +214,7 @@ def project(q: Array, v: Array, a: Array, table: Table, work: Table, carry: Arra
         for i in range(n):
             reach = max(reach, abs(q[i]))
         goal = sharp * (1.0 + reach)
-        # At rounding level the residual stops halving.
-        if size <= goal or (size < 1e3 * goal and size > 0.5 * best):
+        if settled(size, goal, best):
             found = True
             break
         best = min(best, size)

@@ -16,6 +16,7 @@ import numpy as np
 from gaussopt.core.arrays import Matrix, Vector, is_sparse
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.row_rounding import rounding
+from gaussopt.core.settling import settled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
@@ -28,10 +29,7 @@ LOST = 1e6
 
 
 class Settling:
-    """When an iteration ends: at a tolerance, or close to it where rounding keeps the residual from halving.
-
-    More iterations would only shuffle digits.
-    """
+    """When an iteration ends, with a tolerance relative to 1 + the largest entry; see `gaussopt.core.settling`."""
 
     def __init__(self, tolerance: float) -> None:
         self._tolerance, self._best, self.lost = tolerance, math.inf, False
@@ -39,7 +37,7 @@ class Settling:
     def ended(self, size: float, reach: float) -> bool:
         """Whether a residual of this size will do beside entries as large as `reach`; `lost` where it grows."""
         goal = self._tolerance * (1.0 + reach)
-        ended = size <= goal or (size < 1e3 * goal and size > 0.5 * self._best)
+        ended = settled(size, goal, self._best)
         self.lost = not (ended or size <= LOST * self._best)
         self._best = min(self._best, size)
         return ended

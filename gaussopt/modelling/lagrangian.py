@@ -35,6 +35,7 @@ from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients,
 from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.row_rounding import may_be_rounding, without_rounding
+from gaussopt.core.settling import settled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined
@@ -287,7 +288,7 @@ class LagrangianSystem(AbstractSystem):
         for _ in range(30):
             residual = self._run("omega", self.n, t, q, v) - target
             size = float(np.abs(residual).max())
-            if size <= goal or (size < 1e3 * goal and size >= 0.5 * best):
+            if settled(size, goal, best):
                 return v
             best = min(best, size)
             v = v - self._omega_inverse(t, q, v) @ residual
