@@ -16,7 +16,22 @@ from gaussopt.storage.checksums import digest_of
 
 
 class Spec(ABC):
-    """Description of a source of steps or programs."""
+    """Describe where the steps or programs of a comparison come from.
+
+    A comparison runs in many processes and is taken up again after an interruption. So it holds no items but
+    descriptions, frozen dataclasses of plain data: `to_mapping` writes one, `gaussopt.comparison.sources.spec_of` reads
+    it elsewhere, and `items` makes the same items there, number by number.
+
+    Derive a frozen dataclass from it to add a kind of source: its fields are what `items` needs, `source` and `typical`
+    have to be written, the other members answer for a single item of no contacts in space.
+
+    Examples
+    --------
+    >>> from gaussopt.comparison.sources import FamilyPoint
+    >>> point = FamilyPoint("sliding-row", {"contacts": 3.0}, count=2)
+    >>> len(point.items()), point.depends
+    (2, (('family', 'sliding-row'),))
+    """
 
     together = ""
     """Name of the set of problems on which a solver has the time of one case in all, "" where each has that time."""
@@ -24,15 +39,38 @@ class Spec(ABC):
     @property
     @abstractmethod
     def source(self) -> StepSource:
-        """In words."""
+        """Say in words what it is, for tables and reports.
+
+        Returns
+        -------
+        StepSource
+            Kind, name and details.
+        """
 
     def items(self) -> tuple[Item, ...]:
-        """The sequence; of a single program just this one. Raises BadInput where it cannot be made."""
+        """Make the items, the same for an equal description in any process.
+
+        Returns
+        -------
+        tuple of Item
+            Steps or programs in the order in which a solver follows them; by default `typical` alone.
+
+        Raises
+        ------
+        BadInput
+            Where they cannot be made: the cases of this source then fail with its sentence, and the others go on.
+        """
         return (Item(self.typical()),)
 
     @abstractmethod
     def typical(self) -> Data:
-        """An item that shows which formulations and solvers apply."""
+        """Make an item that shows which formulations and solvers apply, without making all others.
+
+        Returns
+        -------
+        StepData, or a program
+            With equality rows, contacts and friction where any of the items has them.
+        """
 
     @property
     def has_cones(self) -> bool:
@@ -55,7 +93,18 @@ class Spec(ABC):
         return (self,)
 
     def worded(self, reason: str, step: StepData) -> str:
-        """A sentence on one of its steps, with the names of its contacts instead of their numbers."""
+        """Put the names of contacts for their numbers in a sentence on one of its steps.
+
+        Parameters
+        ----------
+        reason : the sentence, in which a contact is called "contact 1"
+        step : the step that it is about
+
+        Returns
+        -------
+        str
+            The sentence, as it is where contacts have no names.
+        """
         return reason
 
     @property
@@ -64,7 +113,13 @@ class Spec(ABC):
         return tuple((kind, getattr(self, kind)) for kind in ("problem", "family") if hasattr(self, kind))
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain data for `spec_of` and JSON."""
+        """Write it as plain data.
+
+        Returns
+        -------
+        dict
+            The class by its name, and its fields, for JSON and `spec_of`.
+        """
         return {"spec": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
 
 

@@ -76,7 +76,13 @@ ImpactSolver = Callable[[StepData], Impulses]
 """Solves a step at velocity level, or raises."""
 
 ImpactLaw = Callable[[StepData, ImpactSolver], VelocityJump]
-"""From the step with the touching contacts, and a solver of steps, to the jump of the velocity."""
+"""A function that says what an impact does, named in `LAWS`.
+
+It is given the step with the contacts that touch, whose `gdot_N` and `v_T` are those before the impact, and a function
+that solves steps at velocity level with the formulation and the solver of the motion. It states its law as one or more
+such steps (`gaussopt.contact.velocity_level`), lets them be solved, and returns the sum of their jumps. It does not
+solve anything itself, so that every law works with every solver, and each of its impulses is certified.
+"""
 
 
 def _jump(found: Impulses) -> VelocityJump:

@@ -76,32 +76,84 @@ NO_CONTACTS = Uniqueness(Status.SOLVED, UniquenessProof.NO_CONTACTS, True)
 
 
 class ContactLaws(Protocol):
-    """The laws of the contact forces of one step. Forces x are the unknowns of `ContactResponse`."""
+    """Judge candidates by the laws of the contact forces of one step.
+
+    A certificate has an acceleration and forces, whoever computed them, and asks three things: how far do they miss the
+    laws, how far is the nearest lawful acceleration, and is it the only one. Whoever adds a law answers these questions
+    in a class of its own and names it in `gaussopt.certificates.cone_laws.laws_of`; the certificate stays as it is.
+    `gaussopt.contact.complementarity.ComplementarityLaws` answers for laws that are an LCP, by its modes, and
+    `gaussopt.certificates.cone_laws` for friction cones, by a natural map.
+
+    Forces x are the unknowns of `ContactResponse`: normal forces alone where contacts slide, tangential ones as well
+    where they may stick.
+
+    Examples
+    --------
+    A body of 2 kg on the floor: the law holds at its weight, and asks for it at any other force.
+
+    >>> import gaussopt as go
+    >>> import numpy as np
+    >>> from gaussopt.certificates.contact import certify_contact
+    >>> step = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]], "zeta_N": [0.0]})
+    >>> [bool(certify_contact(step, np.zeros(1), lam_N=np.array([N])).passed()) for N in (19.62, 19.0)]
+    [True, False]
+    """
 
     def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
-        """Natural map of all laws at the reported point, in the unit of the mass norm."""
+        """Measure by how much reported numbers miss the laws.
+
+        Parameters
+        ----------
+        a : (n,), acceleration
+        lam_N, lam_T : (k,), (k, d), forces that were reported with it, N
+
+        Returns
+        -------
+        float
+            The natural map of all laws, zero where they hold, in the unit of the mass norm. Scales come from the step
+            and not from the candidate: beside huge forces of its own any candidate would be lawful.
+        """
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Forces x that obey the laws next to an acceleration; an estimate where none are found."""
+        """Find forces that obey the laws and go with an acceleration.
+
+        Parameters
+        ----------
+        a : (n,)
+        thorough : whether all contact modes may be tried
+
+        Returns
+        -------
+        (size of x,)
+            Lawful forces next to it; an estimate where none are found, which `distance` does not take for lawful.
+        """
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
-        """How many accelerations the laws allow, by the cheapest proof.
+        """Say how many accelerations the laws allow, by the cheapest proof.
 
         Parameters
         ----------
         thorough : whether all contact modes may be enumerated; else only quick proofs are tried
         joints_unique : whether the multipliers of the joints are determined by the contact forces
+
+        Returns
+        -------
+        Uniqueness
+            With the proof; `UniquenessProof.UNDECIDED` where none was found, which is never taken for "one".
         """
 
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Distance from a, with reported forces x, to the nearest solution.
+        """Bound how far the nearest lawful acceleration is.
 
         Parameters
         ----------
+        a, x : (n,), (size of x,), the candidate and its forces
         own_error : distance from a to the acceleration that x causes, in the mass norm
-        residual : `residual` at the reported point
+        residual : what `residual` says of them
+        uniqueness : what `uniqueness` says of the step, which need not be asked twice
+        thorough : whether all contact modes may be enumerated
 
         Returns
         -------

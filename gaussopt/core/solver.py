@@ -1,6 +1,9 @@
 """The interface of solvers: set up once, updated with new numbers, asked to solve.
 
-Adapters translate; they do not judge. Whatever a backend says is its `claim`, and the core verifies it.
+A motion solves thousands of programs that differ in their numbers only. So a solver is an object that lives as long as
+the motion: `setup` pays for what depends on shapes and places of entries, such as memory and the order of a
+factorisation, `update` hands over new numbers, `solve` computes. Adapters translate; they do not judge. Whatever a
+backend says is its `claim`, and the core verifies it.
 """
 
 from __future__ import annotations
@@ -69,22 +72,70 @@ O = TypeVar("O", bound=Options)
 
 
 class Solver(ABC, Generic[O]):
-    """One solver, following a sequence of related programs.
+    """Solve programs of one pattern, one after the other.
+
+    Derive from it to add a solver: state the class attributes, write `setup` and `solve`, and `update` if new numbers
+    can reuse the set-up. End the file with `solver = NameOfTheClass`; the file `my_solver.py` is the solver
+    `my-solver`. `gaussopt.testing` checks the result. Nothing has to be verified inside: every answer is judged by a
+    certificate, so that a solver which is wrong is reported as inaccurate and never believed.
 
     Class attributes
     ----------------
-    name, title, source : str
-    accepts : tuple of program types
-    requires : packages to import; a solver whose packages are missing is not listed as available
-    extra : the pip extra that installs them, "" for the core
-    exact : whether it reaches rounding level on well-posed programs
-    dense, sparse : whether it takes programs with dense matrices, and with sparse ones
-    stochastic : whether it searches at random, from a seed; it promises no digits and serves as a control
-    updates : whether new numbers of the same pattern reuse the set-up
-    warm_starts : whether it makes use of a start
-    aborts : whether its backend is known to end the process that it runs in; it then runs in a helper process
-    precision : option sets from loose to tight, for curves of error against time; empty if it has no such dial
-    options_type : the dataclass of its options
+    name : str
+        Name by which it is registered, that of its file with hyphens.
+    title, source : str
+        The method in a few words, and the publication that it comes from.
+    accepts : tuple of types
+        Programs that it takes, of `PROGRAMS`. A program of another type is refused before `setup`, with the names of
+        solvers that take it.
+    requires : tuple of str
+        Packages to import. A solver whose packages are missing stays in lists, as not installed.
+    extra : str
+        The pip extra of gaussopt that installs them, "" for those of the core and of a user's own solver.
+    exact : bool
+        Whether it reaches rounding level on well-posed programs; the tests then ask for 1e-10.
+    dense, sparse : bool
+        Whether it takes programs with dense matrices, and with sparse ones.
+    stochastic : bool
+        Whether it searches at random, from a seed. It then promises no digits and serves as a control.
+    updates : bool
+        Whether `update` is cheaper than `setup`; reports tell both times apart.
+    warm_starts : bool
+        Whether `solve` makes use of its start.
+    aborts : bool
+        Whether its backend is known to end the process that it runs in. It then runs in a helper process.
+    precision : tuple of mappings
+        Options from loose to tight, for curves of error against time; empty without such a dial.
+    options_type : type
+        The frozen dataclass of its options, derived from `Options`, whose docstring `gaussopt show` prints.
+
+    Attributes
+    ----------
+    variant : str or None
+        What follows the name after a colon, as in "cvxpy:CLARABEL"; None where nothing does.
+    options : of `options_type`
+        Values of all options, converted and checked.
+
+    Examples
+    --------
+    Least squares by normal equations; whether they do is seen from the certificate.
+
+    >>> import numpy as np
+    >>> from gaussopt.core.programs import LeastSquares
+    >>> from gaussopt.core.solution import RawSolution
+    >>> from gaussopt.core.solver import Options, Solver
+    >>> from gaussopt.core.status import Status
+    >>> class NormalEquations(Solver):
+    ...     name, title, source = "normal-equations", "Normal equations", "C. F. Gauss 1809"
+    ...     accepts = (LeastSquares,)
+    ...     def setup(self, program):
+    ...         self.A, self.b = program.A, program.b
+    ...     def solve(self, start):
+    ...         return RawSolution(np.linalg.solve(self.A.T @ self.A, self.A.T @ self.b), None, Status.SOLVED)
+    >>> own = NormalEquations(None, Options())
+    >>> own.setup(LeastSquares(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]), rank=1))
+    >>> print(own.solve(None).x)
+    [2.]
     """
 
     name: ClassVar[str]
@@ -113,6 +164,7 @@ class Solver(ABC, Generic[O]):
                 setattr(cls, name, wrapped(cls.__dict__[name]))
 
     def __init__(self, variant: str | None, options: O) -> None:
+        """Keep variant and options; raises BadInput for an option that breaks one of its `limits`."""
         self.variant = variant
         self.options = options
         for key, limit in options.limits.items():
@@ -123,7 +175,13 @@ class Solver(ABC, Generic[O]):
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:
-        """Names that may follow the solver's name after a colon."""
+        """Names that may follow the solver's name after a colon.
+
+        Returns
+        -------
+        tuple of str
+            Such as the backends that a modelling language finds installed; empty, the default, if there are none.
+        """
         return ()
 
     @classmethod
@@ -151,7 +209,20 @@ class Solver(ABC, Generic[O]):
         return self.aborts
 
     def refuses(self, program: Program) -> str | None:
-        """The reason why the program is not taken, or None."""
+        """Say why a program is not taken, before it is set up.
+
+        Override it for what `accepts` cannot say, such as a matrix that has to be definite, and ask `super` first.
+
+        Parameters
+        ----------
+        program : any of `PROGRAMS`
+
+        Returns
+        -------
+        str or None
+            The reason as a part of a sentence, without a full stop: "it takes equality rows only; use osqp for
+            inequalities". None where the program is taken.
+        """
         if not isinstance(program, self.accepts):
             takes = ", ".join(t.__name__ for t in self.accepts)
             return f"it takes {takes}, not {type(program).__name__}"
@@ -171,15 +242,48 @@ class Solver(ABC, Generic[O]):
 
     @abstractmethod
     def setup(self, program: Program) -> None:
-        """Take a program of a new pattern."""
+        """Take a program of a new pattern, and do what its sequence has to pay for once.
+
+        Parameters
+        ----------
+        program : one of `accepts` that `refuses` did not refuse
+            Its arrays are not to be written into, and may be kept: nobody else changes them.
+
+        Raises
+        ------
+        BadInput
+            For options that the backend does not take. Any other exception ends the step as `crashed`.
+        """
 
     def update(self, program: Program) -> None:
-        """Take a program of the same pattern with new numbers."""
+        """Take a program of the same pattern with new numbers; a new set-up where this is not overridden.
+
+        Parameters
+        ----------
+        program : of the type of the one before
+            With an equal `pattern`: shapes, places of entries of sparse matrices, which rows are equalities and which
+            bounds are finite.
+        """
         self.setup(program)
 
     @abstractmethod
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve the current program, from a start (x, y) if the solver can use one."""
+        """Solve the program that was set up or updated last.
+
+        Parameters
+        ----------
+        start : tuple (x, y) or None
+            A point, (n,), that may be near the answer, such as that of the step before, and duals in gaussopt's sign,
+            (m,), or None. A solver that does not warm-start leaves it aside. It may be far off.
+
+        Returns
+        -------
+        RawSolution
+            `x` (n,), or None if there is no point; `y` (m,) with P x + q = A^T y for quadratic programs, None if there
+            are no duals; the claim, as a member of `gaussopt.Status`; iterations, seconds of the backend, its words.
+            What a program has no answer for is said by the claim (infeasible, unbounded, iteration_limit), never by an
+            exception.
+        """
 
 
 def _noted(setup: Callable[..., None]) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""The examples in docstrings of public names print what they show."""
+"""The examples in docstrings of public names and interfaces print what they show."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import doctest
 import importlib
 
 import gaussopt as go
+from gaussopt.comparison.spec import Spec
+from gaussopt.contact.laws import ContactLaws
+from gaussopt.core.solver import Solver
 
 
 def test_examples_of_docstrings() -> None:
     found = [
         test
-        for name in go.__all__
+        for entry in (*(getattr(go, name) for name in go.__all__), ContactLaws, Solver, Spec)
         for test in doctest.DocTestFinder(recurse=False).find(
-            getattr(go, name), name, module=importlib.import_module(getattr(go, name).__module__)
+            entry, entry.__name__, module=importlib.import_module(entry.__module__)
         )
         if test.examples
     ]
