@@ -42,7 +42,7 @@ class ConeIteration(ConeSolver[C], Kept[C]):
 
     @abstractmethod
     def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
-        """The best point found from r, and the number of iterations."""
+        """Return the best point found from r, and the number of iterations."""
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         first = np.zeros(self.program.n) if start is None else start[0]

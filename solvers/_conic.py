@@ -100,7 +100,7 @@ class ConicForm(NamedTuple):
 
 
 def conic_form(program: ConeProgram) -> ConicForm:
-    """The program without units, for solvers of cone programs in their usual form."""
+    """Return the program without units, for solvers of cone programs in their usual form."""
     n, k = program.n, program.k
     s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)
     size = float(np.abs(s * program.q).max(initial=0.0)) or 1.0  # both units are taken from the program
@@ -136,7 +136,7 @@ def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSoluti
 
 
 def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: float, words: str) -> RawSolution:
-    """What a solver of cone programs says, with impulses where it has any."""
+    """Return what a solver of cone programs says, with impulses where it has any."""
     r = form.scale * np.array(x)
     if claim in (Status.INFEASIBLE, Status.UNBOUNDED) or not np.isfinite(r).all():
         return RawSolution(None, None, claim, iterations, seconds, words)
@@ -155,11 +155,11 @@ class Conic(InColumns[O]):
 
     @abstractmethod
     def cones(self, program: ConeProgram) -> RawSolution:
-        """The answer to a cone program of contacts."""
+        """Return the answer to a cone program of contacts."""
 
     @abstractmethod
     def answer(self) -> RawSolution:
-        """What the backend says, y being its multipliers of the rows of A."""
+        """Return what the backend says, y being its multipliers of the rows of A."""
 
     def check(self, program: Program) -> None:
         if not isinstance(program, ConeProgram):  # whose P may be sparse

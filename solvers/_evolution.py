@@ -39,8 +39,8 @@ RUNAWAY = 1e8
 class EvolutionOptions(Options):
     """Options of every evolution.
 
-    `generations`: at most so many; `spread`: width of the first population relative to the expected distance of the
-    answer; `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations cost `penalty`, in
+    `generations`: the most that are tried; `spread`: width of the first population relative to the expected distance
+    of the answer; `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations cost `penalty`, in
     units of the objective); `tolerance`: the changes, relative to the size of the answer, at which the search is at
     rest; `seed`: of the random numbers.
     """
@@ -139,7 +139,7 @@ class Evolution(Solver[E]):
             np.random.set_state(saved_numpy)  # noqa: NPY002
 
     def _toolbox(self, search: Search) -> Any:
-        """A toolbox that knows individuals and evaluates populations."""
+        """Return a toolbox that knows individuals and evaluates populations."""
         creator, base = backend("deap.creator"), backend("deap.base")
         if not hasattr(creator, "GaussoptIndividual"):
             # Lexicographic: first the violation, then the cost.
@@ -175,7 +175,7 @@ class Evolution(Solver[E]):
 
 
 def _together(evaluate: Callable[[Matrix], Matrix], individuals: list[Any]) -> list[tuple[float, float]]:
-    """A whole population in one call; a value that is no number is the worst."""
+    """Return a whole population in one call; a value that is no number is the worst."""
     points = np.array(list(individuals))
     if not len(points):
         return []

@@ -26,7 +26,7 @@ FEW = 3
 
 
 def pays_sparse(qp: QP) -> bool:
-    """Whether a backend that has a dense and a sparse interface is given the sparse one, by size and density."""
+    """Tell whether a backend that has a dense and a sparse interface is given the sparse one, by size and density."""
     if qp.sparse or qp.n + qp.m < LARGE:
         return qp.sparse
     return bool(np.count_nonzero(qp.P) + np.count_nonzero(qp.A) <= FEW * (qp.n + qp.m))
@@ -97,7 +97,7 @@ def _keys(A: Any) -> NDArray[np.int64]:
 
 
 def as_rows(A: Any) -> Sparse:
-    """A sparse matrix in compressed rows, as it is if it is so."""
+    """Return a sparse matrix in compressed rows, as it is if it is so."""
     return A if isinstance(A, sparse.csr_array) else sparse.csr_array(A)
 
 
@@ -117,7 +117,7 @@ class Columns:
         self._triangles, self._places, self.fresh = triangles, dict[str, Places](), False
 
     def matrices(self, given: dict[str, Matrix]) -> dict[str, Any]:
-        """The matrices in compressed columns."""
+        """Return the matrices in compressed columns."""
         self.fresh, found = False, {}
         for name, A in given.items():
             place = self._places.get(name)
@@ -155,7 +155,7 @@ class OneSided(NamedTuple):
 
     @classmethod
     def of(cls, qp: QP) -> OneSided:
-        """The rows of a program; those without a bound are left out."""
+        """Return the rows of a program; those without a bound are left out."""
         eq = qp.equality
         equal, lower, upper = (np.flatnonzero(r) for r in (eq, ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)))
         sign = np.ones(len(equal) + len(lower) + len(upper))

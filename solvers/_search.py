@@ -91,7 +91,7 @@ class QuadraticSearch:
         self.unit = self.distance(np.zeros(self.dimension))
 
     def decode(self, y: Vector) -> Vector:
-        """The point of the program at y."""
+        """Return the point of the program at y."""
         return np.asarray(self._c + self._T @ y)
 
     def encode(self, x: Vector) -> Vector:
@@ -130,7 +130,7 @@ class QuadraticSearch:
         return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
 
     def objection(self, y: Vector) -> str:
-        """Why y is no solution, as far as its rows and equations say; empty if they are satisfied."""
+        """Tell why y is no solution, as far as its rows and equations say; empty if they are satisfied."""
         rows = float((self._violations(y[None])[0] / self._size).max(initial=0.0))
         if rows > 0:
             return f"inequality rows are violated, by {rows:.1e} of the size of the answer"
@@ -173,7 +173,7 @@ class ComplementaritySearch:
         return np.asarray(x / self._scale)
 
     def refer(self, y: Vector) -> float:
-        """The least cost is zero: costs count from there, and nothing is lost by it."""
+        """Return zero: the least cost is zero, so that costs count from there."""
         return 0.0
 
     def evaluate(self, Y: Matrix) -> Matrix:

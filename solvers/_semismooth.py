@@ -66,14 +66,14 @@ class Complementarity:
         return np.asarray(self.H @ z + self.g)
 
     def phi(self, z: Vector, w: Vector) -> Vector:
-        """The residual Phi of all conditions, (N,)."""
+        """Return the residual Phi of all conditions, (N,)."""
         a, b = z[self.paired], w[self.paired]
         out = w.copy()
         out[self.paired] = np.minimum(a, b) if self.natural else fischer_burmeister(a, b)
         return out
 
     def jacobian(self, z: Vector, w: Vector) -> Matrix:
-        """An element of the generalised Jacobian of Phi at z, (N, N)."""
+        """Return an element of the generalised Jacobian of Phi at z, (N, N)."""
         pairs, V = np.flatnonzero(self.paired), self.H.copy()
         a, b = z[pairs], w[pairs]
         if self.natural:
@@ -161,7 +161,7 @@ def polish(problem: Complementarity, z: Vector) -> Vector:
 def _search(
     problem: Complementarity, z: Vector, direction: Vector, merit: float, slope: float
 ) -> tuple[Vector, Vector, Vector] | None:
-    """The first of the steps 1, 1/2, 1/4, ... that descends enough: its z, w and Phi."""
+    """Return the first of the steps 1, 1/2, 1/4, ... that descends enough: its z, w and Phi."""
     step = 1.0
     while step >= SHORTEST:
         candidate = z + step * direction

@@ -75,7 +75,7 @@ class ADMM(ConeIteration[ADMMOptions]):
 
 
 def _factorised(W: Any, rho: float) -> Callable[[Vector], Vector]:
-    """What solves with W + rho I."""
+    """Return what solves with W + rho I."""
     A = shifted_operator(W, rho)
     if is_blocks(A):
         solve: Callable[[Vector], Vector] = splu(A.tocsc()).solve

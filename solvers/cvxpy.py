@@ -1,4 +1,4 @@
-"""CVXPY: the program written as a person would write it, compiled once, re-solved with new parameters.
+"""CVXPY: the program written as a user would write it, compiled once, re-solved with new parameters.
 
 `cvxpy` uses Clarabel, an interior-point method that comes with it; `cvxpy:NAME` asks for any installed solver.
 The program follows CVXPY's disciplined parametrised programming (DPP): P enters as a factor F with P = F^T F,
@@ -109,7 +109,7 @@ class CVXPY(Solver[CVXPYOptions]):
                 self._problem.get_problem_data(self._backend)
 
     def _rows(self, qp: QP) -> list[Any]:
-        """The rows of a quadratic program as constraints."""
+        """Return the rows of a quadratic program as constraints."""
         cp, eq = backend("cvxpy"), qp.equality
         constraints = []
         for kind, rows in (("==", eq), (">=", ~eq & np.isfinite(qp.l)), ("<=", ~eq & np.isfinite(qp.u))):

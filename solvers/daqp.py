@@ -194,7 +194,7 @@ def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
 
 
 def _weight(data: tuple[Matrix, Vector, Matrix, Vector, Vector], equality: Any) -> float:
-    """The weight of the equality rows in the objective: of P's size if P is singular, else 0."""
+    """Return the weight of the equality rows in the objective: of P's size if P is singular, else 0."""
     P, rows = data[0], data[2][equality]
     size = float(np.linalg.norm(rows)) ** 2
     if size == 0.0:

@@ -150,7 +150,7 @@ def _line(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _difference(individual: Any, donors: list[Any]) -> tuple[Any]:
-    """A normally distributed multiple of the difference of two others is added."""
+    """Add a normally distributed multiple of the difference of two others."""
     p, q = random.sample(donors, 2)
     factor = random.gauss(0.0, 0.7)
     for i in range(len(individual)):

@@ -52,7 +52,7 @@ class Enumerate(Kept[EnumerateOptions]):
         return self._visit(self.program)
 
     def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """The first feasible regular basis of each problem, or what the full enumeration finds."""
+        """Return the first feasible regular basis of each problem, or what the full enumeration finds."""
         count, n = q.shape
         z, claims = np.zeros((count, n)), [Status.SOLVED] * count
         size = max(1, CHUNK // (2**n * max(n, 1) ** 2))

@@ -35,7 +35,7 @@ MANY = 50
 """Contacts from which a single cone program comes before Newton's method."""
 
 NEAR = 1e-4
-"""Natural map after the sweeps of so many contacts above which a cone program is tried before Newton's method."""
+"""Natural map after the sweeps of MANY contacts above which a cone program is tried before Newton's method."""
 
 MOST_ROWS = 6_000
 """Rows of a problem beyond which no Jacobian is factorised."""
@@ -116,7 +116,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _followed(self, given: Vector | None) -> RawSolution | None:
-        """Where Newton's method leads from a start, from 0 and from a few sweeps; None where it leads nowhere."""
+        """Tell where Newton's method leads from a start, from 0 and from a few sweeps; None where it leads nowhere."""
         problem, options = self.program, self.options
         for r in self._near(given):
             found, count = continued(problem, r, options.tolerance, SETTLED * options.tolerance)
@@ -163,7 +163,7 @@ class Hybrid(Kept[HybridOptions]):
         yield np.zeros(problem.n)
 
     def _is_slow(self, sweeps: Sweeps) -> bool:
-        """Whether the first sweeps lead nowhere near and no longer halve the natural map."""
+        """Tell whether the first sweeps lead nowhere near and no longer halve the natural map."""
         errors = []
         for _ in range(2):
             sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(self.program))

@@ -118,7 +118,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
 
 
 def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
-    """A solution that no path has led to, which happens beyond the classes that Lemke's method processes."""
+    """Return a solution that no path has led to, which happens beyond the classes that Lemke's method processes."""
     solutions = enumerate_lcp(lcp).solutions
     if not solutions:
         return found
@@ -184,7 +184,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
 
 
 def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vector) -> Vector | None:
-    """The z of a basis, z0 left out, polished; None if the basis is singular."""
+    """Return the z of a basis, z0 left out, polished; None if the basis is singular."""
     n = lcp.n
     try:
         x = np.linalg.solve(columns[:, basis], R * lcp.q)
@@ -196,14 +196,14 @@ def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vec
 
 
 def _missed(lcp: LCP, z: Vector) -> float:
-    """The largest residual of a row relative to the row's own terms, large forces of no response set aside."""
+    """Return the largest residual of a row relative to the row's own terms, large forces of no response set aside."""
     residual, size, _ = natural_residual(lcp, z)
     residual = np.abs(residual)
     return float(np.where(residual > 0, residual / np.where(size > 0, size, np.nan), 0.0).max(initial=0.0))
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:
-    """Whether the basis times the column misses what enters by more than rounding."""
+    """Tell whether the basis times the column misses what enters by more than rounding."""
     full = np.zeros(columns.shape[1])
     full[basis] = column
     miss = columns @ full - entering

@@ -33,8 +33,8 @@ BATCH = 50
 class NSGSOptions(ConeOptions):
     """`max_iter`: sweeps; `tolerance`: on the natural map, relative to |q|.
 
-    `threads`: 0 for contacts in the order of the problem; otherwise so many threads solve contacts that do not touch
-    each other at once, with an answer that does not depend on their number.
+    `threads`: 0 for contacts in the order of the problem; otherwise this number of threads solves contacts that do not
+    touch each other at once, with an answer that does not depend on their number.
     """
 
     max_iter: int = 10_000

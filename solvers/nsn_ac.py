@@ -70,7 +70,7 @@ class NSNAC(ConeIteration[ConeOptions]):
 def newton(
     problem: ConeComplementarity, r: Vector, limit: int, tolerance: float, equations: ConeEquations | None = None
 ) -> tuple[Vector, int]:
-    """The best point in at most `limit` steps from r, by the natural map, and the number of steps.
+    """Return the best point in at most `limit` steps from r, by the natural map, and the number of steps.
 
     The equations are Alart and Curnier's if none are given.
     """
@@ -134,7 +134,7 @@ def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_
 
 
 def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
-    """The damped step; that of least norm where damping is at rounding level of a small problem."""
+    """Return the damped step; that of least norm where damping is at rounding level of a small problem."""
     n = len(phi)
     try:
         if sparse.issparse(J):
@@ -149,7 +149,7 @@ def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
 
 
 def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
-    """The d of least |J d + Phi|^2 + damping |d|^2 by [a, J; J^T, -damping / a] (y, d) = (-Phi, 0)."""
+    """Return the d of least |J d + Phi|^2 + damping |d|^2 by [a, J; J^T, -damping / a] (y, d) = (-Phi, 0)."""
     n, a = len(phi), np.sqrt(damping)
     K = sparse.block_array([[a * sparse.eye_array(n), J], [J.T, -a * sparse.eye_array(n)]], format="csc")
     return np.asarray(splu(K).solve(np.concatenate((-phi, np.zeros(n))))[n:])

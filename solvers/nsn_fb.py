@@ -77,7 +77,7 @@ class FischerBurmeister:
 
 
 def _root(z: Matrix) -> Matrix:
-    """The square root of points of the cone in its Jordan algebra, (k, 3), with both eigenvalues positive."""
+    """Return the square root of points of the cone in its Jordan algebra, (k, 3), with both eigenvalues positive."""
     length = np.hypot(z[:, 1], z[:, 2])
     high = np.sqrt(z[:, 0] + length)
     low = np.maximum(np.sqrt(np.maximum(z[:, 0] - length, 0.0)), SMOOTH * np.maximum(high, 1e-150))
@@ -87,7 +87,7 @@ def _root(z: Matrix) -> Matrix:
 
 
 def _arrow(z: Matrix) -> Matrix:
-    """The matrices of the Jordan product with z, (k, 3, 3)."""
+    """Return the matrices of the Jordan product with z, (k, 3, 3)."""
     L = z[:, 0, None, None] * np.eye(ROWS)
     L[:, 0, 1:] = L[:, 1:, 0] = z[:, 1:]
     return np.asarray(L)

@@ -147,7 +147,7 @@ class OSQP(InColumns[OSQPOptions]):
 
 
 def _refused(options: OSQPOptions) -> str:
-    """The sentence for settings that OSQP does not take."""
+    """Return the sentence for settings that OSQP does not take."""
     given = ", ".join(f"{x.name} = {getattr(options, x.name)!r}" for x in fields(options)
                       if getattr(options, x.name) != x.default)  # fmt: skip
     return f"OSQP does not take these settings: {given}; see its documentation for their types and ranges."

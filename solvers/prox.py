@@ -38,7 +38,7 @@ class Prox(ConeIteration[ConeOptions]):
 
 
 def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
-    """The best point of at most `limit` proximal problems from r, by the natural map, and their number."""
+    """Return the best point of at most `limit` proximal problems from r, by the natural map, and their number."""
     own, s = scaled(problem)
     x, alpha, failed = r / s, 1.0, 0
     best, least = r, residual(problem, r)

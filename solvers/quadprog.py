@@ -40,7 +40,7 @@ class QuadProg(Solver[Options]):
     extra = "quadprog"
 
     def refuses(self, program: Program) -> str | None:
-        """A singular P has no unconstrained minimiser to begin from."""
+        """Refuse a singular P, which has no unconstrained minimiser to begin from."""
         reason = super().refuses(program)
         if reason is None and not isinstance(program, LinearSystem) and gram_factor(as_qp(program).P) is None:
             return "it needs a positive definite P; use daqp, piqp or kkt for a singular one"

@@ -78,7 +78,7 @@ class SparseKKT(Solver[Options]):
 
 
 def _equations(program: LinearSystem) -> RawSolution:
-    """The saddle point of [P A^T; A 0]; of other equations LU with refinement; where K is singular, least x.
+    """Return the saddle point of [P A^T; A 0]; of other equations LU with refinement; where K is singular, least x.
 
     LU takes minimum degree of K^T K, since K need not be definite. Least x, min sum (c_i x_i)^2 subject to K x = b with
     the lengths c_i of the columns, is the saddle point of a program whose rows may depend on each other. Equations and
@@ -113,7 +113,7 @@ def _equations(program: LinearSystem) -> RawSolution:
 
 
 def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[float, float]:
-    """What is left of the optimality conditions, and the size of their terms, in unit masses and unit rows."""
+    """Return what is left of the optimality conditions, and the size of their terms, in unit masses and unit rows."""
     row = saddle.row
     if saddle.regular:  # where its factors need no rows of unit length
         lengths = np.sqrt(times(saddle.J.multiply(saddle.J), saddle.scale**2))
@@ -124,7 +124,7 @@ def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[
 
 
 def _saddle_point(program: LinearSystem) -> Vector | None:
-    """The answer where the equations are [P A^T; A 0], in unit masses and rows of unit length.
+    """Return the answer where the equations are [P A^T; A 0], in unit masses and rows of unit length.
 
     There dependencies of rows are seen beside the rows that depend on each other, and not beside the masses. None where
     the equations are others, or what is left of them is not small.

@@ -152,7 +152,7 @@ def animate(
 def animated(
     motion: RecordedMotion, problem: str | Problem | AbstractSystem | None = None, sketch: Any = None
 ) -> AnimatedMotion | SpaceMotion:
-    """The animation of a motion; arguments and errors as of `animate`."""
+    """Return the animation of a motion; arguments and errors as of `animate`."""
     entry = _problem_of(motion, problem) if sketch is None or problem is not None else None
     if entry is not None and sketch is None and entry.in_space is not None:
         picture = entry.in_space(parameters_of(motion, entry), entry.variant)
@@ -161,7 +161,7 @@ def animated(
 
 
 def _flat(motion: RecordedMotion, entry: Problem | None, sketch: Any) -> AnimatedMotion:
-    """The animation in the plane."""
+    """Return the animation in the plane."""
     drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
     scene = scene_of(motion, drawn, parameters_of(motion, entry))
     title = entry.title if entry is not None else str(motion.meta.get("problem", "Motion"))
@@ -199,7 +199,7 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
         entry = find_problem(given) if given else registered_problem(name)
     except UnknownName:
         entry = None
-    # A system of one's own may have the name of a registered problem.
+    # A system of the user's own may have the name of a registered problem.
     known = trajectory.meta.get("parameters") or {}
     if entry is None or (given is None and {p.name for p in entry.parameters} != set(known)):
         raise BadInput(

@@ -41,7 +41,7 @@ def gif(scene: Scene) -> bytes:
 
 
 def pictures(scene: Scene, rate: float) -> Iterator[Any]:
-    """The pictures of a playback, so many a second, as images of Pillow."""
+    """Return the pictures of a playback, `rate` in a second, as images of Pillow."""
     playback = scene.frames.playback
     seconds = np.linspace(0.0, playback, max(2, round(playback * rate) + 1))
     rows = np.clip(np.searchsorted(scene.frames.clock, seconds - 1e-9), 0, len(scene.frames.t) - 1)

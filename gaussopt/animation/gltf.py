@@ -49,7 +49,7 @@ class _Writer:
         self.clock = self._numbers(scene.frames.clock, "SCALAR", limits=True)
 
     def written(self) -> bytes:
-        """The whole file."""
+        """Return the whole file."""
         scene, lib = self.scene, self.lib
         names = list(scene.poses)
         tops = []
@@ -102,7 +102,7 @@ class _Writer:
             self.film.channels.append(self.lib.AnimationChannel(sampler=len(self.film.samplers) - 1, target=target))
 
     def _mesh(self, name: str, colour: str) -> int:
-        """A unit mesh in a colour, made once."""
+        """Return a unit mesh in a colour, made once."""
         if (name, colour) not in self.meshes:
             lib, (corners, normals, shade) = self.lib, unit(name)
             rgb = [(int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
@@ -118,7 +118,7 @@ class _Writer:
         return self.meshes[name, colour]
 
     def _numbers(self, values: Any, kind: str, limits: bool = False) -> int:
-        """An accessor of numbers of 32 bits."""
+        """Return an accessor of numbers of 32 bits."""
         lib, table = self.lib, np.ascontiguousarray(values, dtype="<f4")
         view = lib.BufferView(buffer=0, byteOffset=len(self.blob), byteLength=table.nbytes)
         self.blob += table.tobytes()
@@ -137,6 +137,6 @@ def _xyzw(e: Any) -> Any:
 
 
 def _product(a: Any, b: Any) -> Any:
-    """The quaternion of the turn b followed by a."""
+    """Return the quaternion of the turn b followed by a."""
     vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
     return np.array([a[0] * b[0] - a[1:] @ b[1:], *vector])

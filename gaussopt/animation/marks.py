@@ -177,7 +177,7 @@ def placed(part: Part, frame: int = 0) -> str:
 
 
 def page(body: Sequence[str], width: float, height: float, label: str, extra: str = "") -> str:
-    """A whole SVG file on white, with its text alternative."""
+    """Return a whole SVG file on white, with its text alternative."""
     size = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_escaped(label)}"{extra}>'
     ground = f'<rect width="{number(width)}" height="{number(height)}" fill="{WHITE}"/>'

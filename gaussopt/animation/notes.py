@@ -29,7 +29,7 @@ def arrow_head(at: Pixels, angle: float, colour: str = INK, size: float = 1.0) -
 
 
 def arrow(start: Pixels, end: Pixels, colour: str = INK, width: float = 1.6, size: float = 1.0) -> tuple[Stroke, ...]:
-    """A straight arrow."""
+    """Return a straight arrow."""
     angle = math.atan2(end[1] - start[1], end[0] - start[0])
     neck = (end[0] - 0.7 * HEAD[0] * size * math.cos(angle), end[1] - 0.7 * HEAD[0] * size * math.sin(angle))
     return Stroke(((start, neck),), colour, width), arrow_head(end, angle, colour, size)

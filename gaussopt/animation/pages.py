@@ -7,7 +7,7 @@ from typing import Any
 
 
 def page_of(template: str, **values: Any) -> str:
-    """An HTML page from a template, to which its values are given by name."""
+    """Return an HTML page from a template, to which its values are given by name."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -18,7 +18,7 @@ def page_of(template: str, **values: Any) -> str:
 
 
 def framed(alt: str, page: str, height: str) -> str:
-    """A page in a frame, which keeps its script and its style apart from those of the notebook."""
+    """Return a page in a frame, which keeps its script and its style apart from those of the notebook."""
     title, source = (escape(text, quote=True) for text in (alt, page))
     style = f"width:100%;border:0;height:{height}"
     frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc="{source}"></iframe>'

@@ -35,13 +35,13 @@ CAPTION, FLASH = 1.6, 0.45
 
 
 def nice_below(value: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not larger."""
+    """Return the largest of 1, 2, 5 times a power of ten that is not larger."""
     power = 10.0 ** math.floor(math.log10(value) + 1e-12)
     return next(f * power for f in (5.0, 2.0, 1.0) if f * power <= value * (1 + 1e-9))
 
 
 def speed_of(span: float) -> float:
-    """Playback speed of a motion that lasts so many seconds: 1, 2, 5 times a power of ten, the nearest to real time.
+    """Choose the playback speed of a motion of a span, s: 1, 2, 5 times a power of ten, the nearest to real time.
 
     Playback then takes 4 to 12 s; a single instant has speed 1.
     """
@@ -104,7 +104,7 @@ class Frames:
         return np.asarray((self.t - self.t[0]) / self.speed)
 
     def second(self, t: float) -> float:
-        """An instant in seconds of playback."""
+        """Return an instant in seconds of playback."""
         return float((t - self.t[0]) / self.speed)
 
 
@@ -118,7 +118,7 @@ def usable(trajectory: RecordedMotion) -> int:
 
 
 def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: float = RATE) -> Frames:
-    """The frames of a motion, about `rate` in a second of playback.
+    """Return the frames of a motion, about `rate` in a second of playback.
 
     Between recorded instants coordinates follow the cubic through places and velocities, forces a straight line.
     """
@@ -207,7 +207,7 @@ def _who(event: Mapping[str, Any]) -> list[str]:
 
 
 def told(value: float, nothing: float = 1e-12) -> str:
-    """A number in words, which is zero up to `nothing`."""
+    """Return a number in words, which is zero up to `nothing`."""
     return f"{value + 0.0:.3g}" if abs(value) > nothing else "0"
 
 

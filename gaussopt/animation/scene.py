@@ -157,7 +157,7 @@ def _near(places: Matrix, seen: Matrix) -> Matrix:
 
 
 def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
-    """The shapes over all frames, without what belongs to the labelled drawing."""
+    """Return the shapes over all frames, without what belongs to the labelled drawing."""
     drawn = []
     for q in frames.q:
         shapes = [s for s in sketch.shapes(q, parameters, owner) if not isinstance(s, NOTES)]
@@ -278,18 +278,18 @@ def _scale(legend: Legend, right: float) -> Part:
 
 
 def clock_word(text: str) -> Word:
-    """The time as it is displayed."""
+    """Return the time as it is displayed."""
     return plain((14, 22), text)
 
 
 def caption_word(scene: Scene, caption: Caption) -> Word:
-    """A caption at its place, below the scale of the forces."""
+    """Return a caption at its place, below the scale of the forces."""
     place = 14.0, 44.0 + (LINE if scene.legend is not None else 0.0)
     return plain(place, caption.text, colour=NORMAL if caption.impacts else INK)
 
 
 def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
-    """The axis of time at the lower edge with its events; its ends and its height, px."""
+    """Return the axis of time at the lower edge with its events; its ends and its height, px."""
     left, right, y = 44.0, scene.view.width - 76.0, scene.view.height - 18.0
     t0, span = float(scene.frames.t[0]), scene.frames.span
     marks: list[Mark] = [

@@ -89,7 +89,7 @@ def _moving(track: Sequence[Any], view: View, name: str) -> tuple[Vector, Vector
 
 
 def _labelled(track: Sequence[Any], at: Pixels, x: Vector, y: Vector, anchor: str = "middle") -> list[Part]:
-    """The letter of a shape, if it has one, at a place beside (x, y)."""
+    """Return the letter of a shape, if it has one, at a place beside (x, y)."""
     return [Part((Word(at, track[0].label, anchor),), x, y)] if track[0].label else []
 
 
@@ -193,7 +193,7 @@ def _damper(track: Sequence[sketch.Damper], view: View, look: Look) -> list[Part
 
 
 def hatching(start: Pixels, end: Pixels, depth: float = 9.0) -> tuple[Stroke, Stroke]:
-    """A surface and its hatching on the right-hand side of the direction, as seen on the screen."""
+    """Return a surface and its hatching on the right-hand side of the direction, as seen on the screen."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     length = math.hypot(dx, dy)
     if length == 0:

@@ -90,7 +90,7 @@ def outline(track: Track) -> str:
 
 
 class _Film:
-    """Writes elements whose attributes follow a clock (F,) in seconds, within a cycle of so many."""
+    """Writes elements whose attributes follow a clock (F,) in seconds, within a cycle, s."""
 
     def __init__(self, clock: Vector, cycle: float) -> None:
         self.clock, self.cycle = clock, cycle
@@ -100,13 +100,13 @@ class _Film:
         return ";".join(number(min(max(t / self.cycle, 0.0), 1.0), 5) for t in at)
 
     def _smooth(self, what: str, rows: Sequence[int], texts: Iterable[str]) -> str:
-        """An animation through values at frames; the last one stays until the cycle ends."""
+        """Return an animation through values at frames; the last one stays until the cycle ends."""
         keys = self._keys([*(float(self.clock[i]) for i in rows), self.cycle])
         *first, last = texts
         return f'{what} values="{";".join([*first, last, last])}" keyTimes="{keys}" {self.tail}/>'
 
     def part(self, part: Part) -> str:
-        """A part that moves, or stays."""
+        """Return a part that moves, or stays."""
         extent = _extent(part.marks)
         marks = "".join(mark_svg(m) for m in part.marks)
         x, y, angle, sx, sy = (np.broadcast_to(np.asarray(v, dtype=float), len(self.clock)) for v in part.motion)
@@ -131,7 +131,7 @@ class _Film:
         return f'<g transform="{kind}({text(0)})">{move}{inner}</g>'
 
     def path(self, track: Track) -> str:
-        """A path that grows with the motion over its pale whole."""
+        """Return a path that grows with the motion over its pale whole."""
         steps = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(track.points, axis=0).T))))
         if steps[-1] < 1.0:
             return ""
@@ -146,20 +146,20 @@ class _Film:
         )
 
     def flash(self, at: tuple[float, float], when: float) -> str:
-        """A ring where an impact happens, which fades."""
+        """Return a ring where an impact happens, which fades."""
         ends = [0.0, when, when, min(when + FLASH, self.cycle), self.cycle]
         fade = f'<animate attributeName="opacity" values="0;0;1;0;0" keyTimes="{self._keys(ends)}" {self.tail}/>'
         ring = f'cx="{number(at[0])}" cy="{number(at[1])}" r="13" fill="none" stroke="{NORMAL}" stroke-width="2.5"'
         return f'<circle {ring} opacity="0">{fade}</circle>'
 
     def runner(self, left: float, right: float, y: float, end: float) -> str:
-        """The point that runs along the axis of time."""
+        """Return the point that runs along the axis of time."""
         keys = self._keys([0.0, end, self.cycle])
         move = f'<animate attributeName="cx" values="{number(left)};{number(right)};{number(right)}" keyTimes="{keys}"'
         return f'<circle cx="{number(left)}" cy="{number(y)}" r="5" fill="{INK}">{move} {self.tail}/></circle>'
 
     def words(self, word: Word, begin: float, end: float) -> str:
-        """A text that is visible from one second of the cycle to another."""
+        """Return a text that is visible from one second of the cycle to another."""
         switches = [(0.0, "hidden")] * (begin > 0) + [(begin, "visible")] + [(end, "hidden")] * (end < self.cycle)
         change = ""
         if len(switches) > 1:

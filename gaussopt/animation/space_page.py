@@ -102,7 +102,7 @@ class SpaceMotion:
         return " ".join(said)
 
     def page(self, whole: bool = True) -> str:
-        """An HTML page without references to other files; without words where it is not the `whole`."""
+        """Return an HTML page without references to other files; without words where it is not the `whole`."""
         room = files("gaussopt.animation")
         three, licence, viewer = (
             room.joinpath(*path).read_text(encoding="utf-8")
@@ -134,7 +134,7 @@ class SpaceMotion:
         return [[f"{t[i]:.4g}", name, *(told(x, 1e-9) for x in p[i])] for i in rows for name, p in self._named()]
 
     def _data(self) -> dict[str, Any]:
-        """What the script of the page reads."""
+        """Return what the script of the page reads."""
         scene, frames = self.scene, self.scene.frames
         centre, size = scene.box
         names = list(scene.poses)

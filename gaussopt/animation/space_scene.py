@@ -55,7 +55,7 @@ class SpaceScene:
     motion: RecordedMotion
 
     def place(self, end: End) -> Matrix:
-        """A point of a body over all frames, (F, 3)."""
+        """Return a point of a body over all frames, (F, 3)."""
         pose = self.poses[end[0]]
         return pose[:, :3] + rotated(pose[:, 3:], np.asarray(end[1], dtype=float))
 
@@ -101,7 +101,7 @@ class SpaceScene:
                 yield Arrow("friction", contact.name, at, np.einsum("fj,jfi->fi", T, np.array(axes[1:])))
 
     def _acting(self, contact: FaceContact | BallContact) -> tuple[Matrix, list[Matrix]]:
-        """Where the forces of a contact act, (F, 3), and its normal and tangents, (F, 3) each."""
+        """Tell where the forces of a contact act, (F, 3), and its normal and tangents, (F, 3) each."""
         b = self.place(contact.b)
         if isinstance(contact, FaceContact):
             axes = [rotated(self.poses[contact.a][:, 3:], np.asarray(row, dtype=float)) for row in contact.frame]
@@ -147,6 +147,6 @@ def space_scene(motion: RecordedMotion, picture: SpacePicture) -> SpaceScene:
 
 
 def rotated(e: Matrix, s: Vector) -> Matrix:
-    """A vector (3,) turned by quaternions (F, 4), (F, 3)."""
+    """Return a vector (3,) turned by quaternions (F, 4), (F, 3)."""
     twice = 2.0 * np.cross(e[:, 1:], s)
     return np.asarray(s + e[:, :1] * twice + np.cross(e[:, 1:], twice))

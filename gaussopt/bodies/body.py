@@ -134,7 +134,7 @@ class RigidBody(ABC):
         """Generalised forces of a torque (N m, in the frame of the ground) by the coordinate."""
 
     def at(self, *place: Any, axis: Sequence[Any] | None = None, normal: Sequence[Any] | None = None) -> Marker:
-        """A point of the body.
+        """Return a point of the body.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ End = RigidBody | Marker
 
 
 def marker(end: End) -> Marker:
-    """A marker; a body stands for its centre of mass."""
+    """Return a marker; a body stands for its centre of mass."""
     if isinstance(end, Marker):
         return end
     if isinstance(end, RigidBody):
@@ -208,7 +208,7 @@ def marker(end: End) -> Marker:
 
 
 def column(label: str, value: Iterable[Any], dim: int) -> Vec:
-    """A column of dim numbers or expressions; raises BadInput."""
+    """Return a column of dim numbers or expressions; raises BadInput."""
     if isinstance(value, Mapping | Set):
         raise BadInput(f"{label} is {value!r}, which has no order; give a sequence of {dim} numbers.")
     several = isinstance(value, (Iterable, sp.MatrixBase)) and not isinstance(value, str)
@@ -222,7 +222,7 @@ def column(label: str, value: Iterable[Any], dim: int) -> Vec:
 
 
 def scalar(label: str, value: Any) -> Any:
-    """A number or an expression; raises BadInput."""
+    """Return a number or an expression; raises BadInput."""
     found = _expression(value)
     if found is None:
         raise BadInput(f"{label} is {value!r}; give a finite number, a parameter or an expression of them.")
@@ -230,7 +230,7 @@ def scalar(label: str, value: Any) -> Any:
 
 
 def _expression(value: Any) -> Any:
-    """An expression that is neither complex, infinite nor NaN, as far as SymPy sees; None of anything else."""
+    """Return an expression that is neither complex, infinite nor NaN, as far as SymPy sees; None of anything else."""
     if isinstance(value, bool | np.bool_):
         return None
     try:

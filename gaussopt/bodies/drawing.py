@@ -16,7 +16,7 @@ from gaussopt.modelling.sketch import Bar, Block, Disk, Draw, Parameters, Point,
 
 
 def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: Sequence[str]) -> Draw:
-    """A function (q, p) -> shapes; moving frames stand where they are at t = 0."""
+    """Return a function (q, p) -> shapes; moving frames stand where they are at t = 0."""
     ends: dict[RigidBody, list[Any]] = {body: [] for body in bodies}
     for element in elements:
         for marker in (element.a, element.b):
@@ -37,7 +37,7 @@ def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: 
 
 
 def _body(body: RigidBody, used: list[Any]) -> Iterator[Any]:
-    """A body as a disk, a block, bars through its points, or the path of its centre."""
+    """Yield a body as a disk, a block, bars through its points, or the path of its centre."""
     centre: Any = tuple(body.r)
     if isinstance(body.shape, tuple | list):
         width, height = body.shape
@@ -54,7 +54,7 @@ def _body(body: RigidBody, used: list[Any]) -> Iterator[Any]:
 
 
 def _numbers(shape: Any) -> Iterator[Any]:
-    """What is a number in a shape, one after the other."""
+    """Yield what is a number in a shape, one after the other."""
     for entry in fields(shape):
         value = getattr(shape, entry.name)
         if isinstance(value, tuple):
@@ -64,7 +64,7 @@ def _numbers(shape: Any) -> Iterator[Any]:
 
 
 def _filled(shape: Any, values: Iterator[Any]) -> Shape:
-    """The shape with numbers in the order of `_numbers`."""
+    """Return the shape with numbers in the order of `_numbers`."""
     found: dict[str, Any] = {}
     for entry in fields(shape):
         value = getattr(shape, entry.name)

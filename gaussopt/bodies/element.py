@@ -62,7 +62,7 @@ class Element:
                     raise BadInput(f"{label} of {self.name!r} is {float(length):.6g} m; give one that is {wanted}.")
 
     def told(self, value: Any | Callable[..., Any], *arguments: Any) -> Any:
-        """A value, or what a function says to SymPy expressions; raises BadInput where it fails."""
+        """Return a value, or what a function says to SymPy expressions; raises BadInput where it fails."""
         if not callable(value):
             return value
         try:
@@ -74,7 +74,7 @@ class Element:
             ) from error
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Self:
-        """The same element at other descriptions of its bodies."""
+        """Return the same element at other descriptions of its bodies."""
         found = copy.copy(self)
         found.a, found.b = (replace(m, body=built.get(m.body, m.body)) for m in (self.a, self.b))
         return found
@@ -109,11 +109,11 @@ class Element:
         return ()
 
     def shapes(self) -> Sequence[Shape]:
-        """How it looks in the plane; places are expressions of the coordinates."""
+        """Tell how it looks in the plane; places are expressions of the coordinates."""
         return ()
 
     def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
-        """How it looks in space: solids, each with the name of its body, lines, and where contact forces act."""
+        """Tell how it looks in space: solids, each with the name of its body, lines, and where contact forces act."""
         return ()
 
 
@@ -139,7 +139,7 @@ class Joint(Element):
     moves: tuple[Any, ...] | None = None
 
     def holonomic(self) -> Mapping[str, Any]:
-        """What it `keeps`."""
+        """Return what it `keeps`."""
         return {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
 
     def sides(self) -> Sequence[Any]:
@@ -148,11 +148,11 @@ class Joint(Element):
         return [x.dot(y) for x, y in list(axes)[: self.aligned]]
 
     def displacement(self) -> Any:
-        """What is left to move, as a length or an angle; raises BadInput where that is not one number."""
+        """Return what is left to move, as a length or an angle; raises BadInput where that is not one number."""
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
     def driven(self, motion: Any) -> Any:
-        """What is zero where it moves so, and grows with the displacement at rate 1 there."""
+        """Return what is zero where it moves so, and grows with the displacement at rate 1 there."""
         return self.displacement() - motion
 
 
@@ -172,7 +172,7 @@ def on_axis(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def same_axis(a: Marker, b: Marker) -> dict[str, Any]:
-    """The axes are parallel: -n_2a . u_b = 0 and n_1a . u_b = 0; nothing to keep in the plane.
+    """Keep the axes parallel: -n_2a . u_b = 0 and n_1a . u_b = 0; nothing to keep in the plane.
 
     The multipliers are the torques on b about n_1a and n_2a, across the axis u_a, N m.
     """
@@ -193,7 +193,7 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:
-    """What an element divides by that acts along the line between its ends."""
+    """Return what an element divides by that acts along the line between its ends."""
     return distance, (
         f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
         "bodies, or take other points of them."
@@ -201,7 +201,7 @@ def coinciding(name: str, distance: Any) -> tuple[Any, str]:
 
 
 def angle(a: Marker, b: Marker) -> Any:
-    """The angle from the axis of a to that of b in the plane, rad, counted through full turns."""
+    """Return the angle from the axis of a to that of b in the plane, rad, counted through full turns."""
     first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
     return second - first
 
@@ -218,27 +218,27 @@ def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
 
 
 def tilt(dim: int, x: Any) -> Any:
-    """The matrix of a turn through x about the first axis, in the plane about the one across it."""
+    """Return the matrix of a turn through x about the first axis, in the plane about the one across it."""
     c, s = sp.cos(x), sp.sin(x)
     return sp.Matrix([[c, -s], [s, c]]) if dim == 2 else sp.Matrix([[1, 0, 0], [0, c, -s], [0, s, c]])
 
 
 def turn(a: Marker, b: Marker) -> Any:
-    """The axes of b seen from those of a, (dim, dim): A_a^T R_a^T R_b A_b."""
+    """Return the axes of b seen from those of a, (dim, dim): A_a^T R_a^T R_b A_b."""
     return (a.body.R * a.A).T * b.body.R * b.A
 
 
 def spot(marker: Marker) -> tuple[str, tuple[Any, ...]]:
-    """A point as a picture in space names it: its body, "" for the ground, and its place."""
+    """Return a point as a picture in space names it: its body, "" for the ground, and its place."""
     return "" if marker.body.name == "ground" else marker.body.name, tuple(marker.s)
 
 
 def plane(marker: Marker) -> list[tuple[str, Solid]]:
-    """The plane across the axis of a point, which is drawn where it has no coordinates."""
+    """Return the plane across the axis of a point, which is drawn where it has no coordinates."""
     body, place = spot(marker)
     return [] if marker.body.q else [(body, Plane(place, tuple(marker.A[:, 0])))]
 
 
 def held(joint: Element) -> bool:
-    """Whether one side of it is at rest in the frame of the ground."""
+    """Tell whether one side of it is at rest in the frame of the ground."""
     return not (joint.a.body.q and joint.b.body.q)

@@ -93,7 +93,7 @@ class Model:
             self.parameter(p.name, p.value, p.unit, p.meaning)
 
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
-        """A number with a name, as a SymPy symbol."""
+        """Return a number with a name, as a SymPy symbol."""
         if not (isinstance(name, str) and name.strip()):
             raise BadInput(f"A parameter of the model is called {name!r}; give a text.")
         if name in self.parameters:
@@ -199,7 +199,7 @@ class Model:
         return list(self.bodies.values()), list(self.elements.values()), frozenset()
 
     def system(self) -> AbstractSystem:
-        """The equations of motion, with names of coordinates, rows and contacts; raises BadInput.
+        """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
         They are derived as a whole; of more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
         """
@@ -238,7 +238,7 @@ class Model:
         return derive(q, v, parts, values, None, name)
 
     def to_latex(self) -> str:
-        """The equations of motion in LaTeX, for a display; of a large model only their form.
+        """Return the equations of motion in LaTeX, for a display; of a large model only their form.
 
         Raises BadInput where they are not derived as a whole, see `system`.
         """
@@ -250,7 +250,7 @@ class Model:
     def start(
         self, system: AbstractSystem, hold: Sequence[Any] = (), values: Mapping[str, float] | None = None
     ) -> tuple[Vector, Vector]:
-        """The state on the constraints nearest to the guesses, see `gaussopt.modelling.assembly.assemble`."""
+        """Return the state on the constraints nearest to the guesses, see `gaussopt.modelling.assembly.assemble`."""
         values = system.parameters if values is None else values
         built = self.built()
         self._check(values)
@@ -307,7 +307,7 @@ class Model:
                 )
 
     def problem(self, *, t_end: float, hold: Sequence[Any] = (), **more: Any) -> Problem:
-        """The problem of this mechanism, its start assembled at the values of its parameters.
+        """Return the problem of this mechanism, its start assembled at the values of its parameters.
 
         Parameters
         ----------
@@ -371,19 +371,19 @@ class Assembly:
         return drawn(bodies, elements, list(model.symbols))
 
     def build(self) -> AbstractSystem:
-        """The system."""
+        """Return the system."""
         return self._system
 
     def start(self, values: Mapping[str, float]) -> tuple[Vector, Vector]:
-        """The assembled start at the values of the parameters."""
+        """Return the assembled start at the values of the parameters."""
         return self.model.start(self._system, self._hold, values)
 
     def sketch(self, q: Vector, values: Mapping[str, float]) -> Sequence[Shape]:
-        """What it looks like in the plane."""
+        """Return what it looks like in the plane."""
         return self._draw(q, values)
 
     def in_space(self, values: Mapping[str, float], variant: str = "") -> SpacePicture:
-        """What it looks like in space."""
+        """Return what it looks like in space."""
         model = self.model
         known = {model.symbols[name]: values[name] for name in model.symbols}
         bodies, elements = list(model.bodies.values()), list(model.elements.values())

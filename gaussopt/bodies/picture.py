@@ -31,7 +31,7 @@ THINNEST = 0.02
 
 
 def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """The solids of a body from its `shape`; none if None was given. Raises BadInput."""
+    """Return the solids of a body from its `shape`; none if None was given. Raises BadInput."""
     if shape is None:
         return ()
     found = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
@@ -76,7 +76,7 @@ def drawn_in_space(
 
 
 def _checked(part: Any, number: Callable[[Any], float]) -> Any:
-    """A part with numbers for its expressions; BadInput where a solid of a body cannot be drawn."""
+    """Return a part with numbers for its expressions; BadInput where a solid of a body cannot be drawn."""
     try:
         filled = _filled(part, number)
     except (sp.SympifyError, TypeError, ValueError):
@@ -115,7 +115,7 @@ def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Ma
 
 
 def _filled(part: Any, number: Callable[[Any], float]) -> Any:
-    """A part with numbers for its expressions."""
+    """Return a part with numbers for its expressions."""
     if part is None or isinstance(part, str):
         return part
     if isinstance(part, tuple | list):
@@ -144,7 +144,7 @@ def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any]
 
 
 def _box(body: SpaceBody, number: Callable[[Any], float]) -> Box | None:
-    """The homogeneous box with the mass and the inertia of a body, None if there is none."""
+    """Return the homogeneous box with the mass and the inertia of a body, None if there is none."""
     from scipy.spatial.transform import Rotation
 
     inertia, mass = np.array(body.inertia.applyfunc(number).tolist(), dtype=float), number(body.mass)

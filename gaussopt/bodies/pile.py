@@ -110,7 +110,7 @@ class Pile:
         self._bodies.append(PileBody(float(mass), inertia, half, float(radius), *places))
 
     def problem(self, *, t_end: float, dt: float, **more: Any) -> Problem:
-        """The problem of this pile; `more` as in `Problem.of`. Raises BadInput if it has no body."""
+        """Return the problem of this pile; `more` as in `Problem.of`. Raises BadInput if it has no body."""
         bodies = self._bodies
         if not bodies:
             raise BadInput("The pile is empty; add a ball or a box.")
@@ -144,7 +144,7 @@ class Pile:
 def piles(
     make: Callable[[int], Pile], *, usual: int, sizes: Mapping[str, int], unit: str, most: int, **about: Any
 ) -> Problem:
-    """The problem of piles of several sizes, of which each is made when it is first needed.
+    """Return the problem of piles of several sizes, of which each is made when it is first needed.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class PileEquations:
         return found.reshape(q.size, q.size)
 
     def inertia(self, t: float, q: Vector, v: Vector) -> Vector:
-        """The inertia terms 4 (G'^T I omega' + c e (e' . e')) for the quaternions."""
+        """Return the inertia terms 4 (G'^T I omega' + c e (e' . e')) for the quaternions."""
         e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
         turning = self.I * 2.0 * np.einsum("bij,bj->bi", _E(e, -1.0), rate)
         h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", _E(rate, -1.0), turning)
@@ -243,17 +243,17 @@ class PileEquations:
         return h.ravel()
 
     def force(self, t: float, q: Vector, v: Vector) -> Vector:
-        """The weights."""
+        """Return the weights."""
         return self.weight
 
     def equality(self, t: float, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
-        """The rows 2 e . e'' = -2 e' . e'."""
+        """Return the rows 2 e . e'' = -2 e' . e'."""
         J, each = np.zeros((self.N, self.N, SEVEN)), np.arange(self.N)
         J[each, each, 3:] = 2.0 * self._blocks(q)[:, 3:]
         return J.reshape(self.N, -1), -2.0 * (self._blocks(v)[:, 3:] ** 2).sum(axis=1)
 
     def position(self, t: float, q: Vector) -> Vector:
-        """The residuals e . e - 1."""
+        """Return the residuals e . e - 1."""
         return np.asarray((self._blocks(q)[:, 3:] ** 2).sum(axis=1) - 1.0)
 
     def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
@@ -333,7 +333,7 @@ def _frame(n: Vector) -> Matrix:
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Where boxes with half edges a and b, d from a to b, share a face: the corners of what they share.
+    """Tell where boxes with half edges a and b, d from a to b, share a face: the corners of what they share.
 
     Point and normal of the face in the frame of a, corner in the frame of b; none where they do not touch.
     """

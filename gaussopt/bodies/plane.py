@@ -62,6 +62,6 @@ class Particle(RigidBody):
 
 
 def turn(angle: Any) -> Any:
-    """The matrix of a rotation in the plane."""
+    """Return the matrix of a rotation in the plane."""
     c, s = sp.cos(angle), sp.sin(angle)
     return sp.Matrix([[c, -s], [s, c]])

@@ -94,7 +94,7 @@ def matrices(e: Any) -> tuple[Any, Any]:
 
 
 def tensor(name: str, inertia: Any) -> Any:
-    """An inertia tensor from three principal moments or a matrix; raises BadInput."""
+    """Return an inertia tensor from three principal moments or a matrix; raises BadInput."""
     try:
         found = sp.Matrix(inertia)
     except (TypeError, ValueError):

@@ -82,7 +82,7 @@ def formed(expressions: Iterable[tuple[int, Any]], q: Sequence[Any], v: Sequence
 
 
 def _form(e: Any, moving: set[Any], constants: list[Any]) -> Any:
-    """The expression with placeholders for what depends on parameters only; these go to `constants`."""
+    """Return the expression with placeholders for what depends on parameters only; these go to `constants`."""
     if not e.free_symbols & moving:
         if e in (0, 1, -1):
             return e
@@ -100,7 +100,7 @@ def _form(e: Any, moving: set[Any], constants: list[Any]) -> Any:
 
 
 def _functions(form: Any, slots: Sequence[Sequence[Any]], placeholders: int, kind: str) -> dict[str, Any]:
-    """What is evaluated of a form, by NumPy."""
+    """Return what is evaluated of a form, by NumPy."""
     q, v = slots
     pairs = list(zip(q, v, strict=True))
 
@@ -163,7 +163,7 @@ class TableSystem(System):
         return {str(x): value for x, value in self._symbols.items()}
 
     def with_parameters(self, /, **values: float) -> TableSystem:
-        """The same forms with other numbers; raises UnknownName."""
+        """Return the same forms with other numbers; raises UnknownName."""
         for key in values:
             if key not in self.parameters:
                 raise UnknownName("parameter", key, self.parameters)
@@ -173,7 +173,7 @@ class TableSystem(System):
         return other
 
     def _scatter(self, kind: str, name: str, size: int, t: float, q: Vector, v: Vector) -> Vector:
-        """A quantity of all members added where it belongs: rows by number, forces by coordinate."""
+        """Return a quantity of all members added where it belongs: rows by number, forces by coordinate."""
         found = np.zeros(size)
         for form in self._forms[kind]:
             values = form.values(name, t, q, v, self._data[form])

@@ -145,7 +145,7 @@ class TreeBody(RigidBody):
 def in_joint_coordinates(
     bodies: Sequence[RigidBody], elements: Sequence[Element]
 ) -> tuple[list[RigidBody], list[Element], frozenset[str]]:
-    """The same bodies and elements with poses by a spanning tree, and the names of the joints in it.
+    """Return the same bodies and elements with poses by a spanning tree, and the names of the joints in it.
 
     Joints are taken in their order. Bodies that no joint of the tree reaches keep their coordinates.
     """
@@ -168,7 +168,7 @@ def in_joint_coordinates(
 def rows_of_loops(
     rows: Mapping[str, tuple[Any, Element]], bodies: Sequence[RigidBody], values: Mapping[Any, float]
 ) -> dict[str, tuple[Any, Element]]:
-    """The rows, each with its element, that the joints of the tree leave to be satisfied, by name.
+    """Return the rows, each with its element, that the joints of the tree leave to be satisfied, by name.
 
     The others hold by these joints at all coordinates: they say a second time what the joints say, as the row across
     the plane of a planar mechanism in space does. Simplifying does not show that where axes are given in floats, nor
@@ -271,7 +271,7 @@ def _cross(spin: Any, s: Any) -> Any:
 
 
 def _direction(marker: Marker) -> Any:
-    """The angle of the axis of a point in its body, rad; of use in the plane."""
+    """Return the angle of the axis of a point in its body, rad; of use in the plane."""
     return sp.atan2(marker.A[1, 0], marker.A[0, 0])
 
 

@@ -74,7 +74,7 @@ def animate_command(
 
 
 def _recorded(file: Path, problem: str | None, given: dict[str, Any]) -> Trajectory:
-    """The motion in a file; options that belong to a simulation are refused."""
+    """Return the motion in a file; options that belong to a simulation are refused."""
     from gaussopt.core.errors import BadInput
     from gaussopt.integration.trajectory import Trajectory
 

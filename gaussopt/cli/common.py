@@ -145,7 +145,7 @@ def stop(message: str, code: int = 1) -> NoReturn:
 
 
 def show(out: Any, as_json: bool, data: Any, *lines: str) -> None:
-    """The result of a command on standard output: data as JSON, or lines for a person."""
+    """The result of a command on standard output: data as JSON, or lines for the user."""
     if as_json:
         print_json(out, data)
     else:
@@ -171,7 +171,7 @@ def plain(data: Any) -> Any:
 
 
 def processes(jobs: int) -> int:
-    """The number of processes that is asked for; 0 stands for one per core; raises BadInput."""
+    """Return the number of processes that is asked for; 0 stands for one per core; raises BadInput."""
     if jobs < 0:
         raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
     return jobs or (os.cpu_count() or 1)
@@ -189,7 +189,7 @@ def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
 
 
 def settings_of(items: list[str] | None) -> dict[str, Any]:
-    """The settings of a problem; q0 and v0 are lists of numbers; raises BadInput."""
+    """Return the settings of a problem; q0 and v0 are lists of numbers; raises BadInput."""
     settings: dict[str, Any] = dict(pairs_of(items, "--set"))
     for key in ("q0", "v0"):
         if key in settings:
@@ -245,7 +245,7 @@ class _Milestones:
 def progress_bar(
     label: str, quiet: bool, lines: bool = False, even: bool = True
 ) -> Iterator[Callable[[float], None] | None]:
-    """A progress bar on standard error, where a person may watch; elsewhere nothing, or a line now and then.
+    """A progress bar on standard error, where the user may watch; elsewhere nothing, or a line now and then.
 
     The time left is told where the work is `even`; otherwise the time spent.
     """

@@ -51,7 +51,7 @@ def solve_contact_problem(
 
 
 def other_order(file: Path, data: ConeComplementarity | GlobalContacts, status: str) -> str:
-    """A sentence where contacts are solved only if their rows stand in another order than that of the format."""
+    """Return a sentence where contacts are solved only if their rows stand in another order than that of the format."""
     from gaussopt.core.files import read_bytes
     from gaussopt.interchange.problem_reader import order_of_format
     from gaussopt.interchange.row_order import ORDERS, reordered

@@ -84,7 +84,7 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def _misread(error: typer.TyperException) -> str:
-    """What is wrong with the arguments; the value too, where it could not be read as what an option takes."""
+    """Return what is wrong with the arguments; the value too, where it could not be read as what an option takes."""
     text = error.format_message()
     found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # pydantic's, which reads the values
     return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
@@ -92,7 +92,7 @@ def _misread(error: typer.TyperException) -> str:
 
 @cache
 def command_line() -> Callable[..., Any]:
-    """All commands, read from their functions, which takes longer than many a command."""
+    """All commands, read from their functions, which takes longer than most commands do."""
     return typer.main.get_command(app)
 
 
@@ -122,7 +122,7 @@ def _run(given: list[str]) -> int:
             what = "The command was not done" if error.filename is None else f"Cannot use {str(error.filename)!r}"
             failure = file_error(what, error)
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
-        except BaseException as error:  # a person's file may raise SystemExit and what else there is
+        except BaseException as error:  # a user's file may raise SystemExit and what else there is
             if isinstance(error, SystemExit) and "--help" in given:
                 return 1  # so Typer leaves where a reader such as head has closed the pipe
             if "GAUSSOPT_DEBUG" in os.environ:
@@ -171,7 +171,7 @@ def _interrupted(out: Any, given: list[str]) -> int:
 
 
 def _resumes(given: list[str]) -> bool:
-    """Whether the command keeps finished cases in the folder that was named."""
+    """Tell whether the command keeps finished cases in the folder that was named."""
     return given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
 
 

@@ -96,7 +96,7 @@ def run_command(
 
 
 def _entry(problem: str | None, settings: dict[str, Any], start: Trajectory | None) -> Problem:
-    """The problem that is named, or that of the motion to go on with, at the parameters given."""
+    """Return the problem that is named, or that of the motion to go on with, at the parameters given."""
     from gaussopt.modelling.problem import problem as find
     from gaussopt.simulation.continuation import Continuation
 
@@ -166,7 +166,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 
 def _certified(traj: Trajectory) -> str:
-    """What the worst certificate says of the accelerations, and which ones it stands for."""
+    """Return what the worst certificate says of the accelerations, and which ones it stands for."""
     if "residuals" not in traj.meta:
         return f"accelerations certified in {traj.worst.evaluations} evaluations: {traj.worst.words}"
     residual = max(traj.meta["residuals"].values())
@@ -175,7 +175,7 @@ def _certified(traj: Trajectory) -> str:
 
 
 def _times(timing: dict[str, float]) -> str:
-    """The whole time and its parts above one percent, the largest first."""
+    """Return the whole time and its parts above one percent, the largest first."""
     total = timing["total"]
     parts = sorted(((v, k) for k, v in timing.items() if k != "total" and v > 0.01 * total), reverse=True)
     told = ", ".join(f"{k.replace('_', ' ')} {v:.3g} s" for v, k in parts)
@@ -183,7 +183,7 @@ def _times(timing: dict[str, float]) -> str:
 
 
 def _events(traj: Trajectory) -> list[str]:
-    """A line on each event; of many on the first and the last ones."""
+    """Return a line on each event; of many on the first and the last ones."""
     lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
     left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
     if left_out <= 1:
@@ -199,6 +199,6 @@ def _event_words(event: dict[str, Any]) -> str:
 
 
 def _number(value: Any) -> str:
-    """A number to six digits, or a list of them."""
+    """Return a number to six digits, or a list of them."""
     plain = common.plain(value)
     return ", ".join(f"{x:.6g}" for x in (plain if isinstance(plain, list) else [plain]))

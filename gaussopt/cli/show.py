@@ -32,7 +32,7 @@ Name = Annotated[
 
 
 class Known(NamedTuple):
-    """What is known of an entry: for JSON, and for a person; and arguments of the command that uses it."""
+    """What is known of an entry: for JSON, and for the user; and arguments of the command that uses it."""
 
     data: dict[str, Any]
     lines: list[str]
@@ -127,7 +127,7 @@ def _problem(entry: Problem, given: str, settings: list[str]) -> Known:
 
 
 def _sketch(entry: Problem) -> str:
-    """The shapes of a sketch in words; "" if there is none."""
+    """Return the shapes of a sketch in words; "" if there is none."""
     from gaussopt.core.display import counted
     from gaussopt.modelling.problem import sketch_of
     from gaussopt.modelling.sketch import words
@@ -219,7 +219,7 @@ IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
 def _examples() -> Iterator[tuple[str, Program]]:
-    """A small program of each kind."""
+    """Yield a small program of each kind."""
     import numpy as np
 
     from gaussopt.core.cone_complementarity import ConeComplementarity
@@ -280,7 +280,7 @@ def _refusals(refused: dict[str, str]) -> list[str]:
 
 
 def _reason(error: Exception) -> str:
-    """The reason in a refusal, without who refuses."""
+    """Return the reason in a refusal, without who refuses."""
     text = str(error).rstrip(".")
     before, colon, after = text.partition(": ")
     return after if colon and before.startswith("The ") and " does not " in before else text
@@ -347,7 +347,7 @@ def _declared(entry: Any, program: Program) -> None:
 
 
 def _meaning(options: type) -> str:
-    """What a class of options and those that it derives from say of them."""
+    """Return what a class of options and those that it derives from say of them."""
     own = (c for c in reversed(options.__mro__[:-2]) if c.__doc__ and not c.__doc__.startswith(f"{c.__name__}("))
     return " ".join(" ".join(str(c.__doc__).split()) for c in own).replace("`", "")
 

@@ -219,7 +219,7 @@ def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    """What a person reads of a result: how it ended, its numbers by name, what is to be known of the problem, time."""
+    """What the user reads of a result: how it ended, its numbers by name, what is to be known of the problem, time."""
     from gaussopt.core.display import counted
 
     names = [str(result[key]) for key in ("formulation", "solver") if result.get(key)]

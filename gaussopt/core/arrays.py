@@ -25,18 +25,18 @@ MOST_NAMES = 12
 
 
 def all_finite(x: Vector) -> bool:
-    """Whether all numbers of a vector are finite, (n,)."""
+    """Tell whether all numbers of a vector are finite, (n,)."""
     # The square overflows only far beyond any physical number; then the entries themselves are asked.
     return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
 
 
 def is_sparse(A: Any) -> bool:
-    """Whether a matrix is a SciPy sparse one; asks nothing of scipy.sparse, which not every run needs."""
+    """Tell whether a matrix is a SciPy sparse one; asks nothing of scipy.sparse, which not every run needs."""
     return not isinstance(A, np.ndarray) and hasattr(A, "tocsr")
 
 
 def given_sparse(value: Any) -> bool:
-    """Whether a matrix is given sparse: as one, or as the places and values of its entries in a file."""
+    """Tell whether a matrix is given sparse: as one, or as the places and values of its entries in a file."""
     return is_sparse(value) or (isinstance(value, Mapping) and "row" in value)
 
 
@@ -61,7 +61,7 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
 
 
 def shape_in_words(shape: tuple[int | None, ...]) -> str:
-    """A shape that is expected, for messages; None: any length."""
+    """Return a shape that is expected, for messages; None: any length."""
     if None not in shape:
         return str(shape)
     kind = {1: "a vector", 2: "a matrix"}.get(len(shape), f"an array of {len(shape)} axes")
@@ -73,7 +73,7 @@ def shape_in_words(shape: tuple[int | None, ...]) -> str:
 
 
 def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str]) -> Vector:
-    """A vector with an entry for every coordinate, (n,); raises BadInput, which tells them in their order."""
+    """Return a vector with an entry for every coordinate, (n,); raises BadInput, which tells them in their order."""
     found = as_array(name, value, (None,))
     n = len(coordinates)
     if len(found) != n:
@@ -95,7 +95,7 @@ def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[fl
 
 
 def real_array(value: ArrayLike) -> NDArray[np.float64]:
-    """A copy of `value` as an array of floats.
+    """Return a copy of `value` as an array of floats.
 
     Raises TypeError, ValueError, OverflowError, also for texts and complex numbers, which NumPy would turn into floats.
     """
@@ -110,7 +110,7 @@ def real_array(value: ArrayLike) -> NDArray[np.float64]:
 
 
 def finite_number(name: str, value: Any) -> float:
-    """A finite number; raises BadInput."""
+    """Return a finite number; raises BadInput."""
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -142,7 +142,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
 
 
 def _negative_direction(M: Matrix, u: Vector) -> str:
-    """Where a mass matrix gives negative energy: the end of a sentence; u, (n,), is a direction that shows it."""
+    """Tell where a mass matrix gives negative energy: the end of a sentence; u, (n,), is a direction that shows it."""
     i = int(np.argmin(np.diag(M)))
     if M[i, i] < 0:
         return (
@@ -165,7 +165,7 @@ def check_progress(progress: Any) -> None:
 
 
 def is_absent(value: Any) -> bool:
-    """Whether an entry of a step is not given: it is missing, null or empty."""
+    """Tell whether an entry of a step is not given: it is missing, null or empty."""
     return value is None or (isinstance(value, list | tuple | np.ndarray) and len(value) == 0)
 
 

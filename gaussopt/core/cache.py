@@ -43,7 +43,7 @@ class _Unsafe(Exception):
 
 
 def cache_folder() -> Path:
-    """The folder of generated code: GAUSSOPT_CACHE, else a folder in the user's cache folder."""
+    """Return the folder of generated code: GAUSSOPT_CACHE, else a folder in the user's cache folder."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen)
@@ -51,7 +51,7 @@ def cache_folder() -> Path:
 
 
 def key_of(*parts: str) -> str:
-    """A short name for what decides a kept file."""
+    """Return a short name for what decides a kept file."""
     import hashlib
 
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -65,7 +65,7 @@ def check_chosen() -> None:
 
 
 def read(name: str) -> bytes | None:
-    """The contents kept under a name; None if there is nothing, or it is damaged, or could be somebody else's.
+    """Return the contents kept under a name; None if there is nothing, or it is damaged, or could be somebody else's.
 
     Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """
@@ -103,7 +103,7 @@ def write(name: str, body: bytes) -> Path | None:
 
 
 def private_file(name: str, body: bytes) -> Path:
-    """A file for a person to read, in a folder of this process that nobody else can enter and that ends with it.
+    """Return a file for the user to read, in a folder of this process that nobody else can enter and that ends with it.
 
     Raises BadInput if there is no place for temporary files.
     """
@@ -119,7 +119,7 @@ def private_file(name: str, body: bytes) -> Path:
 
 @cache
 def _private(process: int) -> Path:
-    """The private folder of a process; a fork makes one of its own, and leaves its parent's."""
+    """Return the private folder of a process; a fork makes one of its own, and leaves its parent's."""
     import shutil
     import tempfile
 
@@ -182,7 +182,7 @@ def _write(inside: int, name: str, body: bytes) -> None:
 
 
 def _seal(name: str, body: bytes) -> bytes:
-    """A line that differs wherever a byte does, and under every other name."""
+    """Return a line that differs wherever a byte does, and under every other name."""
     import hashlib
 
     return b"# sha256 %s\n" % hashlib.sha256(b"%s\n%s" % (name.encode(), body)).hexdigest().encode()

@@ -1,4 +1,4 @@
-"""Contacts as a person gives them, and the arrays that are derived from them.
+"""Contacts as the user gives them, and the arrays that are derived from them.
 
 gap g_N >= 0,   J_N = dg_N/dq,   zeta_N = second time derivative of g_N at constant v,
 slip v_T = J_T v + ...,   zeta_T = time derivative of v_T at constant v
@@ -115,7 +115,7 @@ class Coefficients:
 
 
 def check_coefficients(owner: str, names: Sequence[str], mu: Vector, e_N: Vector, e_T: Vector) -> Coefficients:
-    """The coefficients; raises BadInput where mu is negative or not finite, or e_N or e_T not within 0 and 1."""
+    """Return the coefficients; raises BadInput where mu is negative or not finite, or e_N or e_T not within 0 and 1."""
     for i, name in enumerate(names):
         which = f"of contact {name!r} of {owner!r} is"
         if not 0 <= mu[i] < math.inf:
@@ -144,7 +144,7 @@ def check_normals(
 
 
 def as_contact_data(value: Any) -> ContactData:
-    """A person's answer as `ContactData`; what is wrong with one has no subject, which the caller puts in front.
+    """Return a user's answer as `ContactData`; what is wrong with one has no subject, which the caller puts in front.
 
     Raises BadInput if it is neither a mapping nor `ContactData`, or lacks or misspells an entry.
     """

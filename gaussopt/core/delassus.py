@@ -67,11 +67,11 @@ class DelassusProduct:
         return DelassusProduct(abs(self.H), abs(self.A))
 
     def diagonal(self) -> Vector:
-        """The diagonal of W, (3 k,)."""
+        """Return the diagonal of W, (3 k,)."""
         return np.asarray(self.H.multiply(self.V).sum(axis=0)).ravel()
 
     def scaled(self, s: Vector) -> DelassusProduct:
-        """The operator with rows and columns multiplied by s."""
+        """Return the operator with rows and columns multiplied by s."""
         return DelassusProduct((self.H * s[None, :]).tocsc(), self.A)
 
     def tocsr(self) -> Any:
@@ -83,17 +83,17 @@ class DelassusProduct:
         return np.asarray(self.tocsr().toarray())
 
     def copy(self) -> DelassusProduct:
-        """The same with memory of its own."""
+        """Return the same with memory of its own."""
         return DelassusProduct(self.H.copy(), self.A.copy())
 
 
 def is_blocks(W: Any) -> bool:
-    """Whether an operator is kept as blocks or by its factors."""
+    """Tell whether an operator is kept as blocks or by its factors."""
     return not isinstance(W, np.ndarray)
 
 
 def formed(W: Any) -> Any:
-    """A dense operator as it is, another as its blocks."""
+    """Return a dense operator as it is, another as its blocks."""
     return as_blocks(W.tocsr()) if isinstance(W, DelassusProduct) else W
 
 
@@ -116,7 +116,7 @@ def shifted_operator(W: Any, alpha: float) -> Any:
 
 
 def as_blocks(A: Any) -> Any:
-    """A sparse matrix as sorted blocks of contacts, every one of the diagonal among them."""
+    """Return a sparse matrix as sorted blocks of contacts, every one of the diagonal among them."""
     found = scipy.sparse.bsr_array(A, blocksize=(ROWS, ROWS))
     k, row = found.shape[0] // ROWS, np.repeat(np.arange(found.shape[0] // ROWS), np.diff(found.indptr))
     missing = np.setdiff1d(np.arange(k), row[row == found.indices])
@@ -132,7 +132,7 @@ def as_blocks(A: Any) -> Any:
 
 
 def operator(value: Any, rows: int) -> Any:
-    """A checked operator in the form that fits its size; raises BadInput.
+    """Return a checked operator in the form that fits its size; raises BadInput.
 
     `value` is a dense matrix that was checked, a sparse one, its entries as of `to_triplets`, or a `DelassusProduct`.
     """
@@ -154,7 +154,7 @@ def operator(value: Any, rows: int) -> Any:
 
 
 def block_inverse(M: Any) -> Any:
-    """The inverse of a sparse mass matrix with a block for each body; raises BadInput where one is singular."""
+    """Return the inverse of a sparse mass matrix with a block for each body; raises BadInput where one is singular."""
     rows, columns, values = [], [], []
     for layout in block_layout(Pattern.of(M)):
         blocks = layout.dense(M.data)
@@ -183,7 +183,7 @@ def block_mass(value: Any, n: int) -> Any:
 
 
 def as_dense(name: str, value: Any, shape: tuple[int, int]) -> Matrix:
-    """A dense matrix of a given shape, however it was given; raises BadInput."""
+    """Return a dense matrix of a given shape, however it was given; raises BadInput."""
     if not given_sparse(value):
         return as_array(name, value, shape)
     if shape[0] * shape[1] > MOST:

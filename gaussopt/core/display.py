@@ -38,7 +38,7 @@ class About(NamedTuple):
 
 
 def shown(cls: type[T]) -> type[T]:
-    """A class whose objects show what their method `_about` says, in a terminal and in a notebook.
+    """Return a class whose objects show what their method `_about` says, in a terminal and in a notebook.
 
     A picture below the table is what `_picture` returns, as HTML. An object that is not made as it should be, which a
     debugger may show, is shown by its kind alone. A class may write its own HTML.
@@ -66,7 +66,7 @@ def shown(cls: type[T]) -> type[T]:
 
 
 def short(value: Any, digits: int = 4) -> str:
-    """A number, an array or another value in few letters."""
+    """Return a number, an array or another value in few letters."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | int | np.number):
@@ -95,18 +95,18 @@ def listed(names: Iterable[Any], most: int = MOST_NAMES) -> str:
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A count with its noun; "no events" for none."""
+    """Return a count with its noun; "no events" for none."""
     return f"{count or 'no'} {one if count == 1 else many or f'{one}s'}"
 
 
 def lines(kind: str, title: str, *more: str) -> str:
-    """The text of an object: its kind and what it is about, and up to two lines more."""
+    """Return the text of an object: its kind and what it is about, and up to two lines more."""
     first = f"<{kind}: {title}" if title else f"<{kind}"
     return "\n ".join([first, *(line for line in more if line)]) + ">"
 
 
 def error_words(bound: float, relative: float, floor: float) -> str:
-    """What a certificate says of an acceleration: its bound, or the floor below which rounding hides it."""
+    """Return what a certificate says of an acceleration: its bound, or the floor below which rounding hides it."""
     if not math.isfinite(bound):
         return "not certified"
     if bound <= floor:
@@ -135,5 +135,5 @@ def table(
 
 
 def picture(address: str, alt: str) -> str:
-    """An image as HTML, no wider than the page."""
+    """Return an image as HTML, no wider than the page."""
     return f'<img src="{address}" alt="{escape(alt, quote=True)}" style="max-width:100%;height:auto;background:#fff">'

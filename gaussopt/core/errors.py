@@ -1,4 +1,4 @@
-"""Errors that a person caused and can mend: one clear sentence each, never a stack trace.
+"""Errors that the user caused and can mend: one clear sentence each, never a stack trace.
 
 Everything here derives from `GaussoptError`; the command line prints the sentence and exits with code 2, or with 1
 where the machine failed.
@@ -14,7 +14,7 @@ from gaussopt.core.status import Status
 
 
 def one_line(error: object) -> str:
-    """The text of an error on one line."""
+    """Return the text of an error on one line."""
     return " ".join(str(error).split())
 
 

@@ -1,4 +1,4 @@
-"""Instants that a person wants located."""
+"""Instants that the user wants located."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaussopt.core.machine import pass_on
 
 @dataclass(frozen=True)
 class Event:
-    """An instant that a person wants located: `function` changes sign there.
+    """An instant that the user wants located: `function` changes sign there.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Event:
             raise BadInput(f"The direction of event {self.name!r} is {self.direction!r}; give -1, 0 or 1.")
 
     def value(self, t: float, q: Vector, v: Vector) -> float:
-        """The function's value, a finite number; raises BadInput if it raises, or is something else."""
+        """Return the function's value, a finite number; raises BadInput if it raises, or is something else."""
         try:
             number = float(call_with_copies(self.function, t, q, v))
         except Changed:

@@ -1,4 +1,4 @@
-"""Reading files that a person names, and writing files whole or not at all."""
+"""Read files that the user names and write files whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROBE = ".probe"
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The contents of a file, or of a pipe, that a person names.
+    """Return the contents of a file, or of a pipe, that the user names.
 
     Raises BadInput if it is missing, cannot be read, or holds more than MOST_TEXT bytes (a device may never end).
     """
@@ -34,7 +34,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """The contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
+    """Return the contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
 
     Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
     """
@@ -62,7 +62,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def inside(folder: Path, name: Any) -> Path:
-    """The place of a file that a list in a folder names, once links are followed.
+    """Return the place of a file that a list in a folder names, once links are followed.
 
     Raises BadInput if it is no relative path, or leads out of the folder.
     """
@@ -89,7 +89,7 @@ def _limited(file: BinaryIO, path: str | os.PathLike[str]) -> bytes:
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON object in a file; raises BadInput as `read_bytes` and `json_object`."""
+    """Return the JSON object in a file; raises BadInput as `read_bytes` and `json_object`."""
     return json_object(read_bytes(path), path)
 
 
@@ -104,7 +104,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON object in the contents of a file of that name.
+    """Return the JSON object in the contents of a file of that name.
 
     Raises BadInput if it is no JSON, holds an entry twice, or something else than an object.
     """

@@ -41,7 +41,7 @@ class Malformed(GaussoptError):
 
 
 def is_foreign(entry: object) -> bool:
-    """Whether the class of a solver, formulation or the like is defined outside the package."""
+    """Tell whether the class of a solver, formulation or the like is defined outside the package."""
     return not type(entry).__module__.startswith(WINGS)
 
 
@@ -52,7 +52,7 @@ def raised(error: BaseException) -> str:
 
 
 def call(what: str, function: Callable[..., T], *arguments: Any) -> T:
-    """The value of a person's function; whatever it raises is BadInput, naming the function, `what`.
+    """Return the value of a user's function; whatever it raises is BadInput, naming the function, `what`.
 
     Errors that gaussopt worded itself pass as they are.
     """
@@ -88,7 +88,7 @@ def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vecto
 
 
 def private(data: Data) -> Data:
-    """A copy of a program or of step data that shares no memory with it.
+    """Return a copy of a program or of step data that shares no memory with it.
 
     What is one array stays one array, such as the bounds of a program of equalities.
     """
@@ -105,7 +105,7 @@ def private(data: Data) -> Data:
 
 
 def well_formed(raw: Any, program: Program) -> RawSolution:
-    """A copy of the answer of a solver; a solver error with a note where it is of the wrong kind."""
+    """Return a copy of the answer of a solver; a solver error with a note where it is of the wrong kind."""
     try:
         return _read(raw, program)
     except Malformed as error:
@@ -148,7 +148,7 @@ def _read(raw: Any, program: Program) -> RawSolution:
 
 
 def vector(what: str, value: Any, size: int | None) -> Vector:
-    """A copy of a vector of floats, (size,), in this machine's byte order; raises Malformed."""
+    """Return a copy of a vector of floats, (size,), in this machine's byte order; raises Malformed."""
     found = _numbers(what, value, "f")
     if found.ndim != 1 or (size is not None and len(found) != size):
         expected = "one axis" if size is None else f"({size},)"
@@ -157,7 +157,7 @@ def vector(what: str, value: Any, size: int | None) -> Vector:
 
 
 def array(what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A copy of an array of floats or integers of a given shape; raises Malformed."""
+    """Return a copy of an array of floats or integers of a given shape; raises Malformed."""
     found = _numbers(what, value, "fiu")
     if found.shape != shape:
         raise Malformed(f"it returned {what} of shape {found.shape}, expected {shape}")
@@ -184,6 +184,6 @@ def _number(what: str, value: Any) -> float:
 
 
 def _shown(value: Any) -> str:
-    """A value in a sentence, however long it is."""
+    """Return a value in a sentence, however long it is."""
     text = one_line(repr(value))
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -13,7 +13,7 @@ from gaussopt.core.source_loader import SourceLoader, imported
 
 
 def load(name: str, key: str) -> ModuleType | None:
-    """The module generated earlier under this key, or None.
+    """Return the module generated earlier under this key, or None.
 
     Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """
@@ -37,7 +37,7 @@ def store(name: str, key: str, text: str) -> ModuleType:
 
 
 def text_of(module: ModuleType) -> str:
-    """The source that a module was made of, whatever has become of its file since."""
+    """Return the source that a module was made of, whatever has become of its file since."""
     loader = module.__loader__
     if isinstance(loader, SourceLoader):
         return loader.get_source()
@@ -45,7 +45,7 @@ def text_of(module: ModuleType) -> str:
 
 
 def path_of(module: ModuleType) -> Path:
-    """A file with the source of a generated module, written now where it could not be kept.
+    """Return a file with the source of a generated module, written now where it could not be kept.
 
     Raises BadInput if it cannot be written.
     """

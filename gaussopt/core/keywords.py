@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def suggesting(function: F) -> F:
-    """The function, whose TypeError for an unknown keyword names the nearest one."""
+    """Return the function, whose TypeError for an unknown keyword names the nearest one."""
     known = inspect.signature(function).parameters
 
     @functools.wraps(function)

@@ -21,7 +21,7 @@ NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def is_machine(error: BaseException) -> bool:
-    """Whether an error says that the machine gave out."""
+    """Tell whether an error says that the machine gave out."""
     if isinstance(error, MachineFailure | MemoryError):
         return True
     if isinstance(error, ImportError):  # the loader of shared objects tells in words only
@@ -30,7 +30,7 @@ def is_machine(error: BaseException) -> bool:
 
 
 def machine_failure(what: str, error: BaseException) -> MachineFailure:
-    """The sentence for such an error, `what` being what could not be done."""
+    """Return the sentence for such an error, `what` being what could not be done."""
     if isinstance(error, MachineFailure):
         return error
     if isinstance(error, MemoryError):
@@ -51,7 +51,7 @@ def pass_on(what: str, error: BaseException) -> None:
 
 
 def file_error(what: str, error: OSError) -> BadInput:
-    """The error of a file, `what` being such as "Cannot read motion.nc"."""
+    """Return the error of a file, `what` being such as "Cannot read motion.nc"."""
     return machine_failure(what, error) if is_machine(error) else BadInput(f"{what}: {_reason(error)}.")
 
 

@@ -72,7 +72,7 @@ def parse(data: Mapping[str, Any]) -> Problem:
 
 
 def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any]:
-    """The entries of an answer to a problem; raises BadInput."""
+    """Return the entries of an answer to a problem; raises BadInput."""
     data = read_json(path)
     what = ARTICLES.get(type(problem), ARTICLES[ConeComplementarity])
     try:
@@ -116,7 +116,7 @@ ELSEWHERE = {
 
 
 def _near(key: str, value: Any, names: Iterable[str], data: Mapping[str, Any]) -> str | None:
-    """The entry that a name is taken for, None if it is a name of its own."""
+    """Return the entry that a name is taken for, None if it is a name of its own."""
     if "u" in names and key in ELSEWHERE and isinstance(value, list | dict):
         return ELSEWHERE[key]
     plain = {_plain(name): name for name in names if len(name) > 1}
@@ -150,7 +150,7 @@ def _check_numbers(key: str, value: Any) -> None:
 
 
 def _no_number(value: Any) -> tuple[tuple[int | str, ...], str | bool] | None:
-    """The first text or truth value in an entry, and where it is; None if there is none."""
+    """Return the first text or truth value in an entry, and where it is; None if there is none."""
     if isinstance(value, str | bool):
         return (), value
     if isinstance(value, list):

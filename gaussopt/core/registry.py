@@ -45,7 +45,7 @@ INTERFACES = {
 INTERFACE = "base"
 """Name of a file in such a folder that holds the interface and is no entry."""
 HOW = {"problem": "end it with problem = gaussopt.Problem.of(system, q0=..., t_end=...)"}
-"""Advice for a person's file of a kind, where the end of it is not obvious."""
+"""Advice for a user's file of a kind, where the end of it is not obvious."""
 
 
 class Registered(NamedTuple):
@@ -79,7 +79,7 @@ def _listed(kind: str) -> tuple[str, ...]:
 
 
 def load(kind: str, name: str) -> Any:
-    """The object registered under a name; raises UnknownName, suggesting the nearest name."""
+    """Return the object registered under a name; raises UnknownName, suggesting the nearest name."""
     if kind not in PACKAGES:
         raise UnknownName("kind", kind, KINDS)
     if not isinstance(name, str):
@@ -96,7 +96,7 @@ def load(kind: str, name: str) -> Any:
 
 
 def _perhaps_a_file(kind: str, name: str) -> str:
-    """What a person is told who may have meant a file."""
+    """Return what a user is told who may have meant a file."""
     if kind == "problem":
         return "" if os.path.exists(name) else ", and no file or folder has that name"
     file = f"{name.replace('-', '_')}.py"
@@ -165,7 +165,7 @@ def register(
 
 
 def _lack(entry: Any, kind: str) -> str:
-    """The end of a sentence that says why an entry could not be listed or used; "" if it can."""
+    """Return the end of a sentence that says why an entry could not be listed or used; "" if it can."""
     if kind != "problem":
         for name in ("title", "source"):
             if not isinstance(getattr(entry, name, None), str):
@@ -183,7 +183,7 @@ def _lack(entry: Any, kind: str) -> str:
 
 
 def is_file(word: str | os.PathLike[str]) -> bool:
-    """Whether a word names a file and not an entry; raises BadInput if it is no word."""
+    """Tell whether a word names a file and not an entry; raises BadInput if it is no word."""
     if isinstance(word, os.PathLike):
         return True
     if not isinstance(word, str):
@@ -192,7 +192,7 @@ def is_file(word: str | os.PathLike[str]) -> bool:
 
 
 def holds_solver(path: str) -> bool:
-    """Whether a file is one of a solver, judged by its text; it is not imported."""
+    """Tell whether a file is one of a solver, judged by its text; it is not imported."""
     file = Path(path)
     with contextlib.suppress(OSError):
         return file.suffix == ".py" and re.search(rb"(?m)^solver\s*[:=]", file.read_bytes()) is not None
@@ -200,7 +200,7 @@ def holds_solver(path: str) -> bool:
 
 
 def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
-    """The name of the entry in a file, which is registered unless it is already, as it is now.
+    """Return the name of the entry in a file, which is registered unless it is already, as it is now.
 
     Raises BadInput, also if the file holds an entry of another kind, or another file has that name already.
     """
@@ -217,13 +217,13 @@ def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
 
 
 def registered_files() -> tuple[Registered, ...]:
-    """The files registered from outside the package, in the order in which they were."""
+    """Return the files registered from outside the package, in the order in which they were."""
     _load_plugins()
     return tuple(_files.values())
 
 
 def is_registered(kind: str, name: str) -> bool:
-    """Whether an entry comes from a file outside the package."""
+    """Tell whether an entry comes from a file outside the package."""
     return (kind, name) in _files
 
 
@@ -272,7 +272,7 @@ def _name(stem: str) -> str:
 
 
 def _blame(file: Path, error: BaseException) -> str:
-    """A sentence that names the error of a file and its line."""
+    """Return a sentence that names the error of a file and its line."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     if isinstance(error, SyntaxError) and error.filename == str(file):
         lines, text = [error.lineno], error.msg
@@ -286,7 +286,7 @@ def _blame(file: Path, error: BaseException) -> str:
 
 
 def _advice(error: BaseException) -> str:
-    """What to do about the frequent mistakes of a first file; empty for others."""
+    """Return what to do about the frequent mistakes of a first file; empty for others."""
     text = str(error)
     if isinstance(error, TypeError) and re.search("Cannot convert expression to float|ufunc does not support", text):
         return "; functions of symbols are those of SymPy, such as sympy.cos"

@@ -49,7 +49,7 @@ def without_rounding_of_zeros(J: Matrix, gamma: Vector, terms: Vector | None) ->
 
 
 def may_be_rounding(J: Matrix, terms: Matrix) -> bool:
-    """Whether rounding of the terms (m, n) is so much of a row that its direction is in doubt."""
+    """Tell whether rounding of the terms (m, n) is so much of a row that its direction is in doubt."""
     return bool(
         (
             rounding(J.shape[1], len(J)) * terms.max(axis=1, initial=0.0) > DOUBT * np.abs(J).max(axis=1, initial=0.0)

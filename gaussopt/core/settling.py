@@ -7,7 +7,7 @@ CLOSE = 1e3
 
 
 def settled(size: float, goal: float, best: float) -> bool:
-    """Whether a residual is reached: it is at most the goal, or close to it and no longer halves.
+    """Tell whether a residual is reached: it is at most the goal, or close to it and no longer halves.
 
     Newton's method at least halves a residual that can still fall, so one that does not is rounding noise, and more
     iterations would only shuffle digits. Exactly half is still progress: the comparison is strict. A plain function

@@ -33,7 +33,7 @@ TAKERS: dict[type, str] = {
     QP: "daqp, osqp or, without inequalities, kkt", LCP: "lemke or principal-pivoting", LinearSystem: "kkt",
     LeastSquares: "kkt", ConeComplementarity: "hybrid or nsgs",
 }  # fmt: skip
-"""Solvers to name to somebody whose solver takes programs of another kind."""
+"""Solvers to name to a user whose solver takes programs of another kind."""
 
 SPARSE_SOLVERS: dict[type, str] = {ConeComplementarity: "hybrid or nsgs", ConeProgram: "clarabel or scs"}
 """Solvers to name where a program of a type is sparse."""
@@ -54,7 +54,7 @@ RELAXATION = Limit(lambda value: 0 < value < 2, "it must lie between 0 and 2")
 
 
 def one_of(*known: str) -> Limit:
-    """The limit of an option that is one of several words."""
+    """Return the limit of an option that is one of several words."""
     return Limit(lambda value: value in known, f"use {' or '.join(known)}")
 
 
@@ -186,7 +186,7 @@ class Solver(ABC, Generic[O]):
 
     @classmethod
     def lack(cls, entry: Any) -> str:
-        """The end of a sentence that says what a person's solver lacks; "" if nothing."""
+        """Return the end of a sentence that says what a user's solver lacks; "" if nothing."""
         if not (isinstance(entry, type) and issubclass(entry, cls)):
             return "is no class derived from gaussopt.solver.Solver; end the file with solver = NameOfTheClass"
         if inspect.isabstract(entry):
@@ -205,7 +205,7 @@ class Solver(ABC, Generic[O]):
         return ""
 
     def may_abort(self) -> bool:
-        """Whether this solver, with its variant, is known to end the process that it runs in."""
+        """Tell whether this solver, with its variant, is known to end the process that it runs in."""
         return self.aborts
 
     def refuses(self, program: Program) -> str | None:
@@ -287,7 +287,7 @@ class Solver(ABC, Generic[O]):
 
 
 def _noted(setup: Callable[..., None]) -> Callable[..., None]:
-    """A solver's `setup`, which leaves a note that it was called."""
+    """Return a solver's `setup`, which leaves a note that it was called."""
 
     @functools.wraps(setup)
     def called(self: Solver[Any], program: Program) -> None:
@@ -298,7 +298,7 @@ def _noted(setup: Callable[..., None]) -> Callable[..., None]:
 
 
 def _after_setup(solve: Callable[..., RawSolution]) -> Callable[..., RawSolution]:
-    """A solver's `solve`, which raises BadInput before `setup`."""
+    """Return a solver's `solve`, which raises BadInput before `setup`."""
 
     @functools.wraps(solve)
     def called(self: Solver[Any], start: tuple[Vector, Vector | None] | None = None) -> RawSolution:
@@ -310,7 +310,7 @@ def _after_setup(solve: Callable[..., RawSolution]) -> Callable[..., RawSolution
 
 
 def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
-    """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend.
+    """Return a new solver by name, e.g. "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend.
 
     Examples
     --------
@@ -342,7 +342,7 @@ def missing_packages(cls: type[Solver[Any]]) -> list[str]:
 
 
 def parse_options(cls: type[Solver[Any]], given: Mapping[str, Any]) -> Any:
-    """The solver's options with the given values, converted from text where necessary.
+    """Return the solver's options with the given values, converted from text where necessary.
 
     Raises BadInput for an unknown option, suggesting the nearest, and for a value of the wrong type.
     """

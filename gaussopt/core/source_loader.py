@@ -22,7 +22,7 @@ class SourceLoader(ExecutionLoader):
         self._path = path
 
     def get_source(self, fullname: str = "") -> str:
-        """The source as text."""
+        """Return the source as text."""
         return self._source if isinstance(self._source, str) else decode_source(self._source)
 
     def get_filename(self, fullname: str) -> str:
@@ -31,7 +31,7 @@ class SourceLoader(ExecutionLoader):
 
 
 def imported(name: str, source: str | bytes, path: str) -> ModuleType:
-    """A new module of this name made of a source, which is forgotten again if the source raises."""
+    """Return a new module of this name made of a source, which is forgotten again if the source raises."""
     loader = SourceLoader(source, path)
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None  # the loader is given
@@ -63,7 +63,7 @@ class Neighbours(MetaPathFinder):
         self.found: dict[str, bytes] = {}
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The module of this name beside the file; None if there is none."""
+        """Return the module of this name beside the file; None if there is none."""
         file = self._folder / f"{fullname}.py"
         if path is not None or fullname in sys.stdlib_module_names:
             return None

@@ -40,7 +40,7 @@ class Pattern:
 
     @classmethod
     def of(cls, A: Sparse) -> Pattern:
-        """The pattern of a canonical matrix; its arrays are not copied."""
+        """Return the pattern of a canonical matrix; its arrays are not copied."""
         return cls((int(A.shape[0]), int(A.shape[1])), A.indptr, A.indices)
 
     def __eq__(self, other: object) -> bool:
@@ -60,7 +60,7 @@ class Pattern:
 
 
 def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
-    """A matrix, sparse or not, as a canonical sparse one of the given shape (None: any number of rows).
+    """Return a matrix, sparse or not, as a canonical sparse one of the given shape (None: any number of rows).
 
     Raises BadInput, naming the matrix, the place and what was expected.
     """
@@ -124,7 +124,7 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M", coupled: bool 
 
 
 def _has_positive_pivots(M: Sparse) -> bool:
-    """Whether a symmetric matrix, of unit diagonal and with rounding added to it, has positive pivots only."""
+    """Tell whether a symmetric matrix, of unit diagonal and with rounding added to it, has positive pivots only."""
     size = np.abs(M.diagonal())
     d = scipy.sparse.diags_array(1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
     shifted = d @ M @ d + DEFINITE_TOLERANCE * M.shape[0] * scipy.sparse.eye_array(M.shape[0])
@@ -140,12 +140,12 @@ def _has_positive_pivots(M: Sparse) -> bool:
 
 
 def times(A: Any, x: Vector) -> Vector:
-    """A x of a sparse matrix, with the type that it has."""
+    """Return A x of a sparse matrix, with the type that it has."""
     return np.asarray(A @ x)
 
 
 def is_diagonal(pattern: Pattern) -> bool:
-    """Whether all entries lie on the diagonal."""
+    """Tell whether all entries lie on the diagonal."""
     full = len(pattern.indices) == pattern.shape[0] and bool((pattern.indptr[1:] == pattern.indices + 1).all())
     return full or bool((pattern.rows == pattern.indices).all())
 
@@ -158,14 +158,14 @@ class DiagonalBlocks(NamedTuple):
     where: tuple[Indices, Indices, Indices]
 
     def dense(self, data: Vector) -> NDArray[np.float64]:
-        """The blocks of a matrix with these entries, (c, b, b)."""
+        """Return the blocks of a matrix with these entries, (c, b, b)."""
         blocks = np.zeros((*self.members.shape, self.members.shape[1]))
         blocks[self.where] = data[self.entries]
         return blocks
 
 
 def block_layout(pattern: Pattern) -> list[DiagonalBlocks]:
-    """The diagonal blocks of a symmetric pattern by size."""
+    """Return the diagonal blocks of a symmetric pattern by size."""
     n = pattern.shape[0]
     graph = scipy.sparse.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
     count, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
@@ -188,7 +188,7 @@ def block_layout(pattern: Pattern) -> list[DiagonalBlocks]:
 
 
 def to_triplets(A: Sparse) -> dict[str, Any]:
-    """The entries of a sparse matrix of any format, for JSON."""
+    """Return the entries of a sparse matrix of any format, for JSON."""
     A = scipy.sparse.csr_array(A)
     return {
         "shape": [int(s) for s in A.shape], "row": Pattern.of(A).rows.tolist(), "column": A.indices.tolist(),
@@ -202,7 +202,7 @@ def read_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
 
 
 def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int | None, int]) -> Sparse:
-    """The canonical sparse matrix of a given shape with the entries that `to_triplets` wrote; raises BadInput.
+    """Return the canonical sparse matrix of a given shape with the entries that `to_triplets` wrote; raises BadInput.
 
     The shape is what the vectors beside the matrix call for. Nothing is made of a declared shape before it is known to
     be this one: a few bytes can declare thousands of millions of rows.

@@ -1,4 +1,4 @@
-"""Outcomes of a solve, each with the sentence that a person needs."""
+"""Outcomes of a solve, each with the sentence that the user needs."""
 
 from __future__ import annotations
 

@@ -194,18 +194,18 @@ class StepData:
         return np.asarray(self.J_N.T + np.einsum("kdn,kd->nk", self.J_T, self.sigma * self.mu[:, None]))
 
     def select(self, contacts: Sequence[int] | NDArray[np.intp]) -> StepData:
-        """The same step with these contacts only, in this order."""
+        """Return the same step with these contacts only, in this order."""
         i = np.asarray(contacts, dtype=np.intp)
         given = {name: x for name in CONTACT_ARRAYS if (x := getattr(self, name)) is not None}
         return replace(self, **{name: x[i] for name, x in given.items()})
 
     def with_forces(self, lam_N: Vector, lam_T: Matrix) -> StepData:
-        """The step without contacts in which these contact forces are applied forces, (k,) and (k, d)."""
+        """Return the step without contacts in which these contact forces are applied forces, (k,) and (k, d)."""
         Q = self.Q + self.J_N.T @ lam_N + np.einsum("kdn,kd->n", self.J_T, lam_T)
         return replace(self.select([]), Q=Q, arithmetic=None)
 
     def with_gamma(self, gamma: Vector) -> StepData:
-        """The same step with another right-hand side of the equality rows (stabilisation)."""
+        """Return the same step with another right-hand side of the equality rows (stabilisation)."""
         if self.arithmetic is None:
             return replace(self, gamma=gamma)
         evaluation, flat = self.arithmetic
@@ -214,7 +214,7 @@ class StepData:
         return replace(self, gamma=gamma, arithmetic=(evaluation, known))
 
     def to_mapping(self) -> dict[str, Any]:
-        """The contents of a `step` file; empty arrays are left out."""
+        """Return the contents of a `step` file; empty arrays are left out."""
         out: dict[str, Any] = {"kind": "step"}
         for f in fields(self):
             value = getattr(self, f.name)
@@ -229,7 +229,7 @@ class StepData:
         return out
 
     def finite(self) -> bool:
-        """Whether all numbers are finite."""
+        """Tell whether all numbers are finite."""
         values = (getattr(self, f.name) for f in fields(self))
         arrays = (value.data if is_sparse(value) else value for value in values)
         return all(bool(np.isfinite(x).all()) for x in arrays if isinstance(x, np.ndarray))

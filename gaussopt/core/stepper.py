@@ -55,13 +55,13 @@ class Motion(Protocol):
         """du/dt; costs a solved step."""
 
     def answer(self, t: float, q: Vector, v: Vector) -> CertifiedAnswer:
-        """The certified answer at a state; costs a solved step, but for the state asked for last."""
+        """Return the certified answer at a state; costs a solved step, but for the state asked for last."""
 
     def passed(self, t: float, q: Vector, u: Vector) -> None:
         """Told of an accepted state."""
 
     def solve(self, step: StepData) -> CertifiedAnswer:
-        """The certified answer to step data; costs a solved step."""
+        """Return the certified answer to step data; costs a solved step."""
 
 
 class Stabilisation(Protocol):
@@ -72,10 +72,10 @@ class Stabilisation(Protocol):
         """Its name on the command line."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """The step data that is solved instead."""
+        """Return the step data that is solved instead."""
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """The state to continue from, None if it stays as it is."""
+        """Return the state to continue from, None if it stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Integration(ABC):
         return None
 
     def within(self) -> Callable[[float], Vector] | None:
-        """The latest step as a function of time, (q, u) in one array of 2 n entries.
+        """Return the latest step as a function of time, (q, u) in one array of 2 n entries.
 
         None where the quintic through positions, velocities and accelerations at its ends is as good.
         """
@@ -185,12 +185,12 @@ class Stepper(ABC):
     implicit: ClassVar[bool] = False
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Why it cannot integrate such a motion, of "velocity" or "quasi-velocity"; None if it can."""
+        """Tell why it cannot integrate such a motion, of "velocity" or "quasi-velocity"; None if it can."""
         return None
 
     @classmethod
     def scipy_class(cls) -> Any:
-        """The class in SciPy of an adaptive method; None of the others."""
+        """Return the class in SciPy of an adaptive method; None of the others."""
         return None
 
     @abstractmethod

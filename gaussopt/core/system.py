@@ -93,7 +93,7 @@ class AbstractSystem(ABC):
         return {}
 
     def with_parameters(self, /, **values: float) -> AbstractSystem:
-        """The same system with other parameter values; raises UnknownName for one that it does not have."""
+        """Return the same system with other parameter values; raises UnknownName for one that it does not have."""
         for name in values:
             raise UnknownName("parameter", name, self.parameters)
         return self
@@ -113,15 +113,15 @@ class AbstractSystem(ABC):
         return ()
 
     def outline(self, q: Vector) -> Outline | None:
-        """What is drawn of the system where no sketch is given; None if it knows of no points."""
+        """Return what is drawn of the system where no sketch is given; None if it knows of no points."""
         return None
 
     def of_motion(self, rows: int) -> AbstractSystem:
-        """The same system for one motion, in which the number of equality rows never changes."""
+        """Return the same system for one motion, in which the number of equality rows never changes."""
         return self
 
     def prepare(self, evaluations: float) -> None:
-        """Get ready for about so many evaluations, of a motion or of a table of states."""
+        """Get ready for about this number of evaluations, of a motion or of a table of states."""
         return
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
@@ -174,7 +174,7 @@ class AbstractSystem(ABC):
         raise BadInput(f"{self.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
-        """The velocity v with these quasi-velocities that satisfies the velocity constraints, (n,)."""
+        """Return the velocity v with these quasi-velocities that satisfies the velocity constraints, (n,)."""
         return self.quasi_velocity(t, q, guess)
 
     def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
@@ -183,7 +183,7 @@ class AbstractSystem(ABC):
 
 
 def state_in_words(t: float, q: Vector, v: Vector | None = None) -> str:
-    """The instant on one line, for messages."""
+    """Return the instant on one line, for messages."""
     return f"t = {t:.9g}, q = {_row(q)}" + ("" if v is None else f", v = {_row(v)}")
 
 

@@ -51,11 +51,11 @@ class TimeStep(ABC):
 
     @abstractmethod
     def energy(self) -> Energy:
-        """The energy there, as long as the system has not been asked for another state."""
+        """Return the energy there, as long as the system has not been asked for another state."""
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:
-        """The contacts at the end of a step of length dt, s, in impulses; of none there are none."""
+        """Return the contacts at the end of a step of length dt, s, in impulses; of none there are none."""
 
     @abstractmethod
     def finish(self, r: Vector, *, project: bool) -> Reached:
@@ -75,7 +75,7 @@ class SteppedSystem(AbstractSystem):
         """Raise BadInput where steps of length dt, s, from this state throw the system, whatever it does."""
 
     def about(self) -> dict[str, Any]:
-        """What the meta data of a motion say of its steps."""
+        """Return what the meta data of a motion say of its steps."""
         return {}
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:

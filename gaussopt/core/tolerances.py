@@ -22,7 +22,7 @@ def residuals_pass(tolerance: float, residual: float, bound: float, error: float
 
 
 def finite_or_none(value: float) -> float | None:
-    """A number for JSON; infinite and undefined ones become null."""
+    """Return a number for JSON; infinite and undefined ones become null."""
     return value if math.isfinite(value) else None
 
 

@@ -15,7 +15,7 @@ NAMES = ("G", "g", "mus", "lam0")
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity:
-    """The problem of a file, always in space; raises BadInput, its sentence to follow the name of the file."""
+    """Return the problem of a file, always in space; raises BadInput, its sentence to follow the name of the file."""
     arrays = arrays_of(content, NAMES)
     G, g, mus = (arrays[name] for name in NAMES[:3])
     if G is None or g is None or mus is None:

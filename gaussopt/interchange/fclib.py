@@ -47,11 +47,11 @@ class Reader:
         self._file, self._layout = file, FileLayout(file, size)
 
     def has(self, name: str) -> bool:
-        """Whether something is there."""
+        """Tell whether something is there."""
         return name in self._file
 
     def array(self, name: str) -> Vector:
-        """A vector of finite numbers; raises BadInput."""
+        """Return a vector of finite numbers; raises BadInput."""
         entry = self._layout.dataset(name)
         if getattr(entry, "dtype", np.dtype("O")).kind not in "iuf":
             raise BadInput(f"{name!r} is no array of numbers")
@@ -61,14 +61,14 @@ class Reader:
         return values
 
     def integer(self, name: str) -> int:
-        """A scalar, which FCLIB keeps as an array of one."""
+        """Return a scalar, which FCLIB keeps as an array of one."""
         values = self.array(name)
         if len(values) != 1 or values[0] != np.floor(values[0]):
             raise BadInput(f"{name!r} is {values[:3]}, expected one whole number")
         return int(values[0])
 
     def matrix(self, name: str) -> Any:
-        """A matrix in any of the three layouts, sparse; raises BadInput."""
+        """Return a matrix in any of the three layouts, sparse; raises BadInput."""
         m, n, nz = (self.integer(f"{name}/{part}") for part in ("m", "n", "nz"))
         if min(m, n) < 0 or max(m, n) > LARGEST:
             raise BadInput(f"{name!r} has shape ({m}, {n}), which is too large to be solved here")
@@ -97,7 +97,7 @@ def check_places(name: str, found: Places, size: int) -> None:
 
 
 def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple[int, int]) -> Any:
-    """A sparse matrix of its entries, those at one place added; raises BadInput."""
+    """Return a sparse matrix of its entries, those at one place added; raises BadInput."""
     if not len(row) == len(column) == len(value):
         raise BadInput(f"{name} has {len(row)} rows, {len(column)} columns and {len(value)} values of entries")
     check_places(f"{name} (rows)", row, shape[0])
@@ -107,7 +107,7 @@ def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple
 
 
 def dense(name: str, A: Any) -> Matrix:
-    """A matrix of a file as a dense one; raises BadInput where that would be too large."""
+    """Return a matrix of a file as a dense one; raises BadInput where that would be too large."""
     return as_dense(name, A, A.shape)
 
 
@@ -169,7 +169,7 @@ def _global(reader: Reader, in_space: bool) -> GlobalContacts:
 
 
 def given_global(data: dict[str, Any], dimension: int) -> GlobalContacts:
-    """A checked global problem of contacts with two or three rows; raises BadInput."""
+    """Return a checked global problem of contacts with two or three rows; raises BadInput."""
     if dimension != PLANAR:
         return GlobalContacts.from_mapping(data)
     data |= {name: dense(name, data[name]) for name in ("M", "H")}

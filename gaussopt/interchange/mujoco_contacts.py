@@ -102,7 +102,7 @@ class ContactFinder:
         return tuple(zip(kinds, numbers, (leading > 0).tolist(), strict=True))
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
-        """What the data of now say of contacts, which is the same as long as the same geometries are near."""
+        """Return what the data of now say of contacts, which is the same as long as the same geometries are near."""
         data, contact = self.data, self.data.contact
         geom, dim, friction = contact.geom, contact.dim, contact.friction
         if dim.size and (dim.max() > ROWS or geom.min() < 0 or (friction[:, 0] != friction[:, 1]).any()):

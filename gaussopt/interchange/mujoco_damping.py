@@ -24,12 +24,12 @@ MOST_HALVINGS = 60
 
 
 def implicit(mj: Any, model: Any) -> bool:
-    """Whether the integrator of the model takes damping at the end of a step."""
+    """Tell whether the integrator of the model takes damping at the end of a step."""
     return model.opt.integrator in (int(mj.mjtIntegrator.mjINT_IMPLICIT), int(mj.mjtIntegrator.mjINT_IMPLICITFAST))
 
 
 def depends_on_velocity(mj: Any, model: Any) -> bool:
-    """Whether forces beside the linear damping of joints may depend on velocities."""
+    """Tell whether forces beside the linear damping of joints may depend on velocities."""
     servos = model.nu and (
         (model.actuator_biastype != mj.mjtBias.mjBIAS_NONE).any()
         or (model.actuator_gaintype != mj.mjtGain.mjGAIN_FIXED).any()
@@ -60,7 +60,7 @@ def _forces(mj: Any, model: Any, data: Any) -> Vector:
 
 
 def _stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
-    """How much the same forces fall with the coordinates, (nv, nv)."""
+    """Tell how much the same forces fall with the coordinates, (nv, nv)."""
     q, found = data.qpos.copy(), np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
     for i in range(model.nv):
@@ -112,7 +112,7 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
 
 
 def _worst(M: Matrix, at_end: Matrix, D: Matrix, K: Matrix, dt: float) -> tuple[float, Vector]:
-    """The least real factor of a small motion from step to step, and the velocity that it multiplies."""
+    """Return the least real factor of a small motion from step to step, and the velocity that it multiplies."""
     n = len(M)
     inverse = dt * np.linalg.inv(M + dt * at_end)
     of_w, of_x = np.eye(n) - inverse @ D, -inverse @ K

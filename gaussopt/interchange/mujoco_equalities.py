@@ -74,7 +74,7 @@ def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
 
 
 def distances(data: Any) -> Vector:
-    """How far bodies, and their centres of mass, lie from the origin, m, (bodies,)."""
+    """Tell how far bodies, and their centres of mass, lie from the origin, m, (bodies,)."""
     found: Vector = np.sqrt(np.maximum(*(np.einsum("ij,ij->i", x, x) for x in (data.xpos, data.xipos))))
     return found
 
@@ -88,7 +88,7 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
 
 
 def may_be_small(rows: Matrix) -> bool:
-    """Whether a row, (k, nv), is so short that its terms have to be looked at."""
+    """Tell whether a row, (k, nv), is so short that its terms have to be looked at."""
     return bool(np.einsum("ij,ij->i", rows, rows).min(initial=1.0) < SMALL**2)
 
 

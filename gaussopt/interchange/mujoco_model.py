@@ -70,7 +70,7 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
 
 def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> GlobalContacts:
-    """The contacts of one time step of Moreau and Jean from the present state of a MuJoCo model.
+    """Return the contacts of one time step of Moreau and Jean from the present state of a MuJoCo model.
 
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
     level. No derivative of a row is needed.
@@ -132,7 +132,7 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
 
 
 def forward(model: Any, data: Any) -> Any:
-    """The package, after its forward dynamics of the present state."""
+    """Return the package, after its forward dynamics of the present state."""
     try:
         import mujoco
     except ImportError:

@@ -45,7 +45,7 @@ ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "
 def problem_from_mujoco(
     model: Any, data: Any, *, t_end: float, dt: float | None = None, name: str = "mujoco"
 ) -> Problem:
-    """The motion of a MuJoCo model with exact contact, for `simulate` with the stepper moreau-jean.
+    """Return the motion of a MuJoCo model with exact contact, for `simulate` with the stepper moreau-jean.
 
     Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step asks MuJoCo for
     masses, forces, contacts and limits; the impulses satisfy Coulomb's law with no restitution, where MuJoCo's own
@@ -250,13 +250,13 @@ class MujocoSystem(SteppedSystem):
         return self.energy_here()
 
     def energy_here(self) -> Energy:
-        """The energy of the state to which the data were brought last."""
+        """Return the energy of the state to which the data were brought last."""
         self.mj.mj_energyPos(self.model, self.data)
         self.mj.mj_energyVel(self.model, self.data)
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
-        """Where a geometry moves farther in a step than contacts are looked for, and contacts that stay deep."""
+        """Tell where a geometry moves farther in a step than contacts are looked for, and contacts that stay deep."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
         stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
                 for name, depth in self.stuck.items()]  # fmt: skip
@@ -279,15 +279,15 @@ class MujocoSystem(SteppedSystem):
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 
     def about(self) -> dict[str, Any]:
-        """Which damping is that of the end of a step."""
+        """Tell which damping is that of the end of a step."""
         return {"damping_at_end": "all" if self.all_at_end else "joints" if self.damping.any() else "none"}
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
-        """The state as the beginning of a step."""
+        """Return the state as the beginning of a step."""
         return MujocoStep(self, t, q, v)
 
     def moved(self, q: Vector, way: Vector) -> Vector:
-        """The configuration that lies a way, (nv,), from q on the manifold."""
+        """Return the configuration that lies a way, (nv,), from q on the manifold."""
         there = q.copy()
         self.mj.mj_integratePos(self.model, there, way, 1.0)
         return there

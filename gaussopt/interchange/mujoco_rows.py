@@ -109,7 +109,7 @@ def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
 
 
 def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) -> Iterator[Unilateral]:
-    """Limits of hinges and slides that are just reached, as in many a default pose; MuJoCo has rows beyond them only.
+    """Limits of hinges and slides that are just reached, as in most default poses; MuJoCo has rows beyond them only.
 
     Raises BadInput for such a limit of a tendon, whose row MuJoCo does not give.
     """
@@ -304,7 +304,7 @@ def _jumps(mj: Any, model: Any, row: Unilateral, time: float) -> str:
 
 
 def _name(mj: Any, model: Any, row: Unilateral) -> str:
-    """A contact by its geometries, a limit by its joint or tendon."""
+    """Return a contact by its geometries, a limit by its joint or tendon."""
     return _limit_name(mj, model, *row.key) if row.place is None else _pair(mj, model, *row.key)
 
 
@@ -328,7 +328,7 @@ def touchable(mj: Any, model: Any) -> list[int]:
 
 
 def no_field(mj: Any, model: Any, number: int) -> str:
-    """Why a height field is refused."""
+    """Tell why a height field is refused."""
     return (
         f"{geometry_name(mj, model, number)} is a height field, whose contacts MuJoCo finds at hidden edges of prisms "
         "too; take a plane, boxes or a mesh in its place."
@@ -340,12 +340,12 @@ def _pair(mj: Any, model: Any, one: int, two: int) -> str:
 
 
 def geometry_name(mj: Any, model: Any, number: int) -> str:
-    """A geometry in quotes, by its number where it has no name."""
+    """Return a geometry in quotes, by its number where it has no name."""
     return repr(mj.mj_id2name(model, mj.mjtObj.mjOBJ_GEOM, number) or f"geometry {number}")
 
 
 def _named(mj: Any, model: Any, data: Any, row: int) -> str:
-    """The joint or tendon with dry friction whose row this is."""
+    """Return the joint or tendon with dry friction whose row this is."""
     number = int(data.efc_id[row])
     if data.efc_type[row] == mj.mjtConstraint.mjCNSTR_FRICTION_TENDON:
         return f"Tendon {mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, number) or number!r}"

@@ -75,7 +75,7 @@ def from_pinocchio(
 
 
 def _checked(model: Any) -> Any:
-    """The package, if this is its model."""
+    """Return the package, if this is its model."""
     try:
         import pinocchio
     except ImportError:

@@ -29,7 +29,7 @@ def places(k: int) -> tuple[Index, Index]:
 
 
 def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
-    """A planar problem with a second tangent of its own mass at each contact: nothing moves or pushes there."""
+    """Return a planar problem with a second tangent of its own mass at each contact: nothing moves or pushes there."""
     k = len(mu)
     kept, added = places(k)
     V, p = np.zeros((ROWS * k, ROWS * k)), np.zeros(ROWS * k)
@@ -39,7 +39,7 @@ def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
 
 
 def global_in_space(given: GlobalContacts) -> GlobalContacts:
-    """The same in velocities: each second tangent has a coordinate of its own, with the average mass."""
+    """Return the same in velocities: each second tangent has a coordinate of its own, with the average mass."""
     k, n = given.k, len(given.f)
     kept, added = places(k)
     mass = float(np.trace(given.M)) / n if n else 1.0

@@ -39,12 +39,12 @@ def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Probl
 
 
 def order_of_format(content: bytes) -> str:
-    """The order that the format of a file has."""
+    """Return the order that the format of a file has."""
     return "tangents-first" if content.startswith(contactbench_npz.MAGIC) else "normal-first"
 
 
 def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Problem:
-    """The problem in the order of its format."""
+    """Return the problem in the order of its format."""
     if content.startswith(fclib.MAGIC):
         return _told(fclib.read, content, in_space)
     if content.startswith(contactbench_npz.MAGIC) and b"mus.npy" in content:
@@ -56,7 +56,7 @@ def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Probl
 
 
 def _told(read: Any, content: Any, in_space: bool) -> Problem:
-    """What a reader finds; its complaints as sentences."""
+    """Return what a reader finds; its complaints as sentences."""
     try:
         found: Problem = read(content, in_space)
     except BadInput as error:
@@ -73,7 +73,7 @@ def _text(content: bytes) -> str:
 
 
 def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any]:
-    """The entries of an answer, in JSON or in the solution of an FCLIB file; raises BadInput."""
+    """Return the entries of an answer, in JSON or in the solution of an FCLIB file; raises BadInput."""
     content = read_bytes(path)
     if not content.startswith(fclib.MAGIC):
         return problem_files.read_answer(path, problem)

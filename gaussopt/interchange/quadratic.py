@@ -61,7 +61,7 @@ def read(content: bytes) -> QP | None:
 
 
 def read_set(content: bytes) -> dict[str, QP | BadInput]:
-    """The programs of a Parquet file as qpbenchmark writes them, by name; of a bad one what is wrong with it.
+    """Return the programs of a Parquet file as qpbenchmark writes them, by name; of a bad one what is wrong with it.
 
     Raises BadInput for another table, MissingBackend without pyarrow.
     """
@@ -99,7 +99,7 @@ def of_qpsolvers(data: Mapping[str, Any]) -> QP:
 
 
 def _program(P: Any, q: Any, blocks: list[tuple[Any, Any, Any]], lb: Any = None, ub: Any = None) -> QP:
-    """The checked program with blocks of rows (A, l, u) and bounds of the unknowns."""
+    """Return the checked program with blocks of rows (A, l, u) and bounds of the unknowns."""
     from scipy.sparse import csr_array, eye_array, vstack
 
     n = len(q)

@@ -43,15 +43,15 @@ class Words:
         return max(0, len(self._words) - self._at)
 
     def number(self, what: str) -> float:
-        """The next number."""
+        """Return the next number."""
         return float(self.numbers(what, 1)[0])
 
     def integer(self, what: str) -> int:
-        """The next number, which is a count."""
+        """Return the next number, which is a count."""
         return int(self.counts(what, 1)[0])
 
     def counts(self, what: str, count: int) -> Index:
-        """The next `count` numbers, each of which is a count or a place."""
+        """Return the next `count` numbers, each of which is a count or a place."""
         found = self.numbers(what, count)
         wrong = found[(found < 0) | (found > MOST) | (found != np.floor(found))]
         if len(wrong):
@@ -59,7 +59,7 @@ class Words:
         return found.astype(np.int64)
 
     def numbers(self, what: str, count: int) -> Vector:
-        """The next `count` numbers; raises BadInput."""
+        """Return the next `count` numbers; raises BadInput."""
         if count > self.left:
             raise BadInput(f"it ends within {what}: {self.left} of {count} numbers are there")
         words = self._words[self._at : self._at + count]
@@ -85,11 +85,11 @@ class Words:
         self._at += 1
 
     def peek(self) -> str:
-        """The next word, "" at the end."""
+        """Return the next word, "" at the end."""
         return self._words[self._at] if self.left else ""
 
     def begin_matrix(self, rows: int, columns: int) -> bool:
-        """Whether a matrix of this shape seems to begin here."""
+        """Tell whether a matrix of this shape seems to begin here."""
         head = self._words[self._at : self._at + 3]
         return len(head) == 3 and head[0] in ("0", "1", "2") and head[1:] == [str(rows), str(columns)]
 
@@ -176,7 +176,7 @@ def _blocks(words: Words, what: str, shape: tuple[int, int]) -> Any:
 
 
 def _sparse(words: Words, what: str, shape: tuple[int, int]) -> Any:
-    """What CSparse prints: triplets, or compressed columns."""
+    """Return what CSparse prints: triplets, or compressed columns."""
     listed = False
     while words.left and not SHAPE.fullmatch(words.peek()):
         listed = words.peek() == "triplet:"

@@ -37,20 +37,20 @@ class Unit(ABC):
 
     @abstractmethod
     def defines(self, name: str) -> bool:
-        """Whether the source defines a function of this name."""
+        """Tell whether the source defines a function of this name."""
 
     @abstractmethod
     def function(self, name: str, kinds: Sequence[Kind]) -> tuple[ir.Function, Sequence[Kind]]:
-        """A function of the source, translated when it is met first, and the types of its parameters."""
+        """Return a function of the source, translated when it is met first, and the types of its parameters."""
 
     def outside(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
-        """A function of the C library."""
+        """Return a function of the C library."""
         if name not in self.module.globals:
             ir.Function(self.module, ir.FunctionType(result, parameters), name).attributes.add("nounwind")
         return self.module.globals[name]
 
     def library(self, name: str, arguments: int) -> ir.Function:
-        """A function of LLVM or of the C library, of floats."""
+        """Return a function of LLVM or of the C library, of floats."""
         reals = [REAL] * arguments
         if name.startswith("llvm."):
             return self.module.declare_intrinsic(name, [REAL], ir.FunctionType(REAL, reals))
@@ -92,7 +92,7 @@ class Arithmetic:
         raise untranslated(op)
 
     def _power(self, x: ir.Value, n: int) -> ir.Value:
-        """A whole power by repeated multiplication."""
+        """Return a whole power by repeated multiplication."""
         b, found, size = self._b, None, abs(n)
         while size:
             if size % 2:
@@ -103,7 +103,7 @@ class Arithmetic:
         return b.fdiv(constant(1.0), found, flags=self._flags) if n < 0 else found
 
     def _mathematical(self, name: str, reals: Sequence[ir.Value]) -> ir.Value | None:
-        """A function of Python's math module, None if there is none of this name."""
+        """Return a function of Python's math module, None if there is none of this name."""
         found = INTRINSICS.get(name) or LIBRARY.get(name)
         return self._b.call(self._unit.library(found, len(reals)), reals) if found else None
 

@@ -40,7 +40,7 @@ _call_of = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def address_of(array: NDArray[Any]) -> int:
-    """Where the entries of a contiguous array begin."""
+    """Tell where the entries of a contiguous array begin."""
     try:
         return ctypes.addressof(_from_buffer(array))  # type: ignore[arg-type]
     except TypeError:  # an array that must not be written; this takes twenty times as long
@@ -108,7 +108,7 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
 
 
 def annotation_name(annotation: Any) -> str:
-    """An annotation as it is written."""
+    """Return an annotation as it is written."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
     return str(text or getattr(annotation, "__name__", annotation))
 
@@ -141,11 +141,11 @@ class MachineCode:
         self.call: Callable[..., Any] = self._unrolled([annotation_name(kind) for kind in annotated.values()])
 
     def __call__(self, *arguments: Any) -> Any:
-        """The result of the function."""
+        """Return the result of the function."""
         return self.call(*arguments)
 
     def _one_by_one(self, *arguments: Any) -> Any:
-        """The result of the function, for arguments of all kinds."""
+        """Return the result of the function, for arguments of all kinds."""
         parts: list[Any] = []
         for take, x in zip(self._take, arguments, strict=True):
             take(x, parts)
@@ -192,7 +192,7 @@ class MachineCode:
         return found
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """A function without arguments that calls the code with these arrays, whose addresses are taken once.
+        """Return a function without arguments that calls the code with these arrays, whose addresses are taken once.
 
         It is for one thread at a time.
         """

@@ -123,7 +123,7 @@ class Expressions(Arithmetic):
         return self._b.load(place, typ=place.type.pointee) if part is None else part
 
     def _place(self, node: ast.Subscript) -> tuple[ir.Value, Any]:
-        """Where an entry is, or where a part of an array begins; the part, None for an entry."""
+        """Tell where an entry is, or where a part of an array begins; the part, None for an entry."""
         base, index = self._value(node.value), node.slice
         if isinstance(base, Array) and len(base.shape) == 2:
             rows, width = base.shape
@@ -144,7 +144,7 @@ class Expressions(Arithmetic):
         return place, Array(base.type, place, (length,))
 
     def _span(self, index: ast.Slice, length: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Where a slice begins, and its length."""
+        """Tell where a slice begins, and its length."""
         if index.step is not None:
             raise untranslated(index)
         high = length if index.upper is None else self._value(index.upper)
@@ -159,7 +159,7 @@ class Expressions(Arithmetic):
         return self._b.gep(place, [index], inbounds=True, source_etype=place.type.pointee)
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
-        """Whether an expression is only to be evaluated where the conditions before it say so."""
+        """Tell whether an expression is only to be evaluated where the conditions before it say so."""
         named = set[str]().union(*map(_names, conditions))
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and self._unit.defines(part.func.id):
@@ -178,7 +178,7 @@ class Expressions(Arithmetic):
         return self._one_of(one, *sides)
 
     def _one_of(self, chosen: ir.Value, body: ast.expr, other: ast.expr) -> ir.Value:
-        """A conditional expression of which one side is evaluated."""
+        """Return a conditional expression of which one side is evaluated."""
         b = self._b
         blocks = [b.append_basic_block() for _ in range(2)]
         behind = b.append_basic_block()
@@ -266,7 +266,7 @@ class Expressions(Arithmetic):
         return found
 
     def _passed(self, function: ir.Value, arguments: Sequence[Any], kinds: Sequence[Kind]) -> ir.Value:
-        """A call of a function with parameters of these types."""
+        """Return a call of a function with parameters of these types."""
         given = zip(arguments, kinds, strict=True)
         return self._b.call(function, [part for x, kind in given for part in parts_of_value(self._cast(x, kind))])
 

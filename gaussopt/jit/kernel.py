@@ -50,7 +50,7 @@ class Kernel:
         return int(self.code.address)
 
     def __call__(self, *arguments: Any) -> Any:
-        """The result of the function for these arguments."""
+        """Return the result of the function for these arguments."""
         return self.code.call(*arguments)
 
 
@@ -60,7 +60,7 @@ def kernel(function: F) -> F:
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """A function without arguments that calls a kernel with these; it sees what is written into the arrays."""
+    """Return a function without arguments that calls a kernel with these; it sees what is written into the arrays."""
     return function.code.bound(*arguments) if isinstance(function, Kernel) else partial(function, *arguments)
 
 
@@ -72,5 +72,5 @@ def prepare(*functions: Callable[..., Any]) -> None:
 
 
 def inlined(function: F) -> F:
-    """A function that machine code holds wherever it calls it."""
+    """Return a function that machine code holds wherever it calls it."""
     return function

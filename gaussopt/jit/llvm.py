@@ -50,7 +50,7 @@ def functions(module: ModuleType, names: Sequence[str], contract: bool, vectors:
 
 
 def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
-    """Where machine code of straight lines of a module is called that returns whether all is defined.
+    """Tell where machine code of straight lines of a module is called that returns whether all is defined.
 
     The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.statements.CheckedBody`. Raises NotCompiled
     if the source holds anything but straight lines.
@@ -105,7 +105,7 @@ def _sources(module: ModuleType, names: Sequence[str]) -> list[Source]:
 
 
 def plain(function: Any) -> Any:
-    """A function as it is written, of what stands in its place."""
+    """Return a function as it is written, of what stands in its place."""
     return getattr(function, "__wrapped__", function)
 
 

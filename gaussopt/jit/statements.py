@@ -186,7 +186,7 @@ class Body(Expressions):
                 raise untranslated(target)
 
     def _several(self, value: Any) -> Sequence[Any]:
-        """What is assigned to several names at once."""
+        """Return what is assigned to several names at once."""
         if isinstance(value, RecordValue):
             return list(value.fields.values())
         if isinstance(value, ir.Value):

@@ -13,7 +13,7 @@ PARTS = 4
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Tell how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -102,7 +102,7 @@ class Translation(Unit):
                 self._types[name] = node.value
 
     def _kind(self, annotation: ast.expr) -> Kind:
-        """The type that an annotation stands for."""
+        """Return the type that an annotation stands for."""
         name = ast.unparse(annotation)
         if name in PARAMETERS:
             return PARAMETERS[name]
@@ -132,11 +132,11 @@ class Translation(Unit):
         self.tables[name] = table.gep([ir.Constant(SHORT, 0)] * 2)
 
     def defines(self, name: str) -> bool:
-        """Whether a function of this name is in the module."""
+        """Tell whether a function of this name is in the module."""
         return name in self._definitions
 
     def function(self, name: str, kinds: Sequence[Kind]) -> tuple[ir.Function, Sequence[Kind]]:
-        """A function of the module, translated when it is met first, and the types of its parameters."""
+        """Return a function of the module, translated when it is met first, and the types of its parameters."""
         if name in self._functions:
             return self._functions[name]
         definition, known = self._definitions[name]
@@ -167,7 +167,7 @@ class _Entrance:
         self._next = self._first = function.args[0]
 
     def parts(self, kind: Kind) -> list[ir.Value]:
-        """The parts of the next argument."""
+        """Return the parts of the next argument."""
         b = self.b
         if isinstance(kind, Records):
             return [part for _, field in kind.fields for part in self.parts(field)]

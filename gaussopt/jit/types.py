@@ -76,13 +76,13 @@ PARAMETERS: dict[str, Kind] = {"float": REAL, "int": INTEGER, "bool": TRUTH} | {
 
 
 def constant(value: float) -> ir.Constant:
-    """A number in the source."""
+    """Return a number in the source."""
     kind = TRUTH if isinstance(value, bool) else INTEGER if isinstance(value, int) else REAL
     return ir.Constant(kind, int(value) if kind == TRUTH else value)
 
 
 def untranslated(node: ast.AST) -> NotCompiled:
-    """The error of a form that the kernel language does not have."""
+    """Return the error of a form that the kernel language does not have."""
     return NotCompiled(f"its generated source holds '{ast.unparse(node)}', which has no translation")
 
 
@@ -100,7 +100,7 @@ def parts_of(kind: Kind) -> list[ir.Type]:
 
 
 def value_of(kind: Kind, parts: Iterator[ir.Value]) -> Any:
-    """A value of its parts."""
+    """Return a value of its parts."""
     match kind:
         case Arrays():
             return Array(kind, next(parts), tuple(next(parts) for _ in range(kind.dimensions)))
@@ -112,7 +112,7 @@ def value_of(kind: Kind, parts: Iterator[ir.Value]) -> Any:
 
 
 def parts_of_value(value: Any) -> list[ir.Value]:
-    """The parts of a value."""
+    """Return the parts of a value."""
     match value:
         case Array():
             return [value.first, *value.shape]
@@ -124,7 +124,7 @@ def parts_of_value(value: Any) -> list[ir.Value]:
 
 
 def result_type(annotation: ast.expr) -> ir.Type:
-    """The type of what a function returns."""
+    """Return the type of what a function returns."""
     match annotation:
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[one, other])):
             return ir.LiteralStructType([result_type(one), result_type(other)])
@@ -132,7 +132,7 @@ def result_type(annotation: ast.expr) -> ir.Type:
 
 
 def taken_from(node: ast.expr, module: str) -> str | None:
-    """The name that an expression takes from a module; None if it takes nothing from it."""
+    """Return the name that an expression takes from a module; None if it takes nothing from it."""
     match node:
         case ast.Attribute(value=ast.Name(id=base), attr=name) if base == module:
             return name

@@ -101,7 +101,7 @@ def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t
 def assemble(
     system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, hold: str | Sequence[str] = (), t: float = 0.0
 ) -> tuple[Vector, Vector]:
-    """The state on the constraints that is nearest to a guess.
+    """Return the state on the constraints that is nearest to a guess.
 
     Gauss-Newton steps of least length on phi(t, q) = 0, halved where the residual grows, then one step on J v + phi_t.
     Where they end open, as they do where the residual is stationary, they begin again beside the guess.
@@ -173,7 +173,7 @@ def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
 def _nearest(
     system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
 ) -> tuple[Vector, Vector, bool]:  # fmt: skip
-    """Where the steps from q end, what stays open there, and whether that is nothing."""
+    """Tell where the steps from q end, what stays open there, and whether that is nothing."""
     phi = system.position_residual(t, q)
     assert phi is not None
     for k in range(ITERATIONS):
@@ -198,7 +198,7 @@ def _nearest(
 
 
 def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str, ...], unit: str) -> str:
-    """Why an assembly ends open, with the joints that stay so."""
+    """Tell why an assembly ends open, with the joints that stay so."""
     rows, size = _row_names(system, len(left)), np.abs(left)
     order = [i for i in np.argsort(-size) if size[i] > 0.01 * size.max()]
     joints = joints_of([rows[i] for i in order]) or [rows[order[0]]]
@@ -226,7 +226,7 @@ def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
 
 
 def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
-    """The shortest x of the free coordinates with J x = r, as near as possible where rows contradict."""
+    """Return the shortest x of the free coordinates with J x = r, as near as possible where rows contradict."""
     J = (J.toarray() if is_sparse(J) else J)[:, free]
     # Ranks are decided in units in which an angle counts as much as a way, in a mechanism of any size.
     length = np.linalg.norm(J, axis=0)

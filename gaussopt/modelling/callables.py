@@ -211,7 +211,7 @@ class System(AbstractSystem):
         return f"coordinates {listed(self._coordinates)}; " if self._coordinates else ""
 
     def outline(self, q: Vector) -> Outline | None:
-        """The contact points that `contact_points` was given."""
+        """Return the contact points that `contact_points` was given."""
         if not isinstance(self._contacts, ContactPoints):
             return None
         places = np.asarray(self._call("position", self._contacts.position, 0.0, q), dtype=float)
@@ -222,7 +222,7 @@ class System(AbstractSystem):
         return Outline([], list(pairwise(ends)), [], dict(zip(names, ends, strict=True)))
 
     def of_motion(self, rows: int) -> System:
-        """The same system for one motion, in which the number of equality rows never changes."""
+        """Return the same system for one motion, in which the number of equality rows never changes."""
         if self._equality is None:
             return self
         system = copy(self)
@@ -303,10 +303,10 @@ class System(AbstractSystem):
             values = self._checked("energy", values, (2,), t, q, v)
         return Energy(*values.tolist())
 
-    # -- calling a person's functions ----------------------------------------------------------
+    # -- calling a user's functions ----------------------------------------------------------
 
     def _contact_arrays(self, t: float, q: Vector, v: Vector) -> tuple[Kinematics, Coefficients]:
-        """What the contacts callable returns, checked."""
+        """Return what the contacts callable returns, checked."""
         assert self._contacts is not None
         raw = self._call("contacts", self._contacts, t, q, v)
         try:
@@ -365,7 +365,7 @@ class System(AbstractSystem):
         return self._checked(label, value, shape, t, q, v)
 
     def _call(self, label: str, function: Callable[..., Any], t: float, q: Vector, v: Vector | None = None) -> Any:
-        """What a person's function returns at a state, which it is given as copies.
+        """Return what a user's function returns at a state, which it is given as copies.
 
         Raises BadInput if it raises, or changes the copies: it would compute with another state than the one that is
         meant.

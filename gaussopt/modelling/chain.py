@@ -114,7 +114,7 @@ class Chain:
         return np.column_stack((centre, phi)).ravel(), np.column_stack((rate, spin)).ravel()
 
     def hanging(self) -> tuple[Vector, Vector]:
-        """The open chain at rest, straight down."""
+        """Return the open chain at rest, straight down."""
         return self.state(np.full(self.links, -0.5 * np.pi))
 
     def arc(self, opening: float) -> tuple[Vector, Vector]:

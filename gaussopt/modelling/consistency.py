@@ -84,7 +84,7 @@ def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v
 
 
 def _phi(system: AbstractSystem, t: float, q: Vector) -> Vector:
-    """The functions of position, none where the system does not give them."""
+    """Return the functions of position, none where the system does not give them."""
     found = system.position_residual(t, q)
     return np.zeros(0) if found is None else found
 
@@ -146,7 +146,7 @@ def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
 
 
 def _worst(off: Vector, bound: Vector) -> int | None:
-    """The row furthest beyond its bound; a bound that is no number allows everything."""
+    """Return the row furthest beyond its bound; a bound that is no number allows everything."""
     beyond = np.where(np.isfinite(bound) & (off > bound), off, 0.0)
     return int(beyond.argmax()) if beyond.any() else None
 

@@ -33,7 +33,7 @@ Bodies = NDArray[np.int64]
 def sphere_pile(
     contacts: int = 100, mu: float = 0.8, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
 ) -> GlobalContacts:
-    """A pyramid of spheres on the floor, each in the hollow of four others, with so many contacts from the floor up.
+    """A pyramid of spheres on the floor, each in the hollow of four others, with `contacts` contacts from the floor up.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def sphere_pile(
 def box_wall(
     contacts: int = 100, mu: float = 0.5, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
 ) -> GlobalContacts:
-    """A gable of boxes in running bond, each resting on two with four contacts on either, and four on the floor.
+    """Return a gable of boxes in running bond, each resting on two with four contacts on either, and four on the floor.
 
     Four contacts of a face are one more than rigid boxes need: W is rank deficient. `contacts` is rounded up to a
     multiple of four; boxes that are left over stand alone. The other parameters are those of `sphere_pile`.

@@ -81,7 +81,7 @@ class ContactPoints:
     _complex: bool | None = field(default=None, init=False)
 
     def __call__(self, t: float, q: Vector, v: Vector) -> ContactData:
-        """The contact arrays of the state."""
+        """Return the contact arrays of the state."""
         p = self._real(t, q)
         if self._complex is None:
             self._complex = self._accepts_complex(t, q, v)
@@ -111,13 +111,13 @@ class ContactPoints:
         return value
 
     def _accepts_complex(self, t: float, q: Vector, v: Vector) -> bool:
-        """Whether complex arithmetic passes through `position`: abs() or a branch would falsify it silently."""
+        """Tell whether complex arithmetic passes through `position`: abs() or a branch would falsify it silently."""
         direction = np.where(v == 0, 1.0, v)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("error", ComplexWarning)  # math.sin takes the real part and only warns
                 mine = (self._complex_jacobian(t, q), *self._complex_along(t, q, direction))
-        except Exception:  # whatever a person's function raises on complex numbers
+        except Exception:  # whatever a user's function raises on complex numbers
             return False
         reference = (self._central_jacobian(t, q), *self._central_along(t, q, direction))
         return all(

@@ -73,7 +73,7 @@ def _erratum(number: str, check: Callable[[], Evidence], kind: str = "", **texts
 
 
 def notes(problem: str) -> tuple[str, ...]:
-    """What a shipped problem's source leaves open or misprints without anything to compute."""
+    """Return what a shipped problem's source leaves open or misprints without anything to compute."""
     return tuple(" ".join(note.split()) for note in _texts()[problem]["notes"])
 
 

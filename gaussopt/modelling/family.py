@@ -42,7 +42,7 @@ class Dial:
     logarithmic: bool = False
 
     def check(self, value: float) -> float:
-        """The value itself if the dial goes there.
+        """Return the value itself if the dial goes there.
 
         Raises BadInput for what is not a number, a fraction where whole numbers are wanted, or out of range.
         """
@@ -81,7 +81,7 @@ class Family(ABC):
         """
 
     def dial(self, name: str) -> Dial:
-        """The dial of that name; raises BadInput suggesting the nearest name."""
+        """Return the dial of that name; raises BadInput suggesting the nearest name."""
         for dial in self.dials:
             if dial.name == name:
                 return dial
@@ -144,14 +144,14 @@ def sweep_values(dial: Dial, low: float, high: float) -> tuple[float, ...]:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is not below `least`."""
+    """Return the smallest of 1, 2, 5 times a power of ten that is not below `least`."""
     power = math.floor(math.log10(least))
     choices = (float(f"{d}e{p}") for p in (power, power + 1) for d in (1, 2, 5))
     return next(c for c in choices if c >= least * (1 - 1e-12))
 
 
 def instants(count: int) -> Vector:
-    """Where between the beginning (0) and the end (1) of its motion a family puts `count` steps, (count,).
+    """Tell where between the beginning (0) and the end (1) of its motion a family puts `count` steps, (count,).
 
     Raises BadInput if count is no positive whole number.
     """

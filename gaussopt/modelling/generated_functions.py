@@ -78,7 +78,7 @@ class GeneratedFunctions:
     @staticmethod
     @cache
     def of(module: ModuleType, compiled: bool) -> GeneratedFunctions:
-        """The functions of a module, as machine code if that is wanted and possible."""
+        """Return the functions of a module, as machine code if that is wanted and possible."""
         return GeneratedFunctions(module, compiled)
 
     def __reduce__(self) -> tuple[Callable[[str, bool], GeneratedFunctions], tuple[str, bool]]:
@@ -114,7 +114,7 @@ class GeneratedFunctions:
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """What the generated certificate finds of a step and a candidate, see `gaussopt.codegen.certificate`.
+        """Return what the generated certificate finds of a step and a candidate, see `gaussopt.codegen.certificate`.
 
         `step` is what the function `step` wrote; a (n,) and lam (m,) are the candidate, which may lack multipliers.
         Found are numbers (9,), multipliers (m,), and reciprocal squares of the distances of rows from those before
@@ -145,7 +145,7 @@ class GeneratedFunctions:
 
 
 def _compiled(module: ModuleType) -> Mapping[str, int]:
-    """Where machine code of the functions of a module is called, by name; none where it cannot be compiled."""
+    """Tell where machine code of the functions of a module is called, by name; none where it cannot be compiled."""
     functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}
     if not COMPILED or sum(len(x.__code__.co_code) for x in functions.values()) > LONGEST:
         return {}
@@ -155,5 +155,5 @@ def _compiled(module: ModuleType) -> Mapping[str, int]:
 
 
 def _of_module(name: str, compiled: bool) -> GeneratedFunctions:
-    """The functions of a generated module that this process has loaded."""
+    """Return the functions of a generated module that this process has loaded."""
     return GeneratedFunctions.of(sys.modules[name], compiled)

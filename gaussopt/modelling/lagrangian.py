@@ -88,7 +88,7 @@ class LagrangianSystem(AbstractSystem):
         return f"$${self.to_latex()}$$"
 
     def _picture(self) -> str:
-        """The formulas as MathML, which browsers set without a script; on a narrow page below each other."""
+        """Return the formulas as MathML, which browsers set without a script; on a narrow page below each other."""
         from latex2mathml.converter import convert
 
         cell = '<div style="overflow-x:auto;max-width:100%;padding:.4em 0;font-size:min(1em,3.6vw)">'
@@ -137,7 +137,7 @@ class LagrangianSystem(AbstractSystem):
         return _restored, (self.model, self._coordinates, self._parameters, self._layout, said)
 
     def __copy__(self) -> LagrangianSystem:
-        """A copy with the same functions."""
+        """Return a copy with the same functions."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         return other
@@ -159,7 +159,7 @@ class LagrangianSystem(AbstractSystem):
         return outline_function(self.model, self._layout.names)
 
     def of_motion(self, rows: int) -> LagrangianSystem:
-        """The system for one motion, which may be compiled without the others."""
+        """Return the system for one motion, which may be compiled without the others."""
         return copy(self)
 
     @property
@@ -167,7 +167,7 @@ class LagrangianSystem(AbstractSystem):
         return self.n
 
     def prepare(self, evaluations: float) -> None:
-        """Evaluate by machine code from now on, where so many evaluations are worth it."""
+        """Evaluate by machine code from now on, if the number of evaluations is worth it."""
         if evaluations >= ENOUGH:
             self._functions = GeneratedFunctions.of(self._module, True)
 
@@ -206,7 +206,7 @@ class LagrangianSystem(AbstractSystem):
         )  # fmt: skip
 
     def _kinematics(self, flat: Vector, t: float, q: Vector, v: Vector) -> Kinematics:
-        """The contact part of a flat step."""
+        """Return the contact part of a flat step."""
         n, k, d = self.n, self._layout.k, self._layout.d
         c = self._contact_cuts
         found = Kinematics(
@@ -273,7 +273,7 @@ class LagrangianSystem(AbstractSystem):
         return self._run("omega", self.n, t, q, v)[: self.p_omega]
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
-        """The velocity with these quasi-velocities on the velocity constraints, (n,), by Newton's method.
+        """Return the velocity with these quasi-velocities on the velocity constraints, (n,), by Newton's method.
 
         One iteration if the constraints and the quasi-velocities are linear in v.
 
@@ -322,7 +322,7 @@ class LagrangianSystem(AbstractSystem):
         return Energy(*self._run("energy", 3, t, q, v).tolist())
 
     def _run(self, function: str, size: int, t: float, *state: Vector) -> Vector:
-        """The output of a generated function, finite, in memory of its own."""
+        """Return the output of a generated function, finite, in memory of its own."""
         for part in state:
             if part.shape != self._shape:
                 name = "q" if part is state[0] else "v"

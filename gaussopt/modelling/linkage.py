@@ -136,13 +136,13 @@ class Linkage:
     # -- geometry ------------------------------------------------------------------------------
 
     def gaps(self, q: Vector) -> Vector:
-        """What the pins keep at zero, (m,), m."""
+        """Return what the pins keep at zero, (m,), m."""
         first, second = self._arms(q)
         centre = _with_ground(q.reshape(-1, 3)[:, :2])
         return np.asarray(centre[self.second] + second - centre[self.first] - first).ravel()
 
     def places(self, q: Vector) -> list[tuple[float, float]]:
-        """The pins, (p, 2), m, as points of their second bodies."""
+        """Return the pins, (p, 2), m, as points of their second bodies."""
         _, second = self._arms(q)
         at = _with_ground(q.reshape(-1, 3)[:, :2])[self.second] + second
         return [(x, y) for x, y in at.tolist()]
@@ -233,7 +233,7 @@ def _numbers(name: str, value: ArrayLike, bodies: int) -> NDArray[np.intp]:
     """Numbers of bodies, checked."""
     try:
         found: NDArray[Any] = np.asarray(value)
-    except ValueError:  # rows of several lengths
+    except ValueError:  # ragged rows
         found = np.zeros((0, 0))
     if found.ndim != 1 or not (found.size == 0 or np.issubdtype(found.dtype, np.integer)):
         raise BadInput(f"{name} is no list of whole numbers; give the number of a body for every pin.")

@@ -20,7 +20,7 @@ TURN = 2.0 * np.pi
 """Angle beyond which degrees may have been given."""
 
 WEIGHT = (9.0, 10.5)
-"""Accelerations of free fall in m/s^2, as somebody may give them."""
+"""Accelerations of free fall in m/s^2, as a user may round them."""
 
 
 def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def _without_mass(step: StepData) -> list[int]:
 
 
 def _free_fall(step: StepData) -> float:
-    """The largest force beside the mass of its coordinate."""
+    """Return the largest force beside the mass of its coordinate."""
     if step.sparse or not step.n:
         return 0.0
     mass = np.diagonal(step.M)

@@ -34,7 +34,7 @@ class ModifiedSystem(AbstractSystem):
         self.change = change
 
     def with_parameters(self, /, **values: float) -> ModifiedSystem:
-        """The same change of the system with other parameter values."""
+        """Return the same change of the system with other parameter values."""
         return ModifiedSystem(self.regular.with_parameters(**values), self.change)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:

@@ -39,7 +39,7 @@ class Axis:
     values: Vector
 
     def __init__(self, name: str, values: ArrayLike, high: float | None = None, count: int | None = None) -> None:
-        """The given values; with `high` and `count`, so many evenly spaced values from `values` to `high`.
+        """The given values; with `high` and `count`, `count` evenly spaced values from `values` to `high`.
 
         Raises BadInput if there are no values, one is not finite, or the count is none from 1 to MAX_COUNT.
         """
@@ -65,7 +65,7 @@ class Axis:
 
     @classmethod
     def parse(cls, text: str) -> Axis:
-        """An axis from NAME=LOW:HIGH:COUNT, or NAME=VALUE for one value; raises BadInput."""
+        """Return an axis from NAME=LOW:HIGH:COUNT, or NAME=VALUE for one value; raises BadInput."""
         name, equals, span = text.partition("=")
         parts = span.split(":")
         problem = f"The axis {text!r} is not of the form NAME=LOW:HIGH:COUNT."
@@ -110,7 +110,7 @@ class AtlasGrid:
 
 
 def default_grid(parameters: Sequence[Parameter]) -> AtlasGrid:
-    """A grid for a problem that names none: its first angle and its first friction coefficient."""
+    """Return a grid for a problem that names none: its first angle and its first friction coefficient."""
     axes = []
     angles = [p for p in parameters if p.unit == "rad"]
     if angles:

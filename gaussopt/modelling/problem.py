@@ -1,6 +1,6 @@
 """Named problems: a system with its source, parameters, start, references and errata.
 
-A problem that ships states all of that. A person's own needs a system and a start: `Problem.of`.
+A problem that ships states all of that. The user's own needs a system and a start: `Problem.of`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Problem:
         title: str = "",
         **more: Any,
     ) -> Problem:
-        """A problem of one's own: a system, its start and its end.
+        """Make a problem of the user's own: a system, its start and its end.
 
         Parameters
         ----------
@@ -160,12 +160,12 @@ class Problem:
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """The same problem under a name, which is also its system's and, where it has none, its title."""
+        """Return the same problem under a name, which is also its system's and, where it has none, its title."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
     def at(self, /, **settings: Any) -> Problem:
-        """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
+        """Return the same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
 
         Parameters given beside a case override the case's. Raises UnknownName and BadInput.
         """
@@ -274,7 +274,7 @@ class Problem:
         return self._start_of(self.variant)
 
     def _start_of(self, variant: str) -> tuple[Vector, Vector]:
-        """The start of a variant; its function is a person's."""
+        """Return the start of a variant; its function is a user's."""
         what = f"The start of {self.name!r}" if self.name else "The start"
         start = call(what, self.starts.get(variant, self.start), self.parameter_values)
         if not isinstance(start, tuple | list) or len(start) != 2:
@@ -303,7 +303,7 @@ class Problem:
         return self.system.coordinates(len(self.q0))
 
     def reference(self, name: str) -> ReferenceData:
-        """A reference trajectory by name; raises UnknownName."""
+        """Return a reference trajectory by name; raises UnknownName."""
         for reference in self.references:
             if reference.name == name:
                 return reference.load()
@@ -311,7 +311,7 @@ class Problem:
 
 
 def _time(label: str, value: Any) -> float:
-    """A positive time, s."""
+    """Return a positive time, s."""
     if isinstance(value, str) or np.ndim(value):
         raise BadInput(f"{label} is {value!r}; give a number of seconds.")
     try:
@@ -338,7 +338,7 @@ class _Given:
 
 
 def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
-    """A registered problem, or one in a Python file, with parameter overrides.
+    """Return a registered problem, or one in a Python file, with parameter overrides.
 
     Parameters
     ----------

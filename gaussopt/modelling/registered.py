@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def registered_problem(name: str, /, **settings: Any) -> Problem:
-    """The registered problem of a name that comes from data, such as a motion, an atlas or results.
+    """Return the registered problem of a name that comes from data, such as a motion, an atlas or results.
 
-    A problem in a file is code, and whoever wrote the data must not choose which file runs: a person does, by
+    A problem in a file is code, and whoever wrote the data must not choose which file runs: the user does, by
     `problem` or `register`. Raises UnknownName, BadInput.
     """
     try:

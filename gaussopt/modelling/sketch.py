@@ -33,12 +33,12 @@ SIDES = {
 
 
 def along(start: Place, length: float, angle: float) -> Place:
-    """The point at a distance (m) and a direction (rad, from the x axis) of another."""
+    """Return the point at a distance (m) and a direction (rad, from the x axis) of another."""
     return start[0] + length * math.cos(angle), start[1] + length * math.sin(angle)
 
 
 def between(a: Place, b: Place, share: float = 0.5) -> Place:
-    """The point that divides a segment; its middle if no share is given."""
+    """Return the point that divides a segment; its middle if no share is given."""
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 
@@ -285,13 +285,13 @@ class Sketch:
     pose: Callable[[Parameters], Vector] | None = None
 
     def shapes(self, q: Vector, parameters: Parameters, owner: str = "the problem") -> tuple[Shape, ...]:
-        """The shapes at a configuration.
+        """Return the shapes at a configuration.
 
         Raises BadInput if the function fails, or returns nothing or something else than finite shapes.
         """
         try:
             found = tuple(self.draw(q, parameters))
-        except (Exception, SystemExit) as error:  # whatever a person's function raises
+        except (Exception, SystemExit) as error:  # whatever a user's function raises
             text = one_line(error).rstrip(".")
             said = f"{type(error).__name__}: {text}" if text else type(error).__name__
             raise BadInput(f"The sketch of {owner} raised {said}.") from error
@@ -301,7 +301,7 @@ class Sketch:
 
 
 def as_sketch(given: Any) -> Sketch:
-    """A sketch from a sketch or from its function; raises BadInput."""
+    """Return a sketch from a sketch or from its function; raises BadInput."""
     if isinstance(given, Sketch):
         return given
     if not callable(given):
@@ -314,7 +314,7 @@ _ENTRIES = {kind: tuple((entry.name, str(entry.type)) for entry in fields(kind))
 
 
 def _checked(shape: Any, owner: str) -> Any:
-    """A shape with plain floats; what a NumPy computation left in it becomes a pair."""
+    """Return a shape with plain floats; what a NumPy computation left in it becomes a pair."""
     kind = next((kind for kind in (type(shape), *KINDS) if kind in _ENTRIES and isinstance(shape, kind)), None)
     if kind is None:
         raise BadInput(
@@ -343,7 +343,7 @@ def _checked(shape: Any, owner: str) -> Any:
 
 
 def _numbers(value: Any, pair: bool) -> Any:
-    """A finite float, or a pair of them, the object itself where it is one; None if it is neither."""
+    """Return a finite float, or a pair of them, the object itself where it is one; None if it is neither."""
     if pair and isinstance(value, tuple) and len(value) == 2:
         found = tuple(_numbers(x, False) if isinstance(x, float) else None for x in value)
         if None not in found:
@@ -383,5 +383,5 @@ def segments(shape: Shape) -> tuple[Place, ...]:
 
 
 def words(label: str) -> str:
-    """A label as it is spoken: without the mark of the subscript."""
+    """Return a label as it is spoken: without the mark of the subscript."""
     return label.replace("_", "")

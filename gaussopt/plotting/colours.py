@@ -41,6 +41,6 @@ LOAD, AXIS = "#9c2f00", "#56616c"
 
 
 def mixed(colour: str, share: float, ground: str = "#ffffff") -> str:
-    """A colour laid over another, all as #rrggbb; `share`, from 0 to 1, is how much it covers."""
+    """Return a colour laid over another, all as #rrggbb; `share`, from 0 to 1, is how much it covers."""
     pairs = [(int(colour[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(g + share * (c - g)):02x}" for c, g in pairs)

@@ -52,7 +52,7 @@ class Curve:
 def chosen(
     curves: Mapping[str, Curve], groups: Mapping[str, Sequence[str]], names: Sequence[str], owner: str
 ) -> list[Curve]:
-    """The curves of these names, of curves and of groups of them.
+    """Return the curves of these names, of curves and of groups of them.
 
     Raises UnknownName, naming the nearest or all.
     """

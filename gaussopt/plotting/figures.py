@@ -30,7 +30,7 @@ REPRODUCIBLE = {"svg.hashsalt": "gaussopt", "svg.fonttype": "path"}
 
 
 def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
-    """The axes with their labels, a pale grid, and without a frame."""
+    """Return the axes with their labels, a pale grid, and without a frame."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.grid(visible=True, linewidth=0.4, alpha=0.6)
@@ -52,7 +52,7 @@ def legend_beside(axes: Any, count: int) -> None:
 
 
 def given_axes(count: int, onto: Any) -> list[Any] | None:
-    """The axes that a person gives; None for a function that makes a figure.
+    """Return the axes that the user gives; None for a function that makes a figure.
 
     Raises BadInput where they are not as many as the figure needs.
     """
@@ -65,24 +65,24 @@ def given_axes(count: int, onto: Any) -> list[Any] | None:
 
 
 def one_or_all(axes: Sequence[Any]) -> Any:
-    """The only axes, or an array of all, as `matplotlib.pyplot.subplots` returns them."""
+    """Return the only axes, or an array of all, as `matplotlib.pyplot.subplots` returns them."""
     return axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
 
 
 def pyplot_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
-    """A figure of so many inches that pyplot keeps and notebooks show."""
+    """Return a figure of a size in inches that pyplot keeps and notebooks show."""
     from matplotlib import pyplot
 
     return pyplot.figure(figsize=size, dpi=dpi, layout="constrained")
 
 
 def literal(name: str) -> str:
-    """A name as it is written, which may look like a formula, and like one that cannot be set."""
+    """Return a name as it is written, which may look like a formula, and like one that cannot be set."""
     return name.replace("$", r"\$")
 
 
 def plain_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
-    """A figure of so many inches that is written to a file or a page."""
+    """Return a figure of a size in inches that is written to a file or a page."""
     return figure_of(size, "constrained", dpi=dpi)
 
 
@@ -121,7 +121,7 @@ def check_ending(path: Path) -> str:
 
 
 def figure_of(size: tuple[float, float], layout: Any, dpi: float | None = None) -> Any:
-    """A figure of so many inches that nothing but its owner knows, and that is drawn as SVG."""
+    """Return a figure of a size in inches that only its owner knows and that is drawn as SVG."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
@@ -131,7 +131,7 @@ def figure_of(size: tuple[float, float], layout: Any, dpi: float | None = None) 
 
 
 def svg_of(figure: Any) -> str:
-    """A figure of matplotlib as SVG, the same bytes for the same figure."""
+    """Return a figure of matplotlib as SVG, the same bytes for the same figure."""
     import matplotlib
 
     for axes in figure.axes:
@@ -160,7 +160,7 @@ def _plain_powers(axis: Any) -> None:
 
 @cache
 def _plain(formatter: Any) -> Any:
-    """The class of a formatter whose formulas are written as plain text."""
+    """Return the class of a formatter whose formulas are written as plain text."""
 
     def text(self: Any, x: float, pos: int | None = None) -> str:
         words = str(formatter.__call__(self, x, pos)).replace(r"\times", " × ")

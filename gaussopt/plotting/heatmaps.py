@@ -88,7 +88,7 @@ def value_map(
 
 
 def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool, onto: Any) -> tuple[Any, list[Any]]:
-    """The figure and the axes of the panels with their titles and labels."""
+    """Return the figure and the axes of the panels with their titles and labels."""
     columns = min(len(panels), 2 if len(panels) in (1, 2, 4) else 3)
     text = 11 if small else 9
     rows = -(-len(panels) // columns)

@@ -84,7 +84,7 @@ def look(place: int) -> dict[str, Any]:
 
 
 def places(names: Iterable[str]) -> dict[str, int]:
-    """The place of each method, for `look`: the same in all figures.
+    """Return the place of each method, for `look`: the same in all figures.
 
     Where two would share one, the later in the alphabet takes the next free place.
     """

@@ -30,7 +30,7 @@ def compact(svg: str) -> str:
 
 
 def number(value: float, digits: int = 1) -> str:
-    """Format a number to so many decimals, without trailing zeros."""
+    """Format a number to a number of decimals, without trailing zeros."""
     text = f"{value:.{digits}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -38,7 +38,7 @@ def number(value: float, digits: int = 1) -> str:
 
 
 def element(svg: str) -> str:
-    """The <svg> element alone, without XML declaration and document type."""
+    """Return the <svg> element alone, without XML declaration and document type."""
     return svg[svg.find("<svg") :].strip()
 
 

@@ -50,7 +50,7 @@ class Order:
 
     @classmethod
     def of(cls, job: Job) -> Order:
-        """The order for a job, in terms of this process; raises UnknownName, and whatever pickle raises."""
+        """Return the order for a job, in terms of this process; raises UnknownName, and whatever pickle raises."""
         environment = identity.environment(job.depends)
         return cls(pickle.dumps(job), job.limit, job.depends, environment, registry.registered_files())
 
@@ -63,7 +63,7 @@ _guarded = False
 
 
 def is_guarded() -> bool:
-    """Whether this process is the child of a guard, so that its death costs one job."""
+    """Tell whether this process is the child of a guard, so that its death costs one job."""
     return _guarded
 
 

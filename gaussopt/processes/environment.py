@@ -71,7 +71,7 @@ def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.R
 
 
 def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
-    """The difference of the environment `there` from `here` in words; "" if there is none."""
+    """Return the difference of the environment `there` from `here` in words; "" if there is none."""
     for part in ("gaussopt", "python"):
         if here[part] != there[part]:
             return f"{part} {there[part]} instead of {here[part]}"
@@ -112,7 +112,7 @@ def _sha256(contents: Mapping[str, bytes]) -> str:
 
 
 def _backend(variant: str) -> tuple[str, ...]:
-    """The package that a variant such as "CLARABEL" stands for, if one is called so."""
+    """Return the package that a variant such as "CLARABEL" stands for, if one is called so."""
     return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
@@ -131,7 +131,7 @@ def versions() -> dict[str, str]:
 
 
 def provenance(solver: str = "") -> dict[str, str]:
-    """Where and when a result of this process is made: processor, system, threads, versions and the day, in words.
+    """Tell where and when a result of this process is made: processor, system, threads, versions and the day, in words.
 
     `threads` are those that libraries of linear algebra may use, `versions` also those of the solver's packages.
     """
@@ -149,7 +149,7 @@ def provenance(solver: str = "") -> dict[str, str]:
 
 @cache
 def processor() -> str:
-    """The model of the processor, as the system names it."""
+    """Return the model of the processor, as the system names it."""
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").is_file() else ""
     named = re.search(r"^model name\s*:(.*)", text, re.MULTILINE)
     return (" ".join(named[1].split()) if named else platform.processor()) or platform.machine()
@@ -157,7 +157,7 @@ def processor() -> str:
 
 @cache
 def _version(package: str) -> tuple[str, str]:
-    """The distribution that installs a package, and its version."""
+    """Return the distribution that installs a package, and its version."""
     name = package
     if _installed(package) == ABSENT:  # a distribution may be called otherwise than what one imports; looking is slow
         name = next(iter(_distributions().get(package, [])), package)

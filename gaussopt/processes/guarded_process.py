@@ -46,7 +46,7 @@ Reply = bytes | JobOutcome
 
 
 def outcome_of(reply: Reply) -> JobOutcome:
-    """The outcome in a reply; what cannot be read here is a failure."""
+    """Return the outcome in a reply; what cannot be read here is a failure."""
     if isinstance(reply, JobOutcome):
         return reply
     try:
@@ -102,7 +102,7 @@ class Guard:
             return JobOutcome(None, str(error), perf_counter() - begin, error.kind)
 
     def _ready(self, plugins: tuple[registry.Registered, ...]) -> _Child:
-        """A child that has loaded these plugins or none."""
+        """Return a child that has loaded these plugins or none."""
         if self._child is not None and (not self._child.usable or self._child.plugins not in (None, plugins)):
             self._drop()
         with self._lock:
@@ -168,7 +168,7 @@ class _Child:
         return answer
 
     def _receive(self, seconds: float) -> bytes | None:
-        """The next message, None if there is none in time."""
+        """Return the next message, None if there is none in time."""
         end = monotonic() + seconds
         while True:
             left = end - monotonic()
@@ -198,7 +198,7 @@ def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -
 
 
 def _death(code: int) -> _Ended:
-    """What a return code of subprocess says of a child that died."""
+    """Return what a return code of subprocess says of a child that died."""
     if code >= 0:
         return _Ended(f"crashed: the process ended with exit code {code}", "crashed")
     try:
@@ -220,7 +220,7 @@ def use_guard(guard: Guard) -> None:
 
 
 def own_guard() -> Guard:
-    """The guard of this thread, made when it is first asked for in this process."""
+    """Return the guard of this thread, made when it is first asked for in this process."""
     guard: Guard | None = getattr(_own, "guard", None)
     if guard is None or guard.owner != os.getpid():
         guard = _own.guard = Guard()

@@ -63,7 +63,7 @@ def run_job(job: Job) -> JobOutcome:
 
 
 def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutcome:
-    """The outcome of a job that raised; what the machine failed at is held against nobody.
+    """Return the outcome of a job that raised; no solver is blamed for what the machine failed at.
 
     `doing` is what went wrong, such as "The answer cannot be read".
     """
@@ -74,7 +74,7 @@ def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutc
 
 
 def sentence(error: BaseException) -> str:
-    """The text of an error on one line; with its type unless gaussopt worded it."""
+    """Return the text of an error on one line; with its type unless gaussopt worded it."""
     text = " ".join(str(error).split())
     if isinstance(error, GaussoptError):
         return text

@@ -28,7 +28,7 @@ class Workers(ThreadPoolExecutor):
     def prepare(self, function: Callable[[], object]) -> None:
         """Start all processes, each with a function that loads what its cases need, while this one goes on.
 
-        What becomes of it is of no account: a case that needs more, or cannot load it, sees for itself.
+        Its result is left aside: a case that needs more, or cannot load it, sees for itself.
         """
         for _ in self._guards:
             self.submit(run_order, Order.of(Job("prepare", function)))

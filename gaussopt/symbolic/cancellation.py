@@ -21,7 +21,7 @@ def sizes(expressions: Sequence[Any]) -> list[Any]:
 
 
 def may_cancel(expression: Any) -> bool:
-    """Whether an expression has a sum in it, of which the terms may cancel."""
+    """Tell whether an expression has a sum in it, of which the terms may cancel."""
     return bool(expression.has(sp.Add))
 
 

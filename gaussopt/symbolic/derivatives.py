@@ -18,7 +18,7 @@ class Derivatives:
         self._found: dict[tuple[Any, Any], Any] = {}
 
     def symbols(self, expr: Any) -> frozenset[Any]:
-        """The free symbols of an expression."""
+        """Return the free symbols of an expression."""
         found = self._symbols.get(expr)
         if found is None:
             # Where a part binds symbols, as a sum over an index does, only it knows which of them are free.
@@ -28,7 +28,7 @@ class Derivatives:
         return found
 
     def __call__(self, expr: Any, symbol: Any) -> Any:
-        """The derivative of an expression by a symbol."""
+        """Return the derivative of an expression by a symbol."""
         if symbol not in self.symbols(expr):
             return sp.Integer(0)
         found = self._found.get((expr, symbol))

@@ -14,7 +14,7 @@ from gaussopt.symbolic.model import SymbolicModel
 
 MOST_COORDINATES = 8
 MOST_OPERATIONS = 1200
-"""Size of a model whose equations a person reads; of a larger one the form of the equations is shown."""
+"""Size of a model whose equations a user reads; of a larger one the form of the equations is shown."""
 
 
 def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[str]]:
@@ -49,7 +49,7 @@ def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[st
 
 
 def _letters(model: SymbolicModel, parameters: Sequence[str]) -> dict[Any, str]:
-    """Our symbols as a person writes them; velocities with a dot."""
+    """Our symbols as the user writes them; velocities with a dot."""
     names = [sp.latex(sp.Symbol(model.names[v])) for v in model.v]
     dotted = [re.sub(r"^(\\?\w+?|\\operatorname\{\w+\})(_.*)?$", r"\\dot{\1}\2", name) for name in names]
     values = [sp.latex(sp.Symbol(name)) for name in parameters]
@@ -58,7 +58,7 @@ def _letters(model: SymbolicModel, parameters: Sequence[str]) -> dict[Any, str]:
 
 
 def _matrix(rows: Iterable[Iterable[Any]], letters: dict[Any, str]) -> str:
-    """A matrix; an empty one and one of zeros in a letter."""
+    """Return a matrix; an empty one and one of zeros in a letter."""
     cells = [[sp.latex(_read(x), symbol_names=letters) for x in row] for row in rows]
     if all(cell == "0" for row in cells for cell in row):
         return "0"

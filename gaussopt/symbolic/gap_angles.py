@@ -18,7 +18,7 @@ _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 
 
 def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
-    """The angles of a model and behind them their rates, as a function (t, q, v, p); how many are periodic."""
+    """Return the angles of a model and behind them their rates, as a function (t, q, v, p); how many are periodic."""
     if model.key not in _KNOWN:
         periodic, others = _angles(model)
         found = [*periodic, *others]
@@ -29,7 +29,7 @@ def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
 
 
 def _angles(model: SymbolicModel) -> tuple[list[Any], list[Any]]:
-    """What stands inside the functions of gaps and slips, with a period and without.
+    """Return what stands inside the functions of gaps and slips, with a period and without.
 
     Of a root, or a power below zero, it is the logarithm of what stands inside.
     """

@@ -17,7 +17,7 @@ Point = tuple[Any, Any]
 
 
 def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[[Any, Any], Outline] | None:
-    """A function (q, p) -> Outline; None where the model has neither points nor contact points in the plane.
+    """Return a function (q, p) -> Outline; None where the model has neither points nor contact points in the plane.
 
     Points are pairs of coordinates x and y, x1 and y1 and so on. A constraint that keeps the distance of two of them,
     or of one of them from the origin, is a rod; contact points are held by the points whose coordinates they share.
@@ -59,6 +59,6 @@ def _points(names: Sequence[str], q: Sequence[Any]) -> Iterator[Point]:
 
 
 def _keeps(row: Any, a: Point, b: Point, model: SymbolicModel) -> bool:
-    """Whether a constraint is the squared distance of two points less a constant."""
+    """Tell whether a constraint is the squared distance of two points less a constant."""
     distance = (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2
     return any(not (sp.expand(row - sign * distance).free_symbols & {*model.q, TIME}) for sign in (1, -1))

@@ -100,11 +100,11 @@ class Symbols:
         self.velocity_names = dict(zip(self.v, self.coordinates, strict=True))
 
     def theirs(self, expr: Any) -> Any:
-        """An expression in the user's symbols, for messages."""
+        """Return an expression in the user's symbols, for messages."""
         return expr.xreplace(self._theirs)
 
     def clean(self, label: str, given: Any, allowed: str, equation: bool = False) -> Any:
-        """A user's expression in our symbols; of an `equation` that holds, left side less right side.
+        """Return a user's expression in our symbols; of an `equation` that holds, left side less right side.
 
         Raises BadInput if it is no real expression, holds a symbol that is not known, or a velocity where "v" is not
         allowed.
@@ -127,7 +127,7 @@ class Symbols:
 
 
 def _read_contacts(contacts: list[Any], symbols: Symbols, owner: str) -> tuple[list[ContactSymbols], Layout]:
-    """A person's contacts in our symbols; raises BadInput naming the contact and what does not fit."""
+    """Return a user's contacts in our symbols; raises BadInput naming the contact and what does not fit."""
     found: list[ContactSymbols] = []
     for i, contact in enumerate(contacts):
         if not isinstance(contact, Contact):
@@ -187,7 +187,7 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
 
 
 def _is_zero(expr: Any) -> bool:
-    """Whether an expression vanishes identically: a number at some place settles most cases quickly."""
+    """Tell whether an expression vanishes identically: a number at some place settles most cases quickly."""
     symbols = sorted(expr.free_symbols, key=str)
     place = {s: sp.Float(0.37 + 0.11 * i) for i, s in enumerate(symbols)}
     value = sp.N(expr.subs(place))
@@ -232,7 +232,7 @@ def _state_symbols(q: list[Any], v: Sequence[Any] | None, t: Any, name: str) -> 
 
 
 def finite_parameter(name: str, value: Any) -> float:
-    """A finite number as the value of a parameter."""
+    """Return a finite number as the value of a parameter."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -264,21 +264,21 @@ def _twice(printed: str, role: str, owner: str) -> str:
 
 
 def _named(label: str, value: Any, owner: str) -> dict[str, Any]:
-    """A person's rows by the names that they were given, or by their places."""
+    """Return a user's rows by the names that they were given, or by their places."""
     if isinstance(value, Mapping):
         return {str(key): row for key, row in value.items()}
     return {f"{label}[{i}]": row for i, row in enumerate(_listed(label, value, owner))}
 
 
 def _listed(label: str, value: Any, owner: str) -> list[Any]:
-    """A person's list; a string is none."""
+    """Return a user's list; a string is none."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise BadInput(f"{label} of {owner!r} is {value!s}, which is no list; put it in brackets.")
     return list(value)
 
 
 def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: bool) -> Any:
-    """A person's expression in SymPy, real and without derivatives other than the velocities.
+    """Return a user's expression in SymPy, real and without derivatives other than the velocities.
 
     Where it is to vanish (`equation`), an equation stands for its left side less its right one.
     """
@@ -345,15 +345,15 @@ def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], 
 
 
 def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
-    """Replace by name, so that a person's assumptions on symbols (positive, real) do not matter."""
+    """Replace by name, so that a user's assumptions on symbols (positive, real) do not matter."""
     whole = {k: r for k, r in rename.items() if not isinstance(k, sp.Symbol)}
     by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
-    # All at once: one of our names may be another one of the person's.
+    # All at once: one of our names may be another one of the user's.
     return expr.xreplace(whole | {s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
 
 
 def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
-    """An ASCII identifier for each name, all different; a name that is one stays as it is."""
+    """Return an ASCII identifier for each name, all different; a name that is one stays as it is."""
     taken = {s for s in names if _identifier(s) == s}
     found = []
     for name in names:

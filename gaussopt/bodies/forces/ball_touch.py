@@ -80,7 +80,7 @@ class BallTouch(Element):
         return distance, d / distance
 
     def shapes(self) -> Sequence[Shape]:
-        """The disks, and where forces act."""
+        """Return the disks, and where forces act."""
         if self.a.body.dim == 3:
             return ()
         n, ends = self._apart[1], zip(self.radii, (self.a, self.b), strict=True)
@@ -89,7 +89,7 @@ class BallTouch(Element):
         return [*disks, ContactPoint(self.name, at, tuple(n), (n[1], -n[0]))]
 
     def in_space(self) -> Sequence[tuple[str, Solid] | BallContact]:
-        """The balls, and where forces act."""
+        """Return the balls, and where forces act."""
         a, b = spot(self.a), spot(self.b)
         balls = [(body, Ball(R, place)) for R, (body, place) in zip(self.radii, (a, b), strict=True)]
         return [*balls, BallContact(self.name, a, b, self.radii[1], tuple(self.across))]

@@ -75,9 +75,9 @@ class Bushing(Element):
         return total(parts)
 
     def shapes(self) -> Sequence[Shape]:
-        """A coil."""
+        """Return a coil."""
         return [Spring(tuple(self.a.r), tuple(self.b.r))]
 
     def in_space(self) -> Sequence[Line]:
-        """A line between its points."""
+        """Return a line between its points."""
         return [Line("spring", spot(self.a), spot(self.b))]

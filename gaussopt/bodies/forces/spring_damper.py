@@ -29,7 +29,7 @@ class SpringDamper(Element):
         return sp.sqrt(d.dot(d))
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """The distance, for a damper or a spring that is relaxed at a length."""
+        """Return the distance, for a damper or a spring that is relaxed at a length."""
         return () if self.relaxed == 0 and self.damping == 0 else [coinciding(self.name, self.length)]
 
     def potential(self) -> Any:
@@ -47,9 +47,9 @@ class SpringDamper(Element):
         return total((self.a.pulled_by(pull), self.b.pulled_by(-pull)))
 
     def shapes(self) -> Sequence[Shape]:
-        """A coil, or a dashpot where it has no stiffness."""
+        """Return a coil, or a dashpot where it has no stiffness."""
         return [(Damper if self.stiffness == 0 else Coil)(tuple(self.a.r), tuple(self.b.r))]
 
     def in_space(self) -> Sequence[Line]:
-        """A line between its ends."""
+        """Return a line between its ends."""
         return [Line("damper" if self.stiffness == 0 else "spring", spot(self.a), spot(self.b))]

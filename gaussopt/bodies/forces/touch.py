@@ -49,7 +49,7 @@ class Touch(Element):
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
 
     def shapes(self) -> Sequence[Shape]:
-        """The ground, the disk if it has a radius, and where forces act."""
+        """Return the ground, the disk if it has a radius, and where forces act."""
         if self.a.body.dim == 3:
             return ()
         u, n = self.a.axes
@@ -59,7 +59,7 @@ class Touch(Element):
         return [*line, *disk, ContactPoint(self.name, at, tuple(n), tuple(u))]
 
     def in_space(self) -> Sequence[tuple[str, Solid] | FaceContact]:
-        """The plane, the ball if it has a radius, and where forces act."""
+        """Return the plane, the ball if it has a radius, and where forces act."""
         (a, _), b = spot(self.a), spot(self.b)
         ball = [(b[0], Ball(self.radius, b[1]))] if self.radius != 0 else []
         return [*plane(self.a), *ball, FaceContact(self.name, a, self.a.A.T, b, self.radius)]

@@ -28,11 +28,11 @@ class Distance(Joint):
         return {"length": (d.dot(d) - self.length**2) / (2 * self.length)}
 
     def shapes(self) -> Sequence[Shape]:
-        """A bar of the length L from a towards b, with its hinges."""
+        """Return a bar of the length L from a towards b, with its hinges."""
         d, start = offset(self.a, self.b), self.a.r
         ends = [(Pin if end.body.q else Bearing)(tuple(end.r)) for end in (self.a, self.b)]
         return [Bar(tuple(start), tuple(start + d * self.length / sp.sqrt(d.dot(d)))), *ends]
 
     def in_space(self) -> Sequence[Line]:
-        """A rod between its ends."""
+        """Return a rod between its ends."""
         return [Line("rod", spot(self.a), spot(self.b))]

@@ -56,7 +56,7 @@ class Drive(Joint):
                     )
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """What the row of an angle in space is divided by, zero half a turn away."""
+        """Return what the row of an angle in space is divided by, zero half a turn away."""
         _, by = sp.fraction(self.holonomic()["motion"])
         if not by.free_symbols:
             return []

@@ -49,7 +49,7 @@ class Universal(Joint):
     keeps, moves = (coincide,), (TURN, CROSS, TURN)
 
     def holonomic(self) -> Mapping[str, Any]:
-        """The point and the cross."""
+        """Return the point and the cross."""
         return {**super().holonomic(), "cross": self.a.axes[0].dot(self.b.axes[0])}
 
 
@@ -69,7 +69,7 @@ class Slot(Joint):
     keeps: tuple[Keeps, ...] = (on_axis,)
 
     def displacement(self) -> Any:
-        """How far b is along the axis of a, m."""
+        """Tell how far b is along the axis of a, m."""
         return self.a.axes[0].dot(offset(self.a, self.b))
 
 
@@ -91,7 +91,7 @@ class Revolute(Joint):
     keeps, aligned, moves = (coincide, same_axis), 1, (TURN,)
 
     def displacement(self) -> Any:
-        """The angle from the axis of a to that of b, rad."""
+        """Return the angle from the axis of a to that of b, rad."""
         if self.a.body.dim == 3:
             raise BadInput(f"The angle of {self.name!r} in space is not one function of quaternions; ask for `driven`.")
         return angle(self.a, self.b)
@@ -104,5 +104,5 @@ class Revolute(Joint):
         return 2 * (seen[2, 1] * cosine - seen[1, 1] * sine) / (1 + seen[1, 1] * cosine + seen[2, 1] * sine)
 
     def shapes(self) -> Sequence[Shape]:
-        """A bearing where one side is at rest, otherwise a pin."""
+        """Return a bearing where one side is at rest, otherwise a pin."""
         return [(Bearing if held(self) else Pin)(tuple(self.a.r), self.name)]

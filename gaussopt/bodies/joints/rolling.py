@@ -78,11 +78,11 @@ class Rolling(Joint):
         return {f"roll{i}": t.dot(velocity) for i, t in enumerate(a.axes[1:], 1)}
 
     def shapes(self) -> Sequence[Shape]:
-        """A disk with a mark."""
+        """Return a disk with a mark."""
         return [Disk(tuple(self.b.r), self.radius, self.b.body.angle)]
 
     def in_space(self) -> Sequence[tuple[str, Solid]]:
-        """The plane and a thin disk."""
+        """Return the plane and a thin disk."""
         aside = self.b.A[:, 0] * self.radius * THICKNESS / 2
         disk = Cylinder(self.radius, tuple(self.b.s - aside), tuple(self.b.s + aside))
         return [*plane(self.a), (self.b.body.name, disk)]

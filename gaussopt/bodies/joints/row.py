@@ -1,4 +1,4 @@
-"""A constraint of one's own: any expression of the coordinates of two bodies that is zero."""
+"""A constraint of the user's own: any expression of the coordinates of two bodies that is zero."""
 
 from __future__ import annotations
 
