@@ -40,9 +40,9 @@ class EvolutionOptions(Options):
     """Options of every evolution.
 
     `generations`: the most that are tried; `spread`: width of the first population relative to the expected distance
-    of the answer; `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations cost `penalty`, in
-    units of the objective); `tolerance`: the changes, relative to the size of the answer, at which the search is at
-    rest; `seed`: of the random numbers.
+    of the answer; `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations cost
+    `penalty`, in units of the objective); `tolerance`: the changes, relative to the size of the answer, at which the
+    search is at rest; `seed`: of the random numbers.
     """
 
     generations: int = 40
