@@ -6,51 +6,25 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.atlas.contact_study import CLASSES, MEANINGS
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import UnknownName
-from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.plotting.figures import plain_figure
 from gaussopt.plotting.heatmaps import Panel, Scale, class_map, value_map
+
+if TYPE_CHECKING:
+    from gaussopt.atlas.scan import Atlas
 
 MAX_PANELS = 9
 """Most maps side by side; the file of the atlas holds all."""
 
 SMALLEST = 1e-6
 """Relative differences below this are drawn like it."""
-
-
-class Mapped(Protocol):
-    """What is read of an atlas, see `gaussopt.atlas.scan.Atlas`."""
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """Axes of the grid."""
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Their units."""
-
-    @property
-    def slips(self) -> NDArray[np.int_]:
-        """Signs of slip, (S, k)."""
-
-    @property
-    def loads(self) -> Matrix | None:
-        """Directions of the bias."""
-
-    @property
-    def contacts(self) -> tuple[str, ...]:
-        """Names of the contacts."""
-
-    @property
-    def data(self) -> Any:
-        """The dataset."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +36,7 @@ class AtlasView:
     panels: tuple[tuple[str, dict[str, int]], ...]
     left_out: str
 
-    def of(self, atlas: Mapped, name: str) -> list[Panel]:
+    def of(self, atlas: Atlas, name: str) -> list[Panel]:
         """Panels of a variable."""
         x, y, *_ = self.axes
         return [
@@ -83,7 +57,7 @@ def _symbol(name: str) -> str:
     return GREEK[found[1]] + found[2].translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
-def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vector]]:
+def dimensions(atlas: Atlas, plain: bool = False) -> dict[str, tuple[str, Vector]]:
     """Label and values of the dimensions of the grid, angles in degrees; `plain` labels are heads of data files."""
     found: dict[str, tuple[str, Vector]] = {}
     for axis, unit in zip(atlas.axes, atlas.units, strict=True):
@@ -101,7 +75,7 @@ def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vecto
     return found
 
 
-def view_of(atlas: Mapped) -> AtlasView:
+def view_of(atlas: Atlas) -> AtlasView:
     """Choose the longest axes across and up; what is left makes the panels."""
     dims = dimensions(atlas)
     long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
@@ -130,13 +104,13 @@ def signs_in_print(row: Any) -> str:
     return slip_label(row).replace("-", "−")
 
 
-def _slips(atlas: Mapped, index: int) -> str:
+def _slips(atlas: Atlas, index: int) -> str:
     """Signs of slip with the names of their contacts."""
     signs = zip(atlas.contacts, signs_in_print(atlas.slips[index]), strict=True)
     return f"slip {', '.join(f'{contact} {sign}' for contact, sign in signs)}"
 
 
-def draw(atlas: Mapped, name: str, onto: Any = plain_figure) -> list[Any]:
+def draw(atlas: Atlas, name: str, onto: Any = plain_figure) -> list[Any]:
     """Draw a variable of an atlas that has one value a point; returns the axes of the maps.
 
     Raises UnknownName for another variable, BadInput where `onto` holds another number of axes.
@@ -144,29 +118,26 @@ def draw(atlas: Mapped, name: str, onto: Any = plain_figure) -> list[Any]:
     known = [x for x in MEANINGS if "contact" not in atlas.data[x].dims]
     if name not in known:
         raise UnknownName("variable of an atlas", name, known)
-    view = view_of(atlas)
-    panels = view.of(atlas, name)
-    if name in CLASSES:
-        axes = class_map(panels, *view.axes, CLASSES[name], onto=onto)
-    else:
-        if name.endswith("difference"):  # a zero has no place on a logarithmic scale
-            panels = [replace(p, values=np.maximum(p.values, SMALLEST)) for p in panels]
-        line = 1.0 if name == "contraction" else None
-        axes = value_map(panels, *view.axes, _scale(panels, name), contour=line, onto=onto)
+    axes = maps(atlas, view_of(atlas), name, onto)
     for legend in axes[0].figure.legends if callable(onto) else ():
         legend.set_title(MEANINGS[name][0], {"size": 9})
     return axes
 
 
-def _scale(panels: Sequence[Panel], name: str) -> Scale:
-    """The scale of a variable that is a number."""
-    values = np.concatenate([p.values.ravel() for p in panels])
+def maps(atlas: Atlas, view: AtlasView, name: str, onto: Any = plain_figure) -> list[Any]:
+    """Draw the panels of a variable, and return the axes of the maps; raises BadInput as `draw`."""
+    panels = view.of(atlas, name)
+    if name in CLASSES:
+        return class_map(panels, *view.axes, CLASSES[name], onto=onto)
+    values = np.asarray(atlas.data[name].values, dtype=float)
     finite = values[np.isfinite(values)]
+    scale = Scale(name.replace("_", " "), float(finite.min(initial=0.0)), float(finite.max(initial=1.0)))
     if name == "contraction":
-        return Scale("ϱ", 0.0, 2.0)
-    if name.endswith("difference"):
-        return Scale("relative difference", SMALLEST, max(1.0, min(float(finite.max(initial=1.0)), 10.0)), log=True)
-    return Scale(name.replace("_", " "), float(finite.min(initial=0.0)), float(finite.max(initial=1.0)))
+        scale = Scale("ϱ", 0.0, 2.0)
+    if name.endswith("difference"):  # a zero has no place on a logarithmic scale
+        panels = [replace(p, values=np.maximum(p.values, SMALLEST)) for p in panels]
+        scale = Scale("relative difference", SMALLEST, min(scale.high, 10.0), log=True)
+    return value_map(panels, *view.axes, scale, contour=1.0 if name == "contraction" else None, onto=onto)
 
 
 def slip_label(row: Sequence[int] | NDArray[np.int_]) -> str:

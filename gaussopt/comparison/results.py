@@ -20,7 +20,7 @@ from gaussopt.core.files import read_regular, write_bytes
 from gaussopt.execution.store import HEAD
 from gaussopt.plotting.figures import one_or_all, pyplot_figure
 from gaussopt.storage.archives import gunzip
-from gaussopt.storage.checksums import checksum
+from gaussopt.storage.checksums import Damage, sealed, unsealed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,8 +154,7 @@ def write_results(results: Results, folder: Path) -> None:
 
     Raises BadInput if the folder cannot be written.
     """
-    data = {"format": FORMAT, **results.to_mapping()}
-    text = json.dumps({**data, "checksum": checksum(data)})
+    text = sealed({"format": FORMAT, **results.to_mapping()}, indent=None)
     write_bytes(folder / FILE, gzip.compress(text.encode(), mtime=0))
 
 
@@ -175,15 +174,16 @@ def read_results(folder: Path) -> Results:
                 f"{kept} finished cases are kept."
             )
         raise BadInput(f"{folder} holds no {FILE}; give a folder in which `gaussopt compare --out` came to its end.")
-    data = _contents(path)
-    if data.get("format") != FORMAT:
-        raise BadInput(f"{path} is not of format {FORMAT}; run the comparison again with this version.")
-    if data.get("checksum") != checksum(data):
-        raise _damaged(path, "its checksum is missing or wrong")
+    packed = read_regular(path.resolve())
     try:
+        text = gunzip(packed)
+        data = unsealed(text, FORMAT)
+        if b"\\ud" in text.lower():  # halves of characters, which no report can hold
+            json.dumps(data, ensure_ascii=False).encode()
         return Results.from_mapping(data, folder)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise _damaged(path, str(error)) from None
+    except (Damage, KeyError, TypeError, AttributeError, ValueError) as error:
+        why = str(error).rstrip(".")
+        raise BadInput(f"{path} is damaged ({why}); run the comparison again, finished cases are kept.") from None
 
 
 def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
@@ -218,25 +218,6 @@ def _check_meta(meta: Any) -> None:
         if not re.fullmatch(r"\w[\w.-]*", name) or own.get("machines"):
             raise TypeError("its machines have no names")
         _check_meta(own)
-
-
-def _contents(path: Path) -> dict[str, Any]:
-    """The JSON object in a packed file."""
-    packed = read_regular(path.resolve())
-    try:
-        text = gunzip(packed)
-        data = json.loads(text)
-        if b"\\ud" in text.lower():  # halves of characters, which no report can hold
-            json.dumps(data, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path, str(error)) from None
-    if not isinstance(data, dict):
-        raise _damaged(path, "it holds no object")
-    return data
-
-
-def _damaged(path: Path, why: str) -> BadInput:
-    return BadInput(f"{path} is damaged ({why.rstrip('.')}); run the comparison again, finished cases are kept.")
 
 
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:

@@ -31,7 +31,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import PROBE, prepare_folder, write_bytes, write_text
 from gaussopt.processes.environment import environment
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.storage.checksums import checksum, digest_of
+from gaussopt.storage.checksums import Damage, checksum, digest_of, sealed, unsealed
 
 FORMAT = 1
 KIND = "gaussopt store"
@@ -78,11 +78,11 @@ class Store:
         key = checksum(identity_of(case))
         try:
             return self._read(case, key)
-        except _Damaged:
+        except Damage:
             with self._alone():  # unless another process was just mending it
                 try:
                     return self._read(case, key)
-                except _Damaged as damage:
+                except Damage as damage:
                     self._set_aside(key, str(damage))
                     return None
 
@@ -106,9 +106,9 @@ class Store:
             record = json.loads(json.dumps(record))
         except (TypeError, ValueError) as error:
             raise BadInput(f"The case {case.key!r} returned something that is no JSON: {error}.") from None
-        text = json.dumps({**record, "checksum": checksum(record)}, indent=1) + "\n"
+        text = sealed(record)
         with self._alone():
-            with contextlib.suppress(_Damaged):  # then it is replaced
+            with contextlib.suppress(Damage):  # then it is replaced
                 kept = self._read(case, key)
                 if kept is not None:
                     return kept
@@ -129,25 +129,18 @@ class Store:
     def _read(self, case: Job, key: str) -> JobOutcome | None:
         path = self._cases / f"{key}.json"
         try:
-            record = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (ValueError, RecursionError):
-            raise _Damaged("it is not JSON") from None
-        except OSError as error:
-            raise _Damaged(f"it cannot be read ({error.strerror})") from None
-        try:
-            if record["format"] != FORMAT:
-                raise _Damaged(f"it has format {record['format']}, not {FORMAT}")
-            if record.pop("checksum") != checksum(record):
-                raise _Damaged("its checksum is wrong")
+            record = unsealed(path.read_bytes(), FORMAT)
             if checksum(record["identity"]) != key:
-                raise _Damaged("it is the file of another case")
+                raise Damage("it is the file of another case")
             for entry, digest in record["attachments"].items():
                 self._verify(key, entry, digest)
             outcome, limit = self._outcome(key, record), record["limit"]
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Damage(f"it cannot be read ({error.strerror})") from None
         except (AttributeError, KeyError, TypeError):
-            raise _Damaged("it is not the file of a case") from None
+            raise Damage("it is not the file of a case") from None
         return None if outcome.kind == "time_limit" and case.limit > limit else outcome
 
     def _outcome(self, key: str, record: Mapping[str, Any]) -> JobOutcome:
@@ -157,14 +150,14 @@ class Store:
 
     def _verify(self, key: str, entry: str, digest: str) -> None:
         if not _ENTRY.fullmatch(entry):  # it might lead out of the folder
-            raise _Damaged(f"it names the attachment {entry[:40]!r}")
+            raise Damage(f"it names the attachment {entry[:40]!r}")
         try:
             with (self._cases / f"{key}.{entry}").open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
-            raise _Damaged(f"its {entry} is missing") from None
+            raise Damage(f"its {entry} is missing") from None
         if found != digest:
-            raise _Damaged(f"the checksum of its {entry} is wrong")
+            raise Damage(f"the checksum of its {entry} is wrong")
 
     def _open(self) -> None:
         prepare_folder(self.folder)
@@ -239,10 +232,6 @@ class Store:
             with contextlib.suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-
-class _Damaged(Exception):
-    """The file of a case cannot be used."""
 
 
 def _apart(case: Job, value: Any) -> tuple[Any, dict[str, bytes]]:

@@ -15,7 +15,7 @@ from gaussopt._version import __version__
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import prepare_folder, write_text
 from gaussopt.core.status import Status
-from gaussopt.storage.checksums import checksum
+from gaussopt.storage.checksums import Damage, sealed, unsealed
 from gaussopt.storage.netcdf import load_dataset, save_dataset
 
 if TYPE_CHECKING:
@@ -47,16 +47,13 @@ class BatchFolder:
         elif any(self._folder.iterdir()):
             raise BadInput(f"{self._folder} is not empty and holds no batch; name another folder.")
         else:
-            write_text(head, json.dumps({**plain, "checksum": checksum(plain)}, indent=1) + "\n")
+            write_text(head, sealed(plain))
 
     def _check(self, head: Path, about: dict[str, Any]) -> None:
         try:
-            found = json.loads(head.read_bytes())
-            sound = found.pop("checksum") == checksum(found)
-        except (OSError, ValueError, KeyError, AttributeError, TypeError):
-            sound = False
-        if not sound:
-            raise BadInput(f"{head} is damaged or not gaussopt's; name another folder.")
+            found = unsealed(head.read_bytes())
+        except (OSError, Damage):
+            raise BadInput(f"{head} is damaged or not gaussopt's; name another folder.") from None
         other = [name for name in {**found, **about} if found.get(name) != about.get(name)]
         if other:
             raise BadInput(f"{self._folder} holds a batch with other {', '.join(other)}; name another folder.")

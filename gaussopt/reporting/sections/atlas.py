@@ -10,10 +10,9 @@ import pandas as pd
 
 from gaussopt.atlas.contact_study import CLASSES
 from gaussopt.atlas.scan import Atlas
-from gaussopt.atlas.view import SMALLEST, dimensions, signs_in_print, slip_label, view_of
+from gaussopt.atlas.view import SMALLEST, dimensions, maps, signs_in_print, slip_label, view_of
 from gaussopt.modelling.problem import problem
 from gaussopt.plotting.figures import svg_of
-from gaussopt.plotting.heatmaps import Panel, Scale, class_map, value_map
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.texts import Texts
 
@@ -27,63 +26,46 @@ def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
     return pd.MultiIndex.from_product(list(dims.values()), names=list(dims)).to_frame(index=False).assign(**columns)
 
 
-def _numbers(atlas: Atlas, name: str) -> Any:
-    """A variable of the atlas at each point, to six digits."""
-    return _frame(atlas, {name: [float(f"{v:.6g}") for v in np.asarray(atlas.data[name].values).ravel()]})
-
-
 def _classes() -> dict[str, tuple[str, str]]:
     """Title of the map of each kind of classes, and what it shows."""
     return {name: (title, shown) for name, title, shown in texts.table("classes").rows}
 
 
-def class_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
-    """The map of the classes of "lcp", "matrix", "qp", "joint" or "weighted"."""
-    view, classes = view_of(atlas), CLASSES[name]
-    *_, xlabel, ylabel = view.axes
-    codes = atlas.codes(name)
-    counts = "; ".join(f"{label} at {(codes == i).sum()}" for i, label in enumerate(classes) if (codes == i).any())
-    title, shown = _classes()[name]
-    caption = f"{title}: {counts} of {atlas.points} points. {shown}{view.left_out}"
-    alt = (
-        f"Map of {title[0].lower()}{title[1:]} over {xlabel} (across) and {ylabel or 'nothing'} (up), "
-        f"{len(view.panels)} panels. {counts}."
-    )
-    svg = svg_of(class_map(view.of(atlas, name), *view.axes, classes)[0].figure)
-    return Figure(f"{prefix}-{name}", caption, alt, svg, _frame(atlas, {name: np.array(classes)[codes.ravel()]}))
+def map_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
+    """Draw the map of a variable of the atlas, with its numbers in words.
 
-
-def difference_figure(atlas: Atlas, name: str = "force_difference", prefix: str = "atlas") -> Figure:
-    """The map of a relative difference, on a logarithmic scale; white where it is not defined."""
+    `name` is a kind of classes (a key of CLASSES), a relative difference or "contraction". Differences are on a
+    logarithmic scale, and white where they are not defined; on the map of ϱ the line is ϱ = 1.
+    """
     view = view_of(atlas)
     *_, xlabel, ylabel = view.axes
     values = np.asarray(atlas.data[name].values)
-    finite = values[np.isfinite(values)]
-    top = float(finite.max()) if len(finite) else 1.0
-    panels = [Panel(p.title, np.where(np.isfinite(p.values), np.maximum(p.values, SMALLEST), np.nan))
-              for p in view.of(atlas, name)]  # fmt: skip
-    what = atlas.data[name].attrs["long_name"]
-    different = finite[finite > SMALLEST]
-    typical = f", median {np.median(different):.3g}" if len(different) else ""
-    sentence = f"{len(different)} of {len(finite)} points above {SMALLEST:g}{typical}, largest {top:.3g}"
-    caption = f"The {what}: {sentence}. Dark is equal, bright is far apart, white is not defined.{view.left_out}"
-    alt = f"Map of the {what} over {xlabel} and {ylabel}, from {SMALLEST:g} (dark) up (bright): {sentence}."
-    scale = Scale("relative difference", SMALLEST, max(1.0, min(top, 10.0)), log=True)
-    svg = svg_of(value_map(panels, *view.axes, scale)[0].figure)
-    return Figure(f"{prefix}-{name.replace('_', '-')}", caption, alt, svg, _numbers(atlas, name))
-
-
-def contraction_figure(atlas: Atlas, prefix: str = "atlas") -> Figure:
-    """The map of ϱ of frozen friction; the line is ϱ = 1."""
-    view = view_of(atlas)
-    *_, xlabel, ylabel = view.axes
-    values = np.asarray(atlas.data["contraction"].values)
-    below, above, none = int((values < 1).sum()), int((values >= 1).sum()), int(np.isnan(values).sum())
-    sentence = f"below 1 at {below}, not below 1 at {above}, not defined (redundant contacts) at {none} points"
-    caption = texts("contraction", sentence=sentence, left_out=view.left_out)
-    alt = f"Map of ϱ over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}."
-    svg = svg_of(value_map(view.of(atlas, "contraction"), *view.axes, Scale("ϱ", 0.0, 2.0), contour=1.0)[0].figure)
-    return Figure(f"{prefix}-contraction", caption, alt, svg, _numbers(atlas, "contraction"))
+    data: Any = [float(f"{v:.6g}") for v in values.ravel()]
+    if name in CLASSES:
+        title, shown = _classes()[name]
+        labels = enumerate(CLASSES[name])
+        counts = "; ".join(f"{label} at {(values == i).sum()}" for i, label in labels if (values == i).any())
+        data = np.array(CLASSES[name])[atlas.codes(name).ravel()]
+        caption = f"{title}: {counts} of {atlas.points} points. {shown}"
+        alt = f"Map of {title[0].lower()}{title[1:]} over {xlabel} (across) and {ylabel or 'nothing'} (up), " \
+            f"{len(view.panels)} panels. {counts}."  # fmt: skip
+    elif name == "contraction":
+        below, above, none = (int(where.sum()) for where in (values < 1, values >= 1, np.isnan(values)))
+        sentence = f"below 1 at {below}, not below 1 at {above}, not defined (redundant contacts) at {none} points"
+        caption = texts("contraction", sentence=sentence)
+        alt = f"Map of ϱ over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}."
+    else:
+        finite = values[np.isfinite(values)]
+        different = finite[finite > SMALLEST]
+        typical = f", median {np.median(different):.3g}" if len(different) else ""
+        top = finite.max() if len(finite) else 1.0
+        sentence = f"{len(different)} of {len(finite)} points above {SMALLEST:g}{typical}, largest {top:.3g}"
+        what = atlas.data[name].attrs["long_name"]
+        caption = f"The {what}: {sentence}. Dark is equal, bright is far apart, white is not defined."
+        alt = f"Map of the {what} over {xlabel} and {ylabel}, from {SMALLEST:g} (dark) up (bright): {sentence}."
+    svg = svg_of(maps(atlas, view, name)[0].figure)
+    figure = f"{prefix}-{name.replace('_', '-')}"
+    return Figure(figure, f"{caption}{view.left_out}", alt, svg, _frame(atlas, {name: data}))
 
 
 def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
@@ -127,13 +109,10 @@ def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None)
     blocks: list[Block] = [Paragraph(_lead(atlas)), counts_table(atlas, f"{anchor}-counts")]
     blocks.append(agreement_table(atlas, f"{anchor}-criterion"))
     if varied:
-        blocks += [class_figure(atlas, n, anchor) for n in several]
-        for name in ("force_difference", *(("joint_difference",) if "joint" in mapped else ())):
-            values = np.asarray(atlas.data[name].values)
-            if (values[np.isfinite(values)] > SMALLEST).any():
-                blocks.append(difference_figure(atlas, name, anchor))
-        if np.isfinite(np.asarray(atlas.data["contraction"].values)).any():
-            blocks.append(contraction_figure(atlas, anchor))
+        numbers = {name: np.asarray(atlas.data[name].values) for name in ("force_difference", "joint_difference")}
+        drawn = [name for name, x in numbers.items() if (x[np.isfinite(x)] > SMALLEST).any()]
+        drawn += ["contraction"] * bool(np.isfinite(atlas.data["contraction"].values).any())
+        blocks += [map_figure(atlas, name, anchor) for name in (*several, *drawn)]
     for name in mapped:
         if name not in several:
             label = CLASSES[name][int(atlas.codes(name).flat[0])]
