@@ -8,6 +8,7 @@ published it is the drift of the energy.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -60,32 +61,27 @@ BROKEN = ("error", "crashed", "lost")
 """Ends of motions that no motion should have."""
 
 
-@dataclass(frozen=True)
-class FoundStates:
-    """States of a motion at the instants: (r, n), (r, n) and energies, (r,), with that of the start."""
-
-    q: Values
-    v: Values
-    energy: Vector
-    start_energy: float
+Found = Callable[[Values, Values, Vector], Values]
+"""The published columns, (r, columns), of a motion: from q and v at the instants, (r, n), and the drift of the energy
+since the start, (r,)."""
 
 
-def _columns(*places: int, rates: Sequence[int] = ()) -> Callable[[FoundStates], Values]:
-    return lambda at: np.hstack((at.q[:, list(places)], at.v[:, list(rates)]))
+def _columns(*places: int, rates: Sequence[int] = ()) -> Found:
+    return lambda q, v, drift: np.hstack((q[:, list(places)], v[:, list(rates)]))
 
 
-def _andrews(at: FoundStates) -> Values:
-    one, two, three, four, five, six, seven = at.q[:, 2::3].T
+def _andrews(q: Values, v: Values, drift: Vector) -> Values:
+    one, two, three, four, five, six, seven = q[:, 2::3].T
     return np.stack((one, two - one, three, four - five, five, six - seven, seven), axis=1)
 
 
-def _sleigh(at: FoundStates) -> Values:
-    speed = at.v[:, 0] * np.cos(at.q[:, 2]) + at.v[:, 1] * np.sin(at.q[:, 2])
-    return np.stack((speed, at.v[:, 2], at.q[:, 2]), axis=1)
+def _sleigh(q: Values, v: Values, drift: Vector) -> Values:
+    speed = v[:, 0] * np.cos(q[:, 2]) + v[:, 1] * np.sin(q[:, 2])
+    return np.stack((speed, v[:, 2], q[:, 2]), axis=1)
 
 
-def _drift(at: FoundStates) -> Values:
-    return (at.energy - at.start_energy)[:, None]
+def _drift(q: Values, v: Values, drift: Vector) -> Values:
+    return drift[:, None]
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,7 @@ class PublishedCase:
     ----------
     quantity : what is compared, with units
     goal : error that this package means to reach
-    found : the published columns from the states of a motion, (r, columns)
+    found : the published columns of a motion
     steps : constant steps, s, the longest first; the published instants are multiples of them
     compared : columns of the published rows; none where the drift of the energy is the error
     rows : key of these rows
@@ -108,7 +104,7 @@ class PublishedCase:
     problem: str
     quantity: str
     goal: float
-    found: Callable[[FoundStates], Values]
+    found: Found
     steps: tuple[float, ...]
     compared: Sequence[int] = ()
     rows: str = "rows"
@@ -153,10 +149,11 @@ class PublishedCase:
                 exact, values = rows[at, told["columns"]], np.array(told["values"])
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
-    def instants(self, early: bool) -> Vector:
-        """The published instants, or the early ones only, at least one."""
-        times, _ = self.values()
-        return times[: max(1, int((times <= EARLY * times[-1]).sum()))] if early else times
+    def asked(self, early: bool) -> tuple[Vector, Values]:
+        """Instants and values as `values` returns them, or the early ones only, at least one."""
+        times, values = self.values()
+        count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
+        return times[:count], values[:count]
 
 
 CASES = tuple(
@@ -217,24 +214,33 @@ class PublishedRun:
     formulation: str
     status: str
     message: str
-    warned: bool
-    error: float
-    steps: int
-    engine: str
-    seconds: float
+    warned: bool = False
+    error: float = math.nan
+    steps: int = 0
+    engine: str = ""
+    seconds: float = math.nan
 
     @property
     def reached(self) -> bool:
         """Whether there is an error to speak of."""
         return self.status == Status.SOLVED
 
+    @classmethod
+    def of(cls, job: Job, outcome: JobOutcome) -> PublishedRun:
+        """What became of the motion of a job."""
+        asked = {name: job.arguments[name] for name in ("case", "stepper", "setting", "formulation")}
+        lost = {"status": outcome.kind.replace("_", " "), "message": outcome.failure}
+        return cls(**asked, **(outcome.value or lost))
+
 
 def measure(
-    case: str, stepper: str, setting: float, formulation: str, instants: Sequence[float], engines: Sequence[str]
+    case: str, stepper: str, setting: float, formulation: str, instants: Sequence[float],
+    values: Sequence[Sequence[float]], engines: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """One motion through these instants, and what is found there, ready for JSON.
+    """Simulate one motion through the instants and compare it with the published values there, (r, columns).
 
-    It is that of the first engine by which it gets to its end, or of the last one.
+    Returns the fields of `PublishedRun` that are not asked for. The motion is that of the first engine by which it gets
+    to its end, or of the last one.
     """
     known, times = next(c for c in CASES if c.name == case), np.array(instants)
     # A recording interval that meets every instant: multiples of it are published.
@@ -257,34 +263,19 @@ def measure(
             continue
         if motion.status is Status.SOLVED:
             break
-    at = np.abs(motion.t[:, None] - times).argmin(axis=0)
-    if motion.status is Status.SOLVED and np.abs(motion.t[at] - times).max() > 1e-9:
-        raise ValueError(f"Some published instants of {case} are not among the recorded ones.")
-    energy = np.asarray(motion.energy) if motion.energy is not None else np.full(len(motion.t), np.nan)
+    error = math.nan
+    if motion.status is Status.SOLVED:
+        at = np.abs(motion.t[:, None] - times).argmin(axis=0)
+        if np.abs(motion.t[at] - times).max() > 1e-9:
+            raise ValueError(f"Some published instants of {case} are not among the recorded ones.")
+        energy = np.full(len(motion.t), math.nan) if motion.energy is None else np.asarray(motion.energy)
+        found = known.found(motion.q[at], motion.v[at], energy[at] - energy[0])
+        error = float(np.abs(found - np.array(values)).max())
     return {
-        "status": str(motion.status), "message": motion.message, "warned": bool(motion.warnings),
+        "status": str(motion.status), "message": motion.message, "warned": bool(motion.warnings), "error": error,
         "steps": motion.meta["steps"], "engine": motion.meta["engine"],
         "seconds": motion.timing["total"] - motion.timing["prepare"] - motion.timing.get("compile", 0.0),
-        "found": {
-            "q": motion.q[at].tolist(), "v": motion.v[at].tolist(), "energy": energy[at].tolist(),
-            "start_energy": float(energy[0]),
-        },
     }  # fmt: skip
-
-
-def row_of(case: PublishedCase, job: Job, outcome: JobOutcome) -> PublishedRun:
-    """What became of a motion, and its error against the published values."""
-    asked: Mapping[str, Any] = job.arguments
-    told = outcome.value or {"status": outcome.kind.replace("_", " "), "message": outcome.failure}
-    error = np.nan
-    if told["status"] == Status.SOLVED:
-        kept = told["found"]
-        at = FoundStates(np.array(kept["q"]), np.array(kept["v"]), np.array(kept["energy"]), kept["start_energy"])
-        error = float(np.abs(case.found(at) - case.values()[1][: len(at.q)]).max())
-    return PublishedRun(
-        case.name, asked["stepper"], asked["setting"], asked["formulation"], told["status"], told["message"],
-        told.get("warned", False), error, told.get("steps", 0), told.get("engine", ""), told.get("seconds", np.nan),
-    )  # fmt: skip
 
 
 def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
@@ -302,9 +293,10 @@ def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
             asked += [(stepper, setting, formulation, True) for formulation in FORMULATIONS]
         for stepper, setting, formulation, early in asked:
             depends = (("problem", case.problem), ("stepper", stepper), ("formulation", formulation))
+            instants, values = (x.tolist() for x in case.asked(early))
             arguments = {
                 "case": case.name, "stepper": stepper, "setting": setting, "formulation": formulation,
-                "instants": case.instants(early).tolist(),
+                "instants": instants, "values": values,
                 # Compiling takes longer than a quick report; formulations are compared by one engine.
                 "engines": ["auto"] if quick else ["interpreted"] if early else ["compiled", "interpreted"],
             }  # fmt: skip
@@ -343,6 +335,6 @@ def measured(
         run_jobs([Job(f"derive {name}", derive, {"case": name}) for name in missing], executor=workers)
         outcomes = run_jobs([job for _, job in asked], progress=progress, executor=workers, store=store)
     rows: dict[bool, list[PublishedRun]] = {True: [], False: []}
-    for case, job in asked:
-        rows[job.key.endswith(EARLIER) and not quick].append(row_of(case, job, outcomes[job.key]))
+    for _, job in asked:
+        rows[job.key.endswith(EARLIER) and not quick].append(PublishedRun.of(job, outcomes[job.key]))
     return Measured(tuple(rows[False]), tuple(rows[True]))

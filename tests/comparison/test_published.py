@@ -65,5 +65,5 @@ def test_a_warned_motion_is_marked_and_never_the_best_and_a_lost_one_is_told() -
     assert [row[2] for row in tables["benchmarks-pendulum"].rows] == ["solved", "solved, warned", "time limit"]
     assert [row[1] for row in tables["benchmarks-why"].rows] == ["rk45", "dop853"]
     job = next(job for own, job in published.plan(True) if own is case)
-    lost = published.row_of(case, job, JobOutcome(None, "it died", 1.0, "crashed"))
+    lost = PublishedRun.of(job, JobOutcome(None, "it died", 1.0, "crashed"))
     assert (lost.status, lost.message, lost.reached) == ("crashed", "it died", False)
