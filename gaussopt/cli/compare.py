@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from gaussopt.modelling.problem import Problem
 
 
+def _option(names: str, told: str, of: str = "", words: tuple[str, ...] = (), **more: Any) -> Any:
+    """Declare an option of one or two names; Tab offers the registered names of the kind `of`, and the words."""
+    offered = common.completion(*[of] * bool(of), words=words) if of or words else None
+    return typer.Option(*names.split(), help=told, autocompletion=offered, **more)
+
+
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
@@ -30,108 +36,76 @@ Sources = Annotated[
         autocompletion=common.completion("problem", files=(".py", ".json")),
     ),
 ]
-Families = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--family", help="From `gaussopt list families`; repeatable.", autocompletion=common.completion("family")
-    ),
-]
+Families = Annotated[list[str] | None, _option("--family", "From `gaussopt list families`; repeatable.", "family")]
 Dials = Annotated[
     list[str] | None,
-    typer.Option("--dial", metavar="NAME=A:B", help="Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable."),
+    _option("--dial", "Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable.", metavar="NAME=A:B"),
 ]
-Sequences = Annotated[
-    list[Path] | None, typer.Option("--sequence", metavar="DIR", help="Replay what `gaussopt export` wrote.")
-]
+Sequences = Annotated[list[Path] | None, _option("--sequence", "Replay what `gaussopt export` wrote.", metavar="DIR")]
 Contacts = Annotated[
     list[Path] | None,
-    typer.Option(
+    _option(
         "--contact",
+        "Contacts with friction cones: an FCLIB, Siconos, ContactBench or JSON file, or a folder; repeatable.",
         metavar="FILE|DIR",
-        help="Contacts with friction cones: an FCLIB, Siconos, ContactBench or JSON file, or a folder; repeatable.",
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")]
-Convex = Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")]
-Lcp = Annotated[bool, typer.Option("--lcp", help="The set of complementarity problems that ships with gaussopt.")]
+Out = Annotated[Path, _option("--out", "Folder of the finished cases, the tables and the report.")]
+Convex = Annotated[bool, _option("--qp", "The small convex test set that ships with gaussopt.")]
+Lcp = Annotated[bool, _option("--lcp", "The set of complementarity problems that ships with gaussopt.")]
 Formulations = Annotated[
-    str | None,
-    typer.Option(
-        "--formulations",
-        "--formulation",
-        help="Names, comma-separated; all if absent.",
-        autocompletion=common.completion("formulation"),
-    ),
+    str | None, _option("--formulations --formulation", "Names, comma-separated; all if absent.", "formulation")
 ]
 Solvers = Annotated[
     str | None,
-    typer.Option(
-        "--solvers",
-        "--solver",
-        help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent.",
-        autocompletion=common.completion("solver"),
+    _option(
+        "--solvers --solver", "Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent.", "solver"
     ),
 ]
 Precision = Annotated[
     str | None,
-    typer.Option(
-        "--precision",
-        metavar="all|NAMES",
-        help="Formulations on which solvers are also asked for every precision, from loose to tight.",
-        autocompletion=common.completion("formulation", words=("all",)),
+    _option(
+        "--precision", "Formulations on which solvers are also asked for every precision, from loose to tight.",
+        "formulation", ("all",), metavar="all|NAMES",
     ),
-]
+]  # fmt: skip
 Settings = Annotated[
     str,
-    typer.Option(
+    _option(
         "--settings",
-        help="Tolerances of all solvers, comma-separated: default, low (1e-3), mid (1e-6), high (1e-9).",
-        autocompletion=common.completion(words=("default", "low", "mid", "high")),
+        "Tolerances of all solvers, comma-separated: default, low (1e-3), mid (1e-6), high (1e-9).",
+        words=("default", "low", "mid", "high"),
     ),
 ]
 Steppers = Annotated[
     str,
-    typer.Option(
-        "--stepper",
-        help="Of the simulated motions, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).",
-        autocompletion=common.completion("stepper"),
-    ),
+    _option("--stepper", "Of the simulated motions, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).", "stepper"),
 ]
-Stride = Annotated[
-    int, typer.Option("--stride", help="Distance of two states of a reference that are taken, in states.")
-]
+Stride = Annotated[int, _option("--stride", "Distance of two states of a reference that are taken, in states.")]
 Motions = Annotated[
     bool | None,
-    typer.Option(
+    _option(
         "--motions/--no-motions",
-        help="Whether pairs that are right on every step also simulate the motion; without this option and without "
+        "Whether pairs that are right on every step also simulate the motion; without this option and without "
         "names only the fastest of each formulation do.",
         show_default=False,
     ),
 ]
 Budget = Annotated[
-    float,
-    typer.Option("--time-budget", help="Seconds on the clock for a solver on a sequence or file; 0: no times."),
+    float, _option("--time-budget", "Seconds on the clock for a solver on a sequence or file; 0: no times.")
 ]
 Limit = Annotated[
-    float,
-    typer.Option("--case-limit", help="Seconds after which a sequence or file is given up; of --lcp the whole set."),
+    float, _option("--case-limit", "Seconds after which a sequence or file is given up; of --lcp the whole set.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")]
-Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")]
+Jobs = Annotated[int, _option("--jobs", "Processes; 0 for one per core.")]
+Dask = Annotated[str | None, _option("--dask", "Scheduler of a Dask cluster to run on.", metavar="ADDRESS")]
 Against = Annotated[
     Path | None,
-    typer.Option(
-        "--against",
-        metavar="DIR",
-        help="Say what changed since this comparison; exit code 1 if anything is worse.",
-    ),
+    _option("--against", "Say what changed since this comparison; exit code 1 if anything is worse.", metavar="DIR"),
 ]
 Parquet = Annotated[
-    bool, typer.Option("--parquet", help="Write the table of all answers as Parquet too; needs gaussopt\\[parquet].")
+    bool, _option("--parquet", "Write the table of all answers as Parquet too; needs gaussopt\\[parquet].")
 ]
-
-
 Exported = Annotated[
     str | None,
     typer.Argument(
@@ -186,7 +160,7 @@ def report_command(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `gaussopt compare --out DIR` wrote.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Another folder for the report, without the cases; DIR if not given.")
+        Path | None, _option("--out", "Another folder for the report, without the cases; DIR if not given.")
     ] = None,
     against: Against = None,
     parquet: Parquet = False,
@@ -211,7 +185,7 @@ def report_command(
 def merge_command(
     context: typer.Context,
     folders: Annotated[list[Path], typer.Argument(metavar="DIR DIR...", help="What `gaussopt compare --out` wrote.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the merged comparison; it must be new.")],
+    out: Annotated[Path, _option("--out", "Folder of the merged comparison; it must be new.")],
     json_: common.Json = False,
 ) -> None:
     """Join comparisons of several machines in one folder, each with its machine; contradictions are named."""
@@ -229,23 +203,15 @@ def merge_command(
 
 def export_command(
     context: typer.Context,
-    formulation: Annotated[
-        str,
-        typer.Option(
-            "--formulation",
-            help="Formulation whose programs are written.",
-            autocompletion=common.completion("formulation"),
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", help="Folder to write into; it must be new.")],
+    formulation: Annotated[str, _option("--formulation", "Formulation whose programs are written.", "formulation")],
+    out: Annotated[Path, _option("--out", "Folder to write into; it must be new.")],
     problem: Exported = None,
-    family: Annotated[str | None, typer.Option("--family", help="From `gaussopt list families`, in its place.")] = None,
-    dial: Annotated[list[str] | None, typer.Option("--dial", metavar="NAME=VALUE", help="Of the family.")] = None,
+    family: Annotated[str | None, _option("--family", "From `gaussopt list families`, in its place.")] = None,
+    dial: Annotated[list[str] | None, _option("--dial", "Of the family.", metavar="NAME=VALUE")] = None,
     reference: Annotated[
-        str | None,
-        typer.Option("--reference", help="Reference trajectory to follow; the problem's first if not given."),
+        str | None, _option("--reference", "Reference trajectory to follow; the problem's first if not given.")
     ] = None,
-    stride: Annotated[int, typer.Option("--stride", help="Distance of two states, or cells, that are taken.")] = 1,
+    stride: Annotated[int, _option("--stride", "Distance of two states, or cells, that are taken.")] = 1,
     set_: common.Set = None,
     json_: common.Json = False,
 ) -> None:
