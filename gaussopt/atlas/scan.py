@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gaussopt.atlas.contact_study import CLASSES, MEANINGS, study
 from gaussopt.atlas.grid_states import chosen_axes, closed_sliding, state, states, values_at
 from gaussopt.atlas.stacked_steps import ContactStack
-from gaussopt.atlas.view import draw, slip_label
+from gaussopt.atlas.view import Mapped, draw, slip_label
 from gaussopt.core.arrays import Matrix, check_progress
 from gaussopt.core.display import About, picture, shown
 from gaussopt.core.errors import BadInput
@@ -60,7 +60,7 @@ OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
 
 @shown
 @dataclass(frozen=True, eq=False)
-class Atlas:
+class Atlas(Mapped):
     """What was found on a grid of states.
 
     Attributes
@@ -78,13 +78,6 @@ class Atlas:
     entry : the problem as it was scanned, None of an atlas from a file
     """
 
-    problem: str
-    axes: tuple[Axis, ...]
-    units: tuple[str, ...]
-    slips: NDArray[np.int_]
-    loads: Matrix | None
-    contacts: tuple[str, ...]
-    data: xr.Dataset
     settings: Mapping[str, Any]
     seconds: float
     entry: Problem | None = field(default=None, repr=False)

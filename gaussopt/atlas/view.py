@@ -12,19 +12,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.atlas.contact_study import CLASSES, MEANINGS
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import UnknownName
+from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.plotting.figures import plain_figure
 from gaussopt.plotting.heatmaps import Panel, Scale, class_map, value_map
 
 if TYPE_CHECKING:
-    from gaussopt.atlas.scan import Atlas
+    import xarray as xr
 
 MAX_PANELS = 9
 """Most maps side by side; the file of the atlas holds all."""
 
 SMALLEST = 1e-6
 """Relative differences below this are drawn like it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """What is drawn of an atlas; for the attributes see `gaussopt.atlas.scan.Atlas`."""
+
+    problem: str
+    axes: tuple[Axis, ...]
+    units: tuple[str, ...]
+    slips: NDArray[np.int_]
+    loads: Matrix | None
+    contacts: tuple[str, ...]
+    data: xr.Dataset
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,7 @@ class AtlasView:
     panels: tuple[tuple[str, dict[str, int]], ...]
     left_out: str
 
-    def of(self, atlas: Atlas, name: str) -> list[Panel]:
+    def of(self, atlas: Mapped, name: str) -> list[Panel]:
         """Panels of a variable."""
         x, y, *_ = self.axes
         return [
@@ -57,7 +71,7 @@ def _symbol(name: str) -> str:
     return GREEK[found[1]] + found[2].translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
-def dimensions(atlas: Atlas, plain: bool = False) -> dict[str, tuple[str, Vector]]:
+def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vector]]:
     """Label and values of the dimensions of the grid, angles in degrees; `plain` labels are heads of data files."""
     found: dict[str, tuple[str, Vector]] = {}
     for axis, unit in zip(atlas.axes, atlas.units, strict=True):
@@ -75,7 +89,7 @@ def dimensions(atlas: Atlas, plain: bool = False) -> dict[str, tuple[str, Vector
     return found
 
 
-def view_of(atlas: Atlas) -> AtlasView:
+def view_of(atlas: Mapped) -> AtlasView:
     """Choose the longest axes across and up; what is left makes the panels."""
     dims = dimensions(atlas)
     long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
@@ -104,13 +118,13 @@ def signs_in_print(row: Any) -> str:
     return slip_label(row).replace("-", "−")
 
 
-def _slips(atlas: Atlas, index: int) -> str:
+def _slips(atlas: Mapped, index: int) -> str:
     """Signs of slip with the names of their contacts."""
     signs = zip(atlas.contacts, signs_in_print(atlas.slips[index]), strict=True)
     return f"slip {', '.join(f'{contact} {sign}' for contact, sign in signs)}"
 
 
-def draw(atlas: Atlas, name: str, onto: Any = plain_figure) -> list[Any]:
+def draw(atlas: Mapped, name: str, onto: Any = plain_figure) -> list[Any]:
     """Draw a variable of an atlas that has one value a point; returns the axes of the maps.
 
     Raises UnknownName for another variable, BadInput where `onto` holds another number of axes.
@@ -124,7 +138,7 @@ def draw(atlas: Atlas, name: str, onto: Any = plain_figure) -> list[Any]:
     return axes
 
 
-def maps(atlas: Atlas, view: AtlasView, name: str, onto: Any = plain_figure) -> list[Any]:
+def maps(atlas: Mapped, view: AtlasView, name: str, onto: Any = plain_figure) -> list[Any]:
     """Draw the panels of a variable, and return the axes of the maps; raises BadInput as `draw`."""
     panels = view.of(atlas, name)
     if name in CLASSES:
