@@ -65,7 +65,7 @@ def document(
                      "supplement-environment", "S7."),
         ),
     )  # fmt: skip
-    return replace(main, findings=_first_screen(told, anchors_of(main)))
+    return replace(main, findings=_first_screen(told, dict(anchors_of(main))))
 
 
 def _first_screen(told: Mapping[str, Chapter], shown: Mapping[str, str]) -> tuple[Finding, ...]:

@@ -1,44 +1,39 @@
-"""Checks of the names in a report: every link has a target, and a name means one thing."""
+"""Checks of the names in a report: every link has a target, and a name means one thing; and its files by name."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from gaussopt.reporting import document as parts
 from gaussopt.reporting.document import Document, Link, Tex, blocks_of, sections_of
-from gaussopt.reporting.references import MISSING, REFERENCE, RESERVED, anchors_of
+from gaussopt.reporting.references import MISSING, REFERENCE, anchors_of
 
 
-def check(document: Document) -> None:
-    """Raise ValueError for a link that leads nowhere, or for names that two parts share.
+def checked(document: Document) -> dict[str, str]:
+    """Return the texts of the files beside the pages of a report by their names, once these are checked.
 
-    Two pages may show the same figure or table, and then its name is the same.
+    Two pages may show the same figure or table, and then its name is the same. Raises ValueError for a link that leads
+    nowhere, or for names that two parts share.
     """
     _unique("pages", (p.name for p in document.every_page))
     _unique("sections", (s.anchor for p in document.every_page for s in sections_of(p.sections)))
+    files: dict[str, str] = {}
     for page in document.every_page:
-        blocks = list(blocks_of(page.sections))
-        _unique(
-            "anchors", [*RESERVED, *(s.anchor for s in sections_of(page.sections)), *filter(None, map(_anchor, blocks))]
-        )
-        files = [b.name for b in blocks if hasattr(b, "name")]
-        _unique("files", [*files, *(f"{b.name}-animated" for b in blocks if isinstance(b, parts.Animation))])
-    known: dict[str, Any] = {}
-    for block in (b for p in document.every_page for b in blocks_of(p.sections) if hasattr(b, "name")):
-        if known.setdefault(block.name, _content(block)) != _content(block):
-            raise ValueError(f"Two parts of the report {document.title!r} have the same name: {block.name}.")
-    anchors = {a for p in document.every_page for a in anchors_of(p)}
-    lost = sorted({a for p in document.every_page for a in _targets(p)} - anchors)
+        _, *anchors = (anchor for anchor, _ in anchors_of(page))
+        _unique("anchors", anchors)
+        own = [file for block in blocks_of(page.sections) for file in _files(block)]
+        _unique("files", (name for name, _ in own))
+        for name, text in own:
+            if files.setdefault(name, text) != text:
+                raise ValueError(f"Two parts of the report {document.title!r} have the same name: {name}.")
+    known = {anchor for page in document.every_page for anchor, _ in anchors_of(page)}
+    lost = sorted({a for p in document.every_page for a in _targets(p)} - known)
     if lost:
         raise ValueError(f"Links of the report {document.title!r} lead nowhere: {', '.join(lost)}.")
-
-
-def missing(document: Document) -> list[str]:
-    """Figures and tables to which texts refer and which no page has, since a case failed."""
-    anchors = {a for p in document.every_page for a in anchors_of(p)}
-    return sorted({a for p in document.every_page for a in _references(p)} - anchors)
+    return files
 
 
 def _unique(what: str, names: Iterable[str]) -> None:
@@ -47,25 +42,21 @@ def _unique(what: str, names: Iterable[str]) -> None:
         raise ValueError(f"Two {what} of the report have the same name: {', '.join(twice)}.")
 
 
-def _anchor(block: parts.Block) -> str:
+def _files(block: parts.Block) -> Iterator[tuple[str, str]]:
+    """Names and texts of the files of a block."""
     match block:
-        case parts.Figure() | parts.Animation():
-            return f"figure-{block.name}"
-        case parts.Table():
-            return f"table-{block.name}"
-    return ""
-
-
-def _content(block: Any) -> tuple[Any, ...]:
-    """What the files of a block hold."""
-    match block:
-        case parts.Table():
-            return block.columns, [[str(cell) for cell in row] for row in block.rows]
-        case parts.Data():
-            return (block.frame.to_csv(),)
+        case parts.Figure():
+            yield f"figures/{block.name}.svg", block.svg
         case parts.Animation():
-            return block.svg, block.still
-    return (block.svg,)
+            yield f"figures/{block.name}.svg", block.still
+            yield f"figures/{block.name}-animated.svg", block.svg
+    if isinstance(block, parts.Table):
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows((block.columns, *block.rows))
+        yield f"data/{block.name}.csv", out.getvalue()
+    elif isinstance(block, parts.Figure | parts.Animation | parts.Data):
+        frame = block.frame if isinstance(block, parts.Data) else block.data
+        yield f"data/{block.name}.csv", str(frame.to_csv(index=False, lineterminator="\n"))
 
 
 def _texts(page: Document) -> Iterator[object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -20,17 +21,18 @@ MISSING = {"figure": "a figure that this run did not draw", "table": "a table th
 """How a reference reads to what a failed case left out, by how its anchor begins."""
 
 
-def anchors_of(page: Document) -> dict[str, str]:
-    """The anchors of a page, and how a reference to each reads."""
-    found = {page.name: page.title, **RESERVED, **{s.anchor: s.title for s in sections_of(page.sections)}}
+def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
+    """Go through the anchors of a page, and how a reference to each reads; the page itself is the first."""
+    yield page.name, page.title
+    yield from RESERVED.items()
+    yield from ((s.anchor, s.title) for s in sections_of(page.sections))
     figures, tables = count(1), count(1)
     for block in blocks_of(page.sections):
         match block:
             case Figure() | Animation():
-                found[f"figure-{block.name}"] = f"Figure {page.prefix}{next(figures)}"
+                yield f"figure-{block.name}", f"Figure {page.prefix}{next(figures)}"
             case Table():
-                found[f"table-{block.name}"] = f"Table {page.prefix}{next(tables)}"
-    return found
+                yield f"table-{block.name}", f"Table {page.prefix}{next(tables)}"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class References:
     def __post_init__(self) -> None:
         """Look up the anchors of all pages once, this page first."""
         order = (self.page, *(p for p in self.report.every_page if p is not self.page))
-        object.__setattr__(self, "pages", {p.name: anchors_of(p) for p in order})
+        object.__setattr__(self, "pages", {p.name: dict(anchors_of(p)) for p in order})
 
     def address(self, anchor: str) -> str:
         """What a link to the anchor holds."""

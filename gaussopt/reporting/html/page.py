@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import prepare_folder, write_text
 from gaussopt.plotting import svg
-from gaussopt.reporting import document_checks
-from gaussopt.reporting.document import Animation, Data, Document, Figure, Table, Timed, typeset
+from gaussopt.reporting.document import Document, Timed, typeset
+from gaussopt.reporting.document_checks import checked
 from gaussopt.reporting.html import formulas, measured_times, tables
 from gaussopt.reporting.references import References
 
@@ -34,10 +31,10 @@ OPEN_ROWS = 40
 def write(document: Document, out: Path) -> Path:
     """Write all pages of the report into a folder, the main page last, and return the path of its HTML.
 
-    Raises BadInput if the folder cannot be written, ValueError as `document_checks.check`.
+    Raises BadInput if the folder cannot be written, ValueError as `checked`.
     """
-    document_checks.check(document)
-    for name, text in _files(document):
+    files = checked(document) | {f"data/{measured_times.NAME}": measured_times.listing(document)}
+    for name, text in files.items():
         # Hundreds of files, all of which can be written again: waiting for the disk at each would take longer than all.
         write_text(out / name, text, durable=False)
     environment = _environment()
@@ -83,23 +80,6 @@ def _is_own(page: Path) -> bool:
         return False
 
 
-def _files(document: Document) -> Iterator[tuple[str, str]]:
-    """Names and texts of the files beside the page."""
-    for block in document.blocks:
-        match block:
-            case Figure():
-                yield f"figures/{block.name}.svg", block.svg
-            case Animation():
-                yield f"figures/{block.name}.svg", block.still
-                yield f"figures/{block.name}-animated.svg", block.svg
-        if isinstance(block, Table):
-            yield f"data/{block.name}.csv", _csv(block)
-        elif isinstance(block, Figure | Animation | Data):
-            frame = block.frame if isinstance(block, Data) else block.data
-            yield f"data/{block.name}.csv", str(frame.to_csv(index=False, lineterminator="\n"))
-    yield f"data/{measured_times.NAME}", measured_times.listing(document)
-
-
 def _environment() -> jinja2.Environment:
     import jinja2
 
@@ -139,9 +119,3 @@ def _source(environment: jinja2.Environment, name: str) -> str:
 def _hash(script: str) -> str:
     """Hash by which a content security policy allows a script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _csv(table: Table) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows((table.columns, *table.rows))
-    return out.getvalue()
