@@ -17,7 +17,6 @@ from scipy.sparse.linalg import eigsh
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import is_blocks, scaled_operator
-from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
@@ -52,8 +51,7 @@ class APGD(Solver[APGDOptions]):
     precision = tuple({"tolerance": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = APGDOptions
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, ConeProgram)
+    def setup(self, program: ConeProgram) -> None:
         self._s = np.repeat(np.sqrt(steps_of(program.P)), 3)
         s, radius = self._s, program.radius
         inner = None if radius is None else radius / s[::3]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.programs import LCP, Program
+from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
@@ -42,7 +42,7 @@ class Enumerate(Kept[EnumerateOptions]):
     accepts = (LCP,)
     options_type = EnumerateOptions
 
-    def refuses(self, program: Program) -> str | None:
+    def refuses(self, program: LCP) -> str | None:
         reason = super().refuses(program)
         if reason is None and program.n > self.options.limit:
             return f"it has {program.n} pairs, 2^{program.n} bases; the option 'limit' is {self.options.limit}"

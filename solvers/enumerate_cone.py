@@ -13,7 +13,6 @@ from gaussopt.cone import two_contacts
 from gaussopt.cone.one_contact import solve_contact
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options
 from gaussopt.core.status import Status
@@ -36,9 +35,9 @@ class EnumerateCone(Kept[Options]):
     source = "Bonnefon & Daviet 2011"
     accepts = (ConeComplementarity,)
 
-    def refuses(self, program: Program) -> str | None:
+    def refuses(self, program: ConeComplementarity) -> str | None:
         reason = super().refuses(program)
-        if reason is None and isinstance(program, ConeComplementarity) and program.k > LIMIT:
+        if reason is None and program.k > LIMIT:
             return f"it has {program.k} contacts; at most {LIMIT} are enumerated"
         return reason
 

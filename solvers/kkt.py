@@ -49,7 +49,6 @@ class KKT(Kept[Options]):
             return RawSolution(np.asarray(Vt[:r].T @ ((U[:, :r].T @ program.b) / s[:r])), None, Status.SOLVED)
         if isinstance(program, LinearSystem):
             return RawSolution(_solve(program.K, program.b), None, Status.SOLVED)
-        assert isinstance(program, QP)
         n, m = program.n, program.m
         K = np.zeros((n + m, n + m))
         K[:n, :n] = program.P

@@ -18,7 +18,6 @@ from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.jit.threads import cores
@@ -57,8 +56,7 @@ class NSGS(ConeSolver[NSGSOptions]):
         if not 0 <= options.threads <= cores():
             raise BadInput(f"The option 'threads' of 'nsgs' is {options.threads}; there are {cores()} cores here.")
 
-    def setup(self, program: Program) -> None:
-        assert isinstance(program, ConeComplementarity)
+    def setup(self, program: ConeComplementarity) -> None:
         self._sweeps = Sweeps(program, self.options.threads)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:

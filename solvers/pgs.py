@@ -54,7 +54,7 @@ class PGS(Kept[PGSOptions]):
 
     def refuses(self, program: Program) -> str | None:
         reason = super().refuses(program)
-        if reason is None and isinstance(program, LCP) and (bad := program.M.diagonal() <= 0).any():
+        if reason is None and (bad := program.M.diagonal() <= 0).any():
             i = int(np.argmax(bad))
             return f"it divides by the diagonal of M, and entry {i} is {program.M[i, i]:.6g}, not positive"
         return reason

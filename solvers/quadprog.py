@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program, as_qp
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
@@ -42,7 +42,7 @@ class QuadProg(Solver[Options]):
     def refuses(self, program: Program) -> str | None:
         """Refuse a singular P, which has no unconstrained minimiser to begin from."""
         reason = super().refuses(program)
-        if reason is None and not isinstance(program, LinearSystem) and gram_factor(as_qp(program).P) is None:
+        if reason is None and gram_factor(as_qp(program).P) is None:
             return "it needs a positive definite P; use daqp, piqp or kkt for a singular one"
         return reason
 

@@ -49,15 +49,16 @@ class SparseKKT(Solver[Options]):
     def refuses(self, program: Program) -> str | None:
         if isinstance(program, QP) and not program.equalities_only:
             return "it takes equality rows only; use osqp for inequalities"
-        if isinstance(program, QP | LinearSystem) and not program.sparse:
+        reason = super().refuses(program)
+        if reason is None and not program.sparse:
             return "it takes sparse programs, and this one is dense; use kkt"
-        return super().refuses(program)
+        return reason
 
-    def setup(self, program: Program) -> None:
+    def setup(self, program: QP | LinearSystem) -> None:
         self._saddle: Saddle | None = None
         self.update(program)
 
-    def update(self, program: Program) -> None:
+    def update(self, program: QP | LinearSystem) -> None:
         self._program = program
         if isinstance(program, QP):
             self._saddle = Saddle.of(program.P, program.A, self._saddle)  # type: ignore[arg-type]
@@ -66,7 +67,6 @@ class SparseKKT(Solver[Options]):
         program = self._program
         if isinstance(program, LinearSystem):
             return _equations(program)
-        assert isinstance(program, QP)
         saddle = self._saddle
         if saddle is None:
             return RawSolution(None, None, Status.SOLVER_ERROR, note="a pivot of the regularised system vanishes")

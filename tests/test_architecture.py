@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 import gaussopt as go
+from gaussopt.kinds import PAGES
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("gaussopt", "solvers", "problems")
@@ -27,7 +28,7 @@ LONGEST_FUNCTION = 60
 MOST_PARAMETERS = 8
 MAY_IMPORT_LATE = ("gaussopt/__init__.py", "gaussopt/__main__.py", "gaussopt/cli/", "gaussopt/papers/", "problems/")
 """The facade, the applications and the problems, whose evidence is computed on request only."""
-KERNELS = ("_kernel.py", "_kernels.py", "certificates/acceptance.py", "lcp/pivoting.py")
+KERNELS = ("_kernel.py", "_kernels.py", "core/acceptance.py", "lcp/pivoting.py")
 """Ends of the names of files whose functions are translated to machine code, where arrays are passed one by one."""
 DEPENDENCIES = {
     "numpy", "scipy", "sympy", "cvxpy", "osqp", "deap", "matplotlib", "pandas", "xarray", "llvmlite", "h5netcdf",
@@ -161,6 +162,40 @@ def certificates_by_position() -> Iterator[str]:
                 yield f"{file}:{node.lineno} {ast.unparse(node)[:60]}"
 
 
+def kinds_asked_elsewhere() -> Iterator[str]:
+    """Tests of what kind a problem is of, outside its page.
+
+    A solver that takes several kinds may ask which of them it was given.
+    """
+    for file, tree in sources().items():
+        if file.startswith("gaussopt/kinds/") or (file.startswith("solvers/") and _takes_several(file, tree)):
+            continue
+        for node in ast.walk(tree):
+            asked: list[ast.AST] = []
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+                asked = list(node.args[1:])
+            elif isinstance(node, ast.MatchClass):
+                asked = [node.cls]
+            elif isinstance(node, ast.Compare) and "type(" in ast.unparse(node):
+                asked = [node]
+            names = {name.id for part in asked for name in ast.walk(part) if isinstance(name, ast.Name)}
+            names |= {name.attr for part in asked for name in ast.walk(part) if isinstance(name, ast.Attribute)}
+            if names & {page.kind.__name__ for page in PAGES}:
+                yield f"{file}:{node.lineno} {ast.unparse(node)[:80]}"
+
+
+def _takes_several(file: str, tree: ast.Module) -> bool:
+    """Whether a solver says that it takes several kinds; a file beside solvers, `_name.py`, serves several of them."""
+    takes = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "accepts"
+    ]
+    if not takes:
+        return Path(file).name.startswith("_")
+    return any(isinstance(value, ast.Tuple) and len(value.elts) > 1 for value in takes)
+
+
 def arrays_from_elsewhere() -> Iterator[str]:
     for file, tree in sources().items():
         for node in ast.walk(tree):
@@ -172,6 +207,7 @@ def arrays_from_elsewhere() -> Iterator[str]:
 RULES = (
     arrays_from_elsewhere,
     certificates_by_position,
+    kinds_asked_elsewhere,
     long_files,
     long_functions,
     wide_functions,
@@ -191,6 +227,7 @@ def test_rule(rule) -> None:
 PLANTED = {
     arrays_from_elsewhere: "from gaussopt.core.step_data import StepData, Vector",
     certificates_by_position: "found = QPCertificate(Status.SOLVED, 0.0, primal_residual=0.0)",
+    kinds_asked_elsewhere: "rows = program.m if isinstance(program, go.QP | LCP) else None",
     private_imports: "from scipy.optimize import _minimize",
     names_of_modules_in_strings: "importlib.import_module(f'gaussopt.{name}')",
     late_imports: "def f() -> None:\n    from gaussopt.core import status",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.acceptance import accepts
+from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Vector
 from gaussopt.core.display import About, error_words, shown
 from gaussopt.core.fast_frozen import fast_frozen
@@ -95,9 +95,10 @@ class Certificate:
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
         accepted = self.verdict is Status.SOLVED and accepts(
-            tolerance, self.own_tolerance(tolerance), self.error_bound, self.force_residual, self.laws_missed,
-            self.rounding_floor, self.constraint_residual, self.residual_share, self.natural_scale, self.norm_a,
-            self.norm_gamma,
+            tolerance, own_tolerance=self.own_tolerance(tolerance), error_bound=self.error_bound,
+            force_residual=self.force_residual, law_residual=self.laws_missed, rounding_floor=self.rounding_floor,
+            constraint_residual=self.constraint_residual, residual_share=self.residual_share,
+            natural_scale=self.natural_scale, norm_a=self.norm_a, norm_gamma=self.norm_gamma,
         )  # fmt: skip
         return bool(accepted) and math.isfinite(self.norm_a_2) and self._holds_massless(tolerance)
 

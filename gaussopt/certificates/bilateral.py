@@ -18,8 +18,8 @@ from math import sqrt
 
 import numpy as np
 
-from gaussopt.certificates.acceptance import NEGLIGIBLE
 from gaussopt.certificates.base import Certificate, beside, unmeasured, without_mass
+from gaussopt.core.acceptance import NEGLIGIBLE
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData

@@ -27,8 +27,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaussopt.certificates.acceptance import NEGLIGIBLE
 from gaussopt.certificates.base import Certificate, beside, unmeasured, without_mass
+from gaussopt.core.acceptance import NEGLIGIBLE
 from gaussopt.core.arrays import Vector
 from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status

@@ -19,6 +19,7 @@ from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
 from gaussopt.cone.measure import measured
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.one_contact import OneContact, solve_contact
+from gaussopt.core.acceptance import Measures, ProgramCertificate
 from gaussopt.core.arrays import Matrix, Vector, all_finite
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.display import About, shown
@@ -42,7 +43,7 @@ ENTRIES = (
 
 
 @shown
-class ConeCertificate:
+class ConeCertificate(ProgramCertificate):
     """What is proved of impulses r.
 
     What decides a status is computed at once: the residual, its floor, several solutions, and where r does not pass,
@@ -160,13 +161,11 @@ class ConeCertificate:
         """Of W."""
         return self._problem.asymmetry
 
-    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Whether r solves the problem within the tolerance on the natural map, and rounding lets that be told.
-
-        The cones are looked at by themselves too: an answer never passes against its own violations.
-        """
-        small = self.residual <= tolerance and self.floor <= tolerance
-        return bool(small and max(self.cone_violation, self.dual_violation) <= np.sqrt(tolerance))
+    @property
+    def measures(self) -> Measures:
+        """The natural map and its rounding; the cones apart, so that no answer passes against its own violations."""
+        violation = max(self.cone_violation, self.dual_violation)
+        return Measures(True, self.residual, floor=self.floor, rough=violation)
 
     def to_mapping(self) -> Mapping[str, Any]:
         """For JSON, every entry computed when it is read; `solutions` stand beside the certificate."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from gaussopt.certificates.qp_scaling import units
 from gaussopt.certificates.qp_verdict import feasibility, rounding
+from gaussopt.core.acceptance import Measures, ProgramCertificate
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LeastSquares, LinearSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
@@ -22,7 +23,7 @@ from gaussopt.linalg.dense import EPS, largest, largest_ratio, norm, ratio
 
 
 @dataclass(frozen=True, slots=True)
-class LinearCertificate:
+class LinearCertificate(ProgramCertificate):
     """Proved errors of a point of a linear system or least-squares problem.
 
     Attributes
@@ -40,26 +41,30 @@ class LinearCertificate:
     relative_error: float
     contradictory: bool = False
 
-    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Whether the point is a solution within the tolerance."""
-        if not math.isfinite(self.residual):
-            return False
-        near = math.isnan(self.relative_error) or self.relative_error <= tolerance
-        return self.relative_residual <= tolerance and near
+    @property
+    def measures(self) -> Measures:
+        """Residual and error; the residual alone where the error is not known."""
+        error = 0.0 if math.isnan(self.relative_error) else self.relative_error
+        return Measures(math.isfinite(self.residual), self.relative_residual, error)
 
     def to_mapping(self) -> dict[str, float | None]:
         """For JSON."""
         return finite_entries(self, "residual", "relative_residual", "relative_error")
 
 
-def certify_linear(program: LinearSystem | LeastSquares, x: Vector) -> LinearCertificate:
-    """Certify a point, (n,)."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if not np.isfinite(x).all():
-            return LinearCertificate(residual=math.inf, relative_residual=math.inf, relative_error=math.inf)
-        if isinstance(program, LeastSquares):
-            return _least_squares(program, x)
-        return _sparse_system(program, x) if program.sparse else _system(program, x)
+QUIETLY = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+"""Numbers beyond the range of numbers do not pass, and are no warning."""
+
+NOWHERE = LinearCertificate(residual=math.inf, relative_residual=math.inf, relative_error=math.inf)
+"""The certificate of a point that is not finite."""
+
+
+@QUIETLY
+def certify_linear(program: LinearSystem, x: Vector) -> LinearCertificate:
+    """Certify a point of a linear system, (n,)."""
+    if not np.isfinite(x).all():
+        return NOWHERE
+    return _sparse_system(program, x) if program.sparse else _system(program, x)
 
 
 def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
@@ -106,8 +111,14 @@ def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
     )
 
 
-def _least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
-    """The excess of the squares is ||U^T r||^2, U an orthonormal basis of the columns."""
+@QUIETLY
+def certify_least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
+    """Certify a point of a least-squares problem, (n,).
+
+    The excess of the squares is ||U^T r||^2, U an orthonormal basis of the columns.
+    """
+    if not np.isfinite(x).all():
+        return NOWHERE
     r = program.b - program.A @ x
     residual = largest(program.A.T @ r)
     d, unit = np.ones(program.n), float(np.abs(program.A).max(initial=0.0)) or 1.0

@@ -35,10 +35,11 @@ from gaussopt.certificates.qp_point import CandidatePoint, Sizes
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_sparse import classify_sparse, dense_if_small, felt, nearest_minimiser, placed, room
 from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, rounding
+from gaussopt.core.acceptance import Measures, ProgramCertificate
 from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, residuals_pass
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import EPS, largest, largest_ratio, mass_scale, ratio
 from gaussopt.linalg.sparse_saddle_point import equilibrate_sparse
 
@@ -63,7 +64,7 @@ IN_CURVED_DIRECTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class QPCertificate:
+class QPCertificate(ProgramCertificate):
     """Proved errors of a point of a QP.
 
     Attributes
@@ -111,10 +112,11 @@ class QPCertificate:
             return math.inf
         return ratio(self.error_bound, self.scale)
 
-    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Whether the point is optimal within the (relative) tolerance."""
-        solved = self.verdict is Status.SOLVED
-        return solved and residuals_pass(tolerance, self.relative_residual, self.error_bound, self.relative_error)
+    @property
+    def measures(self) -> Measures:
+        """Residual and error relative to their own terms; the residual alone where no distance is proved."""
+        error = self.relative_error if math.isfinite(self.error_bound) else 0.0
+        return Measures(self.verdict is Status.SOLVED, self.relative_residual, error)
 
     def failure(self, tolerance: float) -> str:
         """Why the point does not pass."""

@@ -71,8 +71,8 @@ def solve_folder(
     rows: str | None,
 ) -> tuple[dict[str, Any], list[str]]:  # fmt: skip
     """Solve every contact problem of a folder; what is none is named with its reason and counts as bad input."""
-    from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
     from gaussopt.interchange.problem_reader import members, read_problem
+    from gaussopt.kinds import page_of
 
     told: list[dict[str, Any]] = []
     files = members(folder)
@@ -80,8 +80,8 @@ def solve_folder(
         for i, file in enumerate(files):
             begin = time.perf_counter()
             try:
-                data = read_problem(file, rows)
-                if not isinstance(data, ConeComplementarity | GlobalContacts):
+                data: Any = read_problem(file, rows)
+                if page_of(data).formulations != "contact":
                     raise BadInput(f"{file} holds no contacts with friction cones; solve it alone.")
                 found = solve_contact_problem(data, formulation, solver, tolerance, options)
                 k, residual = data.k, found["certificate"]["residual"]

@@ -199,12 +199,6 @@ STEPS: dict[str, dict[str, Any]] = {
 """The smallest steps of each kind."""
 SPARSE = "sparse matrices"
 
-PROGRAMS = {
-    "QP": "quadratic program", "LinearSystem": "system of linear equations", "LeastSquares": "least-squares problem",
-    "LCP": "linear complementarity problem", "ConeComplementarity": "contact problem with friction cones",
-    "ConeProgram": "cone program of contacts",
-}  # fmt: skip
-
 EXAMPLES = {
     "quadratic programs with equality rows": ("gauss", "equality rows"),
     "quadratic programs with inequalities": ("gauss", "a contact without friction"),
@@ -244,9 +238,11 @@ def _step(kind: str) -> StepData:
 
 
 def _formulation(entry: Any) -> Known:
+    from gaussopt.kinds import page_of
     from gaussopt.solving.defaults import formulate
 
     made: dict[str, str] = {}
+    titles: dict[str, str] = {}
     refused: dict[str, str] = {}
     solvers: dict[str, None] = {}
     for kind in (*STEPS, SPARSE):
@@ -255,7 +251,7 @@ def _formulation(entry: Any) -> Known:
         except (NotAccepted, IllPosed, BadInput) as error:
             refused[kind] = _reason(error)
         else:
-            made[kind] = type(program).__name__
+            made[kind], titles[kind] = type(program).__name__, page_of(program).title
             solvers |= dict.fromkeys(_takers(program))
     data = {"exact": entry.exact, "level": entry.level, "state": entry.state, "makes": made, "refuses": refused,
             "solvers": list(solvers)}  # fmt: skip
@@ -263,7 +259,7 @@ def _formulation(entry: Any) -> Known:
     lines = [
         f"Its solution is the mechanics' answer: {exact}",
         f"It solves at the level of: {'velocities' if entry.level == 'velocity' else 'accelerations'}",
-        "What it makes of a step with", *_columns((k, PROGRAMS.get(v, v)) for k, v in made.items()),
+        "What it makes of a step with", *_columns(titles.items()),
         *(["What it refuses: a step with", *_refusals(refused)] if refused else []),
         f"Installed solvers that take its programs: {', '.join(solvers) or 'none'}",
     ]  # fmt: skip

@@ -61,51 +61,63 @@ def _solved(
     rows: str | None,
 ) -> dict[str, Any]:
     """The result of one file."""
-    from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
-    from gaussopt.core.programs import LCP, QP
-    from gaussopt.core.status import Status
     from gaussopt.interchange.problem_reader import read_problem
-    from gaussopt.linalg.redundancy import rank_report
-    from gaussopt.solving.defaults import default_pair, default_solver
-    from gaussopt.solving.solve import solve, solve_step
+    from gaussopt.kinds import page_of
 
-    result: dict[str, Any]
-    data = read_problem(file, rows)
-    if isinstance(data, ConeComplementarity | GlobalContacts):
+    data: Any = read_problem(file, rows)
+    page = page_of(data)
+    if page.formulations == "contact":
         result = solve_contact_problem(data, formulation, solver, tolerance, options, save)
         if rows is None and formulation is None and solver is None:
             result["message"] += other_order(file, data, result["status"])
         return result
     if save is not None:
         raise BadInput("--save writes contacts with friction cones only.")
-    if isinstance(data, QP):
-        if formulation is not None:
-            raise BadInput("A qp is a program already; --formulation applies to steps.")
-        usual = default_solver(data) if data.sparse else "kkt" if data.equalities_only else "newton"
-        name = solver or usual
-        solution = solve(data, name, tolerance=tolerance, solver_options=options)
-        result = {
-            "status": str(solution.status), "message": solution.message, "solver": name, "x": solution.x,
-            "y": solution.y, "objective": None if solution.x is None else data.objective(solution.x),
-            "certificate": solution.certificate, "iterations": solution.iterations,
-            "timing": solution.timing.to_mapping(),
-        }  # fmt: skip
-    elif isinstance(data, LCP):
-        result = _solve_lcp(data, formulation or "lcp", solver, tolerance, options)
-    else:
-        name, by = default_pair(data, formulation, solver)
-        answer = solve_step(data, name, by, tolerance=tolerance, solver_options=options)
-        w: Any = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
-        result = {
-            "status": str(answer.status), "message": answer.message, "formulation": name, "solver": by, "a": answer.a,
-            "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": _flat(answer.lam_T), "w": w,
-            "forces_unique": answer.forces_unique, "certificate": answer.certificate.to_mapping(),
-            "ranks": {} if data.sparse else rank_report(data).to_mapping(), "iterations": answer.iterations,
-            "timing": answer.timing.to_mapping(), **answer.details,
-            **(answer.contact.to_mapping() if answer.contact is not None else {}),
-        }  # fmt: skip
-        if data.k and answer.certificate.verdict not in (Status.INFEASIBLE, Status.UNBOUNDED):
-            result["classification"] = _classification(data)
+    solve: Any = {"step": _solve_step, "lcp": _solve_lcp}.get(page.name, _solve_program)
+    found: dict[str, Any] = solve(data, formulation, solver, tolerance, options)
+    return found
+
+
+def _solve_program(
+    data: Any, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any]
+) -> dict[str, Any]:
+    from gaussopt.kinds import page_of
+    from gaussopt.solving.solve import solve
+
+    page = page_of(data)
+    if formulation is not None:
+        raise BadInput(f"{page.article.capitalize()} is a program already; --formulation applies to steps.")
+    name = solver or page.usual_solver(data)
+    solution = solve(data, name, tolerance=tolerance, solver_options=options)
+    cost = {"objective": None if solution.x is None else data.objective(solution.x)} if data.minimises else {}
+    return {
+        "status": str(solution.status), "message": solution.message, "solver": name, "x": solution.x, "y": solution.y,
+        **cost, "certificate": solution.certificate, "iterations": solution.iterations,
+        "timing": solution.timing.to_mapping(),
+    }  # fmt: skip
+
+
+def _solve_step(
+    data: StepData, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any]
+) -> dict[str, Any]:
+    from gaussopt.core.status import Status
+    from gaussopt.linalg.redundancy import rank_report
+    from gaussopt.solving.defaults import default_pair
+    from gaussopt.solving.solve import solve_step
+
+    name, by = default_pair(data, formulation, solver)
+    answer = solve_step(data, name, by, tolerance=tolerance, solver_options=options)
+    w: Any = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
+    result: dict[str, Any] = {
+        "status": str(answer.status), "message": answer.message, "formulation": name, "solver": by, "a": answer.a,
+        "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": _flat(answer.lam_T), "w": w,
+        "forces_unique": answer.forces_unique, "certificate": answer.certificate.to_mapping(),
+        "ranks": {} if data.sparse else rank_report(data).to_mapping(), "iterations": answer.iterations,
+        "timing": answer.timing.to_mapping(), **answer.details,
+        **(answer.contact.to_mapping() if answer.contact is not None else {}),
+    }  # fmt: skip
+    if data.k and answer.certificate.verdict not in (Status.INFEASIBLE, Status.UNBOUNDED):
+        result["classification"] = _classification(data)
     return result
 
 
@@ -126,10 +138,11 @@ def _flat(lam_T: Any) -> Any:
 
 
 def _solve_lcp(
-    lcp: Any, formulation: str, solver: str | None, tolerance: float, options: dict[str, Any]
+    lcp: Any, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any]
 ) -> dict[str, Any]:
     from gaussopt.solving.solve import solve_lcp
 
+    formulation = formulation or "lcp"
     solution, details = solve_lcp(lcp, formulation, solver, tolerance=tolerance, solver_options=options)
     certificate = dict(solution.certificate)
     apart = {"solutions": certificate.pop("solutions", None), "lam_N_range": certificate.pop("z_range", None)}
@@ -158,53 +171,13 @@ def verify_command(
 ) -> None:
     """Certify an answer to a step, a qp, an lcp or a contact problem, whoever computed it."""
     from gaussopt.interchange.problem_reader import read_answer, read_problem
-    from gaussopt.solving.verification import verify_answer
+    from gaussopt.kinds import page_of
 
     data = read_problem(file, rows)
     given = read_answer(answer_file, data)
     _check_tolerance(tolerance)
-    answer = _arrays_of(given, data, answer_file)
-    _finish(context.obj, verify_answer(data, answer, tolerance), json_)
-
-
-def _arrays_of(given: dict[str, Any], data: Any, file: Path) -> dict[str, Any]:
-    """The arrays of an answer, None where they are not there; whatever is wrong with them is wrong in this file."""
-    from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
-    from gaussopt.core.programs import LCP, QP
-    from gaussopt.core.step_data import as_array
-
-    if isinstance(data, QP):
-        sizes = {"x": data.n, "y": data.m}
-    elif isinstance(data, ConeComplementarity | GlobalContacts):
-        sizes = {"r": ROWS * data.k} | ({"v": len(data.f)} if isinstance(data, GlobalContacts) else {})
-    elif isinstance(data, LCP):
-        sizes = {"z": data.n}
-    else:
-        sizes = {"a": data.n, "lam": data.m} | ({"lam_N": data.k} if data.k else {})
-    wanted = next(iter(sizes))
-    if given.get(wanted) is None:
-        raise BadInput(f"{file} has no {wanted!r}; an answer to this file needs one.")
-    try:
-        found = {
-            name: None if given.get(name) is None else as_array(name, given[name], (size,))
-            for name, size in sizes.items()
-        }
-        if "lam_N" in found:
-            found["lam_T"] = _tangent_forces(given.get("lam_T"), data)
-    except BadInput as error:
-        raise BadInput(f"{file}: {error}") from None
-    return found
-
-
-def _tangent_forces(given: Any, step: StepData) -> Any:
-    from gaussopt.core.step_data import as_array
-
-    if given is None:
-        return None
-    shape = step.v_T.shape
-    if shape[1] == 1 and not (isinstance(given, list) and given and isinstance(given[0], list)):
-        return as_array("lam_T", given, (shape[0],))[:, None]
-    return as_array("lam_T", given, shape)
+    page = page_of(data)
+    _finish(context.obj, page.verify(data, page.read_answer(given, data, answer_file), tolerance), json_)
 
 
 def _check_tolerance(tolerance: float) -> None:

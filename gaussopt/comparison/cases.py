@@ -13,10 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from gaussopt.comparison.clock import on_one_clock
-from gaussopt.comparison.items import Data, Item
+from gaussopt.comparison.items import Item
 from gaussopt.comparison.pairing import is_exact
 from gaussopt.comparison.records import MOST_REASONS, Answers, MotionRecord
-from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.solver_sequence_run import SequenceRun, starts_of
 from gaussopt.comparison.solver_spec import parse_word, stepper_settings
 from gaussopt.comparison.sources import spec_of
@@ -24,9 +23,8 @@ from gaussopt.comparison.spec import Spec
 from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
 from gaussopt.core import registry
 from gaussopt.core.errors import MachineFailure, NotAccepted
-from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData
+from gaussopt.kinds import Residuals, page_of
 from gaussopt.modelling.registered import registered_problem
 from gaussopt.processes.environment import provenance
 from gaussopt.simulation.simulate import simulate
@@ -44,7 +42,7 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     """
     where = spec_of(spec)
     items = where.items()
-    size, refused = (_size(items[0].data), "") if items else ([], NOWHERE)
+    size, refused = (page_of(items[0].data).size(items[0].data), "") if items else ([], NOWHERE)
     found = []
     for start in starts_of(solver, where.follows):
         record = Answers(
@@ -66,15 +64,9 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     return found
 
 
-def _size(data: Data) -> list[int]:
-    if isinstance(data, StepData):
-        return [data.n, data.m, data.k]
-    return [data.n, data.m] if isinstance(data, QP) else [data.n]
-
-
 def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
     """The steps at which every solver begins anew, see `records.Answers`."""
-    sizes = [_size(item.data) for item in items]
+    sizes = [page_of(item.data).size(item.data) for item in items]
     return [i for i in range(len(items)) if i == 0 or not where.follows or sizes[i] != sizes[i - 1]]
 
 

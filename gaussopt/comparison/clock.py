@@ -32,9 +32,9 @@ from gaussopt.comparison.solver_sequence_run import SequenceRun
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution, Timing
-from gaussopt.core.solver import PROGRAMS, Options, Solver
+from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData
+from gaussopt.kinds import page_of
 from gaussopt.solving.foreign_formulation import find
 from gaussopt.solving.solver_sequence import SolverSequence
 
@@ -122,7 +122,7 @@ class _Empty(Solver[Options]):
     name = "empty"
     title = "Returns zero"
     source = ""
-    accepts = PROGRAMS
+    accepts = (Program,)
     dense = sparse = updates = True
 
     def setup(self, program: Program) -> None:
@@ -149,7 +149,7 @@ class _Harness:
         for item in items[:LEADING]:
             with suppress(GaussoptError):
                 program: Any = item.data
-                if isinstance(program, StepData):
+                if page_of(program).formulations == "step":
                     formulation = find(self._formulation)
                     program = formulation.apply(formulation.prepare(program))[0]
                 self._seconds.append(work(self._sequence.solve(program)[1]))

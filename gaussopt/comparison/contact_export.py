@@ -82,6 +82,5 @@ def _posed(problem: Problem, t: float, q: Any, v: Any, h: float) -> ConeCompleme
     closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= near)
     if not len(closed):
         return None
-    program, _ = formulation.apply(formulation.prepare(step.select(closed)))
-    assert isinstance(program, ConeComplementarity)
+    program: ConeComplementarity = formulation.apply(formulation.prepare(step.select(closed)))[0]
     return program

@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.spec import Spec, check_digest
-from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_bytes
 from gaussopt.interchange.problem_reader import members, read_problem
+from gaussopt.kinds import page_of
 from gaussopt.storage.checksums import digest_of
 
 
@@ -93,9 +95,8 @@ class ContactFiles(Spec):
 
 @cache
 def _read(path: str, digest: str, rows: str | None) -> ConeComplementarity:
-    found = read_problem(path, rows)
-    if isinstance(found, GlobalContacts):
-        return found.local
-    if not isinstance(found, ConeComplementarity):
+    found: Any = read_problem(path, rows)
+    if page_of(found).formulations != "contact":
         raise BadInput(f"{path} holds no contacts with friction cones.")
-    return found
+    local: ConeComplementarity = found.local
+    return local

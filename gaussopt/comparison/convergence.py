@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, as_qp
+from gaussopt.core.programs import QP, Program, as_qp
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
+from gaussopt.kinds import page_of
 from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.solve import solve
 from gaussopt.solving.solver_sequence import SolverSequence
@@ -48,12 +47,9 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
 
 def _least_cost(program: Program, solver: Solver[Any]) -> float:
     """The least cost that a search with these options can find, by an exact solver."""
-    if isinstance(program, LCP | LinearSystem):
-        return 0.0
-    if isinstance(program, LeastSquares) and not program.minimum_norm:
-        x, *_ = np.linalg.lstsq(program.A, program.b, rcond=None)
-        residual = program.A @ x - program.b
-        return 0.5 * float(residual @ residual)
+    least = page_of(program).least_cost(program)
+    if least is not None:
+        return least
     qp = as_qp(program)
     constant = 0.0
     if solver.options.coordinates == "full" and qp.equality.any():

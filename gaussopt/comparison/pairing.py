@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gaussopt import relaxations
 from gaussopt.comparison.items import Data
 from gaussopt.comparison.solver_spec import registered_name
 from gaussopt.core import registry
-from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import IllPosed, NotAccepted
 from gaussopt.core.programs import Program
 from gaussopt.core.solver import missing_packages
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
+from gaussopt.kinds import page_of
 from gaussopt.relaxations import first_program, is_contact_formulation
 from gaussopt.solving.foreign_formulation import find
 
@@ -51,19 +52,21 @@ def check_formulation(name: str) -> None:
 
 def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: Data) -> list[tuple[str, str]]:
     """The pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
-    if isinstance(typical, ConeComplementarity):
-        asked = {f: first_program(relaxations.find(f), typical) for f in formulations if is_contact_formulation(f)}
+    data: Any = typical
+    formulated = page_of(data).formulations
+    if formulated == "contact":
+        asked = {f: first_program(relaxations.find(f), data) for f in formulations if is_contact_formulation(f)}
         return [(f, s) for f, program in asked.items() for s in solvers if _takes(s, program)]
-    if not isinstance(typical, StepData):
-        return [("", s) for s in solvers if _takes(s, typical)]
+    if not formulated:
+        return [("", s) for s in solvers if _takes(s, data)]
     found = []
     for f in formulations:
         if not is_step_formulation(f):
             continue
         formulation = find(f)
-        if misfit(formulation, typical):
+        if misfit(formulation, data):
             continue
-        program = formulation.apply(formulation.prepare(typical))[0]
+        program = formulation.apply(formulation.prepare(data))[0]
         found += [(f, s) for s in solvers if _takes(s, program)]
     return found
 
@@ -84,5 +87,5 @@ def misfit(formulation: Formulation, step: StepData) -> str | None:
 
 def _takes(solver: str, program: Program) -> bool:
     entry = registry.load("solver", registered_name(solver))
-    fits = entry.sparse if getattr(program, "sparse", False) else entry.dense
+    fits = entry.sparse if program.sparse else entry.dense
     return bool(fits) and isinstance(program, entry.accepts)

@@ -43,7 +43,7 @@ from gaussopt.comparison.spec import Spec
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import StepData
+from gaussopt.kinds import page_of
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.processes.environment import environment, versions
@@ -256,7 +256,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
         step = spec.typical()
         asked = pairs(plan.formulations, plan.solvers, step)
         finer = [w for s in plan.solvers for w in precision_words(s)] if plan.precision else []
-        if isinstance(step, StepData):
+        if page_of(step).formulations == "step":
             asked += pairs([f for f in plan.formulations if f in plan.precision], finer, step)
         elif "" in plan.precision:
             asked += pairs((), finer, step)
@@ -354,8 +354,8 @@ def misfits(plan: Plan) -> list[Answers]:
     """Formulations that do not fit a source, with the reason; once for each problem."""
     found: dict[tuple[str, str], Answers] = {}
     for spec in plan.specs:
-        step = spec.typical()
-        if not isinstance(step, StepData):
+        step: Any = spec.typical()
+        if page_of(step).formulations != "step":
             continue
         for f in plan.formulations:
             if not is_step_formulation(f):

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from gaussopt.comparison.contact_sources import ContactFiles
+from gaussopt.comparison.items import Data
 from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.spec import Spec, check_digest
-from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_bytes
-from gaussopt.core.problem_files import Problem
-from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import StepData
+from gaussopt.core.programs import QP
 from gaussopt.interchange.problem_reader import members, read_problem
 from gaussopt.interchange.quadratic import PARQUET, read_set
+from gaussopt.kinds import page_of
 from gaussopt.storage.checksums import digest_of
 
 
@@ -42,24 +42,23 @@ class ProgramFile(Spec):
     def of(cls, path: str | Path) -> ProgramFile:
         """Read and check a file; raises BadInput."""
         found = _load(str(Path(path).resolve()))
-        if isinstance(found, ConeComplementarity | GlobalContacts):
+        if page_of(found).formulations == "contact":
             raise BadInput(f"{path} holds contacts with friction cones; name it with --contact.")
-        kind = "qp" if isinstance(found, QP) else "file"
+        kind = "qp" if page_of(found).name == "qp" else "file"
         return cls(str(Path(path).resolve()), digest_of(read_bytes(Path(path))), kind)
 
     @property
     def source(self) -> StepSource:
         return StepSource(self.kind, self.row or Path(self.path).stem, self.part)
 
-    def typical(self) -> StepData | QP | LCP:
+    def typical(self) -> Data:
         check_digest(Path(self.path), self.digest)
-        found = _load(self.path, self.row, self.digest)
-        assert isinstance(found, StepData | QP | LCP)
+        found: Data = _load(self.path, self.row, self.digest)
         return found
 
 
 @lru_cache(maxsize=8)
-def _load(path: str, row: str = "", digest: str = "") -> Problem:
+def _load(path: str, row: str = "", digest: str = "") -> Any:
     if not row:
         return read_problem(path)
     found = _set(path, digest)[row]
@@ -91,14 +90,16 @@ def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
                 programs = _set(str(file), digest)
                 for error in (x for x in programs.values() if isinstance(x, BadInput)):
                     note(f"{file.name} is read without a program: {error}")
-                whole = [row for row, x in programs.items() if isinstance(x, QP)]
+                whole = [row for row, x in programs.items() if not isinstance(x, BadInput)]
                 found += [ProgramFile(str(file), digest, "qp", where.stem, row) for row in whole]
                 continue
             problem = read_problem(file)
-            contacts = contacts or isinstance(problem, ConeComplementarity | GlobalContacts)
-            kind = "qp" if isinstance(problem, QP) else "lcp" if isinstance(problem, LCP) else "file"
-            if isinstance(problem, StepData | QP | LCP):
-                found.append(ProgramFile(str(file), digest_of(content), kind, where.stem))
+            page = page_of(problem)
+            if page.formulations == "contact":
+                contacts = True
+                continue
+            kind = "file" if page.formulations else page.name
+            found.append(ProgramFile(str(file), digest_of(content), kind, where.stem))
         except BadInput as error:
             note(f"{file.name} is left out: {str(error).removeprefix(f'{file}: ').rstrip('.')}.")
     if contacts:

@@ -7,25 +7,16 @@ which rows are active, what is feasible and unique, and how well it is condition
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from random import SystemRandom
-from typing import Any
 
-import numpy as np
-
-from gaussopt.comparison.items import Data, Item
-from gaussopt.core.arrays import is_sparse
-from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import StepData
+from gaussopt.comparison.items import Item
+from gaussopt.kinds import page_of
 
 Units = tuple[float, float]
 """The factors (c, s) of masses and of accelerations."""
 
 FINENESS = 4096
 """Factors are 1 + k / FINENESS: with so few digits, products with short numbers are exact."""
-
-FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "gamma_terms")
 
 
 def drawn_units() -> Iterator[Units]:
@@ -39,21 +30,4 @@ def drawn_units() -> Iterator[Units]:
 
 def in_units(item: Item, units: Units) -> Item:
     """An item in other units."""
-    return Item(_data(item.data, *units), None if item.a is None else units[1] * item.a, item.t)
-
-
-def _data(data: Data, c: float, s: float) -> Data:
-    if isinstance(data, StepData):
-        known = {name: x for name in (*FORCES, *ACCELERATIONS, "least_N") if (x := getattr(data, name)) is not None}
-        factors = dict.fromkeys(ACCELERATIONS, s)
-        return replace(data, M=c * data.M, arithmetic=None, **{k: factors.get(k, c * s) * x for k, x in known.items()})
-    if isinstance(data, QP):
-        lower = s * data.l
-        # Bounds of equalities may be one array, by which they are known.
-        return replace(data, P=c * data.P, q=c * s * data.q, l=lower, u=lower if data.l is data.u else s * data.u)
-    if isinstance(data, LCP):
-        return replace(data, M=c * data.M, q=c * s * data.q)
-    assert isinstance(data, ConeComplementarity)
-    W: Any = data.W
-    plain = isinstance(W, np.ndarray) or is_sparse(W)
-    return replace(data, W=c * W, q=c * s * data.q) if plain else replace(data, q=s * data.q)
+    return Item(page_of(item.data).in_units(item.data, *units), None if item.a is None else units[1] * item.a, item.t)

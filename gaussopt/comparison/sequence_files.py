@@ -26,14 +26,13 @@ from gaussopt.comparison.contact_export import write_solved
 from gaussopt.comparison.items import SIMULATED, Item, states_of
 from gaussopt.comparison.pairing import misfit
 from gaussopt.core import registry
-from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.files import check_new, inside, json_object, prepare_folder, read_regular, write_bytes, write_text
-from gaussopt.core.problem_files import parse
-from gaussopt.core.programs import LCP, QP, LinearSystem, as_qp
+from gaussopt.core.programs import LCP, QP, as_qp
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData
 from gaussopt.interchange.quadratic import ARRAYS
+from gaussopt.kinds import page_of
+from gaussopt.kinds.files import parse
 from gaussopt.modelling.family import Family
 from gaussopt.modelling.problem import Problem
 from gaussopt.solving.defaults import default_solver, formulate
@@ -92,14 +91,13 @@ def export_family(
     values = entry.at({dial: values[0] for dial, values in given.items()})
     label = f"{family} ({', '.join(f'{dial}={value:g}' for dial, value in values.items())})"
     check_new(out)
-    steps = entry.steps(values, STEPS)
-    contacts = [step for step in steps if isinstance(step, ConeComplementarity)]
-    if not contacts:
+    steps: Sequence[Any] = entry.steps(values, STEPS)
+    if not any(page_of(step).formulations == "contact" for step in steps):
         return _export([(Item(x), {}) for x in steps], (label, "family"), formulation, out, progress=progress)
     if formulation != "moreau-jean":
         raise NotAccepted(f"The family {family!r} holds contact problems in space; export moreau-jean, as FCLIB files.")
     prepare_folder(out)
-    told = [write_solved(out, family, i, x, label, f"draw {i}") for i, x in enumerate(contacts)]
+    told = [write_solved(out, family, i, x, label, f"draw {i}") for i, x in enumerate(steps)]
     return {"files": [name for name, _ in told], "certified": sum(solved for _, solved in told)}
 
 
@@ -157,37 +155,29 @@ def _export(
 
 
 def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str, Any]:
-    assert isinstance(item.data, StepData)
-    program = formulate(item.data, formulation)
-    if isinstance(program, LinearSystem):
-        raise NotAccepted(
-            f"The formulation {formulation!r} makes a linear system, which is neither a quadratic program nor a "
-            "complementarity problem; export gauss or another formulation that optimises."
-        )
-    if isinstance(program, ConeComplementarity):
-        raise NotAccepted(
-            f"The formulation {formulation!r} makes contact problems in accelerations; export moreau-jean, which "
-            "writes those of time steps, in velocities, as FCLIB files."
-        )
-    if not isinstance(program, LCP):
+    step: Any = item.data
+    program: Any = formulate(step, formulation)
+    if (words := page_of(program).not_exported) is not None:
+        raise NotAccepted(f"The formulation {formulation!r} makes {words}")
+    if not page_of(program).name:
         program = as_qp(program)
-    if getattr(program, "sparse", False):
+    if program.sparse:
         raise NotAccepted(
             "The programs have sparse matrices, and files of sequences hold dense ones; take a smaller one."
         )
-    row: dict[str, Any] = {"t": None if np.isnan(item.t) else item.t, "n": program.n}
-    if isinstance(program, LCP):
-        name, content = f"{i:05d}.json", (json.dumps(program.to_mapping()) + "\n").encode()
-        row |= {"kind": "lcp"}
-    else:
+    kind, number = page_of(program).name, f"{i:05d}"
+    row: dict[str, Any] = {"t": None if np.isnan(item.t) else item.t, "n": program.n, "kind": kind}
+    if kind == "qp":
         archive = io.BytesIO()
         to_qpsolvers(program).save(archive)
-        name, content = f"{i:05d}.npz", archive.getvalue()
-        row |= {"kind": "qp", **{key: rows.tolist() for key, rows in _layout(program).items()}, "rows": [program.m]}
+        name, content = f"{number}.npz", archive.getvalue()
+        row |= {**{key: rows.tolist() for key, rows in _layout(program).items()}, "rows": [program.m]}
+    else:
+        name, content = f"{number}.json", (json.dumps(program.to_mapping()) + "\n").encode()
     solution = solve(program, default_solver(program))
     if solution.status is Status.SOLVED and solution.x is not None:
         row["solution"] = solution.x.tolist()
-        if isinstance(program, QP):
+        if program.minimises:
             row["objective"] = program.objective(solution.x)
     write_bytes(folder / name, content)
     return row | {"file": name, "sha256": digest_of(content)}
@@ -241,7 +231,7 @@ def read_sequence(folder: Path) -> list[QP | LCP]:
             raise BadInput(f"{path} is not the file that the manifest names; export the sequence again.")
         try:
             program: Any = parse(json_object(content, path)) if row["kind"] == "lcp" else _unarchive(content, row)
-            if not isinstance(program, LCP if row["kind"] == "lcp" else QP):
+            if page_of(program).name != row["kind"]:
                 raise BadInput("it is no lcp, as the manifest says")
             if program.n != row["n"]:
                 raise BadInput(f"the program has {program.n} unknowns, the manifest says {row['n']}.")

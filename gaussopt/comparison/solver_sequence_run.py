@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.pairing import is_step_formulation
 from gaussopt.comparison.records import STARTS
-from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.solver_spec import parse_word, solver_class
 from gaussopt.core.arrays import Vector
-from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.solution import Solution, Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.kinds import Residuals, page_of, residuals
 from gaussopt.relaxations import is_contact_formulation
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.contact_sequence import ContactSequence
@@ -116,16 +115,17 @@ class SequenceRun:
 
     def _asked(self, item: Item) -> Callable[[], Reply]:
         self.sequence.latest = None
-        if isinstance(item.data, StepData):
+        data: Any = item.data
+        formulations = page_of(data).formulations
+        if formulations == "step":
             assert self._steps is not None
-            return partial(_of_step, item, self._steps.ask(item.data))
-        if isinstance(item.data, ConeComplementarity):
+            return partial(_of_step, item, self._steps.ask(data))
+        if formulations == "contact":
             assert self._contacts is not None
             self.sequence = self._contacts
-            return partial(_of_program, item, self._contacts.ask(item.data))
+            return partial(_of_program, item, self._contacts.ask(data))
         assert isinstance(self.sequence, SolverSequence)
-        verify = partial(verified, item.data, *self.sequence.solve(item.data), self.tolerance)
-        return partial(_of_program, item, verify)
+        return partial(_of_program, item, partial(verified, data, *self.sequence.solve(data), self.tolerance))
 
     @property
     def residuals(self) -> Residuals:
@@ -137,8 +137,8 @@ class SequenceRun:
 
 
 def _of_step(item: Item, certify: Callable[[], Answer]) -> Reply:
-    answer, step = certify(), item.data
-    assert isinstance(step, StepData)
+    answer = certify()
+    step: Any = item.data
     certified = answer.certificate.relative_error
     return Reply(
         answer.status, answer.claim, certified if math.isfinite(certified) else math.inf,

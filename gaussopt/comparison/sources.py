@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.comparison.contact_sources import ContactFiles
-from gaussopt.comparison.items import SIMULATED, Item, decided, states_of, typical_step
+from gaussopt.comparison.items import SIMULATED, Data, Item, decided, states_of, typical_step
 from gaussopt.comparison.program_files import ProgramFile
 from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.sequence_files import read_manifest, read_sequence
@@ -28,6 +28,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_bytes
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
+from gaussopt.kinds import page_of
 from gaussopt.lcp.collection import known_lcps
 from gaussopt.modelling.family import Family, sweep_values
 from gaussopt.modelling.problem import Problem
@@ -115,7 +116,7 @@ class FamilyPoint(Spec):
     @property
     def has_cones(self) -> bool:
         """Whether the family is one of contact problems in space."""
-        return isinstance(self.typical(), ConeComplementarity)
+        return page_of(self.typical()).formulations == "contact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +184,8 @@ class ExportedSequence(Spec):
         check_digest(Path(self.folder) / "manifest.json", self.digest)
         return tuple(map(Item, read_sequence(Path(self.folder))))
 
-    def typical(self) -> QP | LCP:
-        found = self.items()[0].data
-        assert isinstance(found, QP | LCP)
-        return found
+    def typical(self) -> Data:
+        return self.items()[0].data
 
 
 @lru_cache(maxsize=8)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.certificates.acceptance import accepts
 from gaussopt.contact.stage_workspace import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
+from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
 from gaussopt.integration.events.modes import STICKING, ContactModes

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.acceptance import NEGLIGIBLE, accepts
 from gaussopt.codegen import modules
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
+from gaussopt.core.acceptance import NEGLIGIBLE, accepts
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.step_data import StepData

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.core.arrays import (
     SYMMETRY_TOLERANCE,
@@ -34,6 +35,7 @@ from gaussopt.core.delassus import DelassusProduct, as_dense, block_inverse, blo
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.program import Program
 from gaussopt.core.sparse_arrays import read_sparse, to_triplets
 
 LARGEST = 1e60
@@ -46,7 +48,7 @@ FRAMES = 1e-6
 @shown
 @fast_frozen
 @dataclass(frozen=True)
-class ConeComplementarity:
+class ConeComplementarity(Program):
     """The local form u = W r + q of contacts with friction cones.
 
     Attributes
@@ -57,6 +59,10 @@ class ConeComplementarity:
     mu : (k,), friction coefficients
     """
 
+    shapes: ClassVar = {"W": "nn", "q": "n", "mu": "k"}
+    takers: ClassVar = "hybrid or nsgs"
+    sparse_takers: ClassVar = "hybrid or nsgs"
+
     W: Matrix
     q: Vector
     mu: Vector
@@ -66,7 +72,6 @@ class ConeComplementarity:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.q)
 
     @property
@@ -76,12 +81,10 @@ class ConeComplementarity:
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """Shapes that an update needs unchanged."""
         return (self.W.shape, type(self.W))
 
     @property
     def sparse(self) -> bool:
-        """Whether W is kept as blocks or by its factors."""
         return is_blocks(self.W)
 
     @cached_property
@@ -97,6 +100,11 @@ class ConeComplementarity:
         W = formed(self.W)
         half: Any = W * 0.5 + W.T * 0.5 if is_blocks(W) else 0.5 * (W + W.T)
         return half  # type: ignore[no-any-return]
+
+    @property
+    def local(self) -> ConeComplementarity:
+        """The problem itself, as of every form of contacts."""
+        return self
 
     @property
     def symmetric(self) -> bool:
@@ -120,6 +128,12 @@ class ConeComplementarity:
             if size and not 1.0 / LARGEST <= size <= LARGEST:
                 raise BadInput(f"The largest entry of {name} is {size:g}, beyond what can be squared; use other units.")
         return cls(W, q, mu)
+
+    def in_order(self, order: NDArray[np.intp]) -> ConeComplementarity:
+        """The problem with the rows in another order, (3 k,); raises BadInput."""
+        W: Any = formed(self.W)
+        W = W[np.ix_(order, order)] if isinstance(W, np.ndarray) else W.tocsr()[order][:, order]
+        return ConeComplementarity.from_mapping({"W": W, "q": self.q[order], "mu": self.mu})
 
     def u(self, r: Vector) -> Vector:
         """Relative velocities W r + q."""
@@ -236,6 +250,12 @@ class GlobalContacts:
     def _free(self) -> tuple[Vector, Vector]:
         """Velocities and bilateral impulses without impulses of contacts."""
         return self._split(self.inverse @ np.concatenate((self.f, -self.b)))
+
+    def in_order(self, order: NDArray[np.intp]) -> GlobalContacts:
+        """The problem with the rows in another order, (3 k,); raises BadInput."""
+        names, H = ("M", "f", "mu", *(("G", "b") if len(self.b) else ())), self.H
+        data = {name: getattr(self, name) for name in names}
+        return GlobalContacts.from_mapping({**data, "H": H[:, order], "w": self.w[order]})
 
     def velocities(self, r: Vector) -> tuple[Vector, Vector]:
         """Velocities v, (n,), and bilateral impulses l, (p,), of impulses r."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.delassus import is_blocks
 from gaussopt.core.display import About, counted, shown
+from gaussopt.core.program import Program
 
 
 @shown
 @dataclass(frozen=True)
-class ConeProgram:
+class ConeProgram(Program):
     """A second-order cone program, min 1/2 r^T P r + q^T r over r_N >= 0 and |r_T| <= mu r_N, or <= radius.
 
     Attributes
@@ -22,6 +23,10 @@ class ConeProgram:
     mu : (k,)
     radius : (k,) or None, bounds of |r_T| in place of mu r_N
     """
+
+    shapes: ClassVar = {"P": "nn", "q": "n", "mu": "k", "radius": "k"}
+    sparse_takers: ClassVar = "clarabel or scs"
+    minimises = True
 
     P: Matrix
     q: Vector
@@ -35,7 +40,6 @@ class ConeProgram:
 
     @property
     def n(self) -> int:
-        """Number of unknowns."""
         return len(self.q)
 
     @property
@@ -45,10 +49,8 @@ class ConeProgram:
 
     @property
     def sparse(self) -> bool:
-        """Whether P is kept as blocks."""
         return is_blocks(self.P)
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """Shapes that an update needs unchanged."""
         return (self.P.shape, type(self.P), self.radius is None)

@@ -16,7 +16,7 @@ import numpy as np
 from gaussopt.core.arrays import Vector, is_sparse
 from gaussopt.core.errors import BadInput, GaussoptError, one_line
 from gaussopt.core.machine import pass_on
-from gaussopt.core.programs import QP, Program
+from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
@@ -125,7 +125,7 @@ def _read(raw: Any, program: Program) -> RawSolution:
     if x is not None:
         x = vector("an answer", x, program.n)
     if y is not None:
-        y = vector("duals", y, program.m if isinstance(program, QP) else None)
+        y = vector("duals", y, program.duals)
     if not isinstance(claim, Status):
         raise Malformed(f"its claim is {_shown(claim)}, expected a member of gaussopt.Status")
     if type(iterations) is not int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,12 @@ from gaussopt.core.arrays import (
     real_array,
     require,
 )
-from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.cone_complementarity import ConeComplementarity as ConeComplementarity
+from gaussopt.core.cone_program import ConeProgram as ConeProgram
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.program import Program as Program
 from gaussopt.core.sparse_arrays import Pattern, check_sparse_mass, read_sparse, to_triplets
 from gaussopt.core.step_data import as_array
 
@@ -45,7 +46,7 @@ SMALLEST = 1e-290
 @shown
 @fast_frozen
 @dataclass(frozen=True)
-class QP:
+class QP(Program):
     """A convex quadratic program, min 1/2 x^T P x + q^T x subject to l <= A x <= u.
 
     Attributes
@@ -64,6 +65,10 @@ class QP:
     [3.]
     """
 
+    shapes: ClassVar = {"P": "nn", "q": "n", "A": "mn", "l": "m", "u": "m"}
+    takers: ClassVar = "daqp, osqp or, without inequalities, kkt"
+    minimises = True
+
     P: Matrix
     q: Vector
     A: Matrix
@@ -79,13 +84,24 @@ class QP:
 
     @property
     def n(self) -> int:
-        """Number of unknowns."""
         return len(self.q)
 
     @property
     def m(self) -> int:
         """Number of rows."""
         return len(self.l)
+
+    @property
+    def duals(self) -> int:
+        return self.m
+
+    def as_qp(self) -> QP:
+        """The program itself, as of every program that is one or becomes one."""
+        return self
+
+    @property
+    def equations(self) -> tuple[Matrix, Vector] | None:
+        return None if self.m else (self.P, -self.q)
 
     @cached_property
     def equality(self) -> NDArray[np.bool_]:
@@ -99,7 +115,6 @@ class QP:
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """Shapes and places that a solver needs unchanged to update instead of being set up again."""
         if self.equalities_only and not self.sparse:
             return self.P.shape, self.A.shape
         return self._whole_pattern
@@ -113,7 +128,6 @@ class QP:
 
     @property
     def sparse(self) -> bool:
-        """Whether P and A are sparse, as of a sparse step."""
         return is_sparse(self.P)
 
     @classmethod
@@ -166,8 +180,11 @@ class QP:
 
 @shown
 @dataclass(frozen=True)
-class LinearSystem:
+class LinearSystem(Program):
     """A square system K x = b, (N, N) and (N,); of several solutions the one of least norm is wanted."""
+
+    shapes: ClassVar = {"K": "nn", "b": "n"}
+    takers: ClassVar = "kkt"
 
     K: Matrix
     b: Vector
@@ -177,23 +194,24 @@ class LinearSystem:
 
     @property
     def n(self) -> int:
-        """Number of unknowns."""
         return len(self.b)
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """Shapes and places that an update needs unchanged."""
         return (places_of(self.K),)
 
     @property
     def sparse(self) -> bool:
-        """Whether K is sparse, as of a sparse step."""
         return is_sparse(self.K)
+
+    @property
+    def equations(self) -> tuple[Matrix, Vector]:
+        return self.K, self.b
 
 
 @shown
 @dataclass(frozen=True)
-class LeastSquares:
+class LeastSquares(Program):
     """min ||A x - b||_2; of several minimisers the one of least norm is wanted.
 
     Attributes
@@ -203,6 +221,9 @@ class LeastSquares:
     rank : rank of A known from the construction: singular values beyond it are rounding noise and must not be inverted
     minimum_norm : whether the minimiser of least norm is the only right one, or any minimiser will do
     """
+
+    shapes: ClassVar = {"A": "rn", "b": "r"}
+    takers: ClassVar = "kkt"
 
     A: Matrix
     b: Vector
@@ -216,13 +237,19 @@ class LeastSquares:
 
     @property
     def n(self) -> int:
-        """Number of unknowns."""
         return int(self.A.shape[1])
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """Shapes and places that an update needs unchanged."""
         return (self.A.shape, self.rank, self.minimum_norm)
+
+    @property
+    def minimises(self) -> bool:
+        return not self.minimum_norm
+
+    @property
+    def equations(self) -> tuple[Matrix, Vector]:
+        return self.A.T @ self.A, self.A.T @ self.b
 
     def as_qp(self) -> QP:
         """A QP with the same minimiser.
@@ -245,7 +272,7 @@ class LeastSquares:
 
 @shown
 @dataclass(frozen=True)
-class LCP:
+class LCP(Program):
     """A linear complementarity problem: find z with 0 <= z, w = M z + q >= 0 and z . w = 0.
 
     Attributes
@@ -261,6 +288,9 @@ class LCP:
     [1.5]
     """
 
+    shapes: ClassVar = {"M": "nn", "q": "n"}
+    takers: ClassVar = "lemke or principal-pivoting"
+
     M: Matrix
     q: Vector
 
@@ -269,12 +299,10 @@ class LCP:
 
     @property
     def n(self) -> int:
-        """Number of pairs."""
         return len(self.q)
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """Shapes and places that an update needs unchanged."""
         return (self.M.shape,)
 
     @classmethod
@@ -309,16 +337,13 @@ def places_of(A: Matrix) -> Any:
     return Pattern.of(A) if is_sparse(A) else A.shape  # type: ignore[arg-type]
 
 
-Program = QP | LinearSystem | LeastSquares | LCP | ConeComplementarity | ConeProgram
-
-
 def as_qp(program: Program) -> QP:
     """The quadratic program itself, or the one with the same minimisers; raises TypeError for other programs."""
-    if isinstance(program, QP):
-        return program
-    if isinstance(program, LeastSquares):
-        return program.as_qp()
-    raise TypeError(f"{type(program).__name__} is no quadratic program")
+    made = getattr(program, "as_qp", None)
+    if made is None:
+        raise TypeError(f"{type(program).__name__} is no quadratic program")
+    found: QP = made()
+    return found
 
 
 def _both_bounds(data: Mapping[str, Any], m: int) -> tuple[Vector, Vector]:

@@ -20,23 +20,10 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
-from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.errors import BadInput, MissingBackend, NotAccepted
 from gaussopt.core.foreign import call
-from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
-
-PROGRAMS = (QP, LinearSystem, LeastSquares, LCP, ConeComplementarity, ConeProgram)
-
-TAKERS: dict[type, str] = {
-    QP: "daqp, osqp or, without inequalities, kkt", LCP: "lemke or principal-pivoting", LinearSystem: "kkt",
-    LeastSquares: "kkt", ConeComplementarity: "hybrid or nsgs",
-}  # fmt: skip
-"""Solvers to name to a user whose solver takes programs of another kind."""
-
-SPARSE_SOLVERS: dict[type, str] = {ConeComplementarity: "hybrid or nsgs", ConeProgram: "clarabel or scs"}
-"""Solvers to name where a program of a type is sparse."""
 
 
 class Limit(NamedTuple):
@@ -86,7 +73,7 @@ class Solver(ABC, Generic[O]):
     title, source : str
         The method in a few words, and the publication that it comes from.
     accepts : tuple of types
-        Programs that it takes, of `PROGRAMS`. A program of another type is refused before `setup`, with the names of
+        Programs that it takes, classes derived from `Program`. A program of another type is refused before `setup`, with the names of
         solvers that take it.
     requires : tuple of str
         Packages to import. A solver whose packages are missing stays in lists, as not installed.
@@ -192,8 +179,12 @@ class Solver(ABC, Generic[O]):
         if inspect.isabstract(entry):
             return f"does not define {' and '.join(sorted(entry.__abstractmethods__))}"
         accepts = getattr(entry, "accepts", None)
-        if not isinstance(accepts, tuple) or not accepts or not all(a in PROGRAMS for a in accepts):
-            names = ", ".join(p.__name__ for p in PROGRAMS)
+        if (
+            not isinstance(accepts, tuple)
+            or not accepts
+            or not all(isinstance(kind, type) and issubclass(kind, Program) for kind in accepts)
+        ):
+            names = ", ".join(kind.__name__ for kind in Program.__subclasses__())
             return f"does not say which programs it takes; give it accepts = a tuple of {names}"
         for name, kind in (("requires", str), ("precision", Mapping)):
             value = getattr(entry, name)
@@ -208,14 +199,14 @@ class Solver(ABC, Generic[O]):
         """Tell whether this solver, with its variant, is known to end the process that it runs in."""
         return self.aborts
 
-    def refuses(self, program: Program) -> str | None:
+    def refuses(self, program: Any) -> str | None:
         """Say why a program is not taken, before it is set up.
 
         Override it for what `accepts` cannot say, such as a matrix that has to be definite, and ask `super` first.
 
         Parameters
         ----------
-        program : any of `PROGRAMS`
+        program : of any kind
 
         Returns
         -------
@@ -230,18 +221,17 @@ class Solver(ABC, Generic[O]):
 
     def check(self, program: Program) -> None:
         """Raise NotAccepted, with the reason, if the program is not taken."""
-        if not self.sparse and getattr(program, "sparse", False):
-            takes = SPARSE_SOLVERS.get(type(program), "clarabel, osqp or, without inequalities, sparse-kkt")
-            reason: str | None = f"it needs dense matrices, and this program is sparse; use {takes}"
+        if not self.sparse and program.sparse:
+            reason: str | None = f"it needs dense matrices, and this program is sparse; use {program.sparse_takers}"
         else:
             reason = self.refuses(program)
         if reason:
-            others = "" if isinstance(program, self.accepts) else TAKERS.get(type(program), "")
+            others = "" if isinstance(program, self.accepts) else program.takers
             hint = f" Take {others}." if others else ""
             raise NotAccepted(f"The solver {self.name!r} does not take this program: {reason}.{hint}")
 
     @abstractmethod
-    def setup(self, program: Program) -> None:
+    def setup(self, program: Any) -> None:
         """Take a program of a new pattern, and do what its sequence has to pay for once.
 
         Parameters
@@ -255,7 +245,7 @@ class Solver(ABC, Generic[O]):
             For options that the backend does not take. Any other exception ends the step as `crashed`.
         """
 
-    def update(self, program: Program) -> None:
+    def update(self, program: Any) -> None:
         """Take a program of the same pattern with new numbers; a new set-up where this is not overridden.
 
         Parameters

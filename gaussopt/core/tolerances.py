@@ -15,12 +15,6 @@ DEFAULT_TOLERANCE = 1e-7
 RECORDED = "Recorded: the tolerance is infinite, only the error bound is known."
 
 
-def residuals_pass(tolerance: float, residual: float, bound: float, error: float) -> bool:
-    """Whether a point of a program passes: its relative residual, and its relative error where that has a bound."""
-    bounded = not math.isfinite(bound) or error <= tolerance
-    return math.isfinite(residual) and residual <= tolerance and bounded
-
-
 def finite_or_none(value: float) -> float | None:
     """Return a number for JSON; infinite and undefined ones become null."""
     return value if math.isfinite(value) else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.program import Program
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.linalg.balance import Balanced
@@ -55,13 +55,8 @@ class MassEliminating(Formulation):
 
 def _solves(program: Program, x: Vector) -> bool:
     """Whether x solves a program without inequalities to rounding."""
-    if isinstance(program, LinearSystem):
-        A, b = program.K, program.b
-    elif isinstance(program, LeastSquares):
-        A, b = program.A.T @ program.A, program.A.T @ program.b
-    elif isinstance(program, QP) and not len(program.l):
-        A, b = program.P, -program.q
-    else:
+    if program.equations is None:
         return False
+    A, b = program.equations
     terms = norm(np.abs(A) @ np.abs(x)) + norm(b)
     return norm(A @ x - b) <= ROUNDING * terms

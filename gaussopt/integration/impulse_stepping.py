@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.cone_verdict import judge_cone
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.solution import RawSolution
@@ -24,6 +23,7 @@ from gaussopt.core.time_step import Reached, SteppedSystem, TimeStep
 from gaussopt.integration.loops import End, EventKind, MotionEvent
 from gaussopt.integration.time_stepping import LIFTED, TimeSteppingLoop
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
+from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
 
 MISSED = 1e-8
@@ -155,7 +155,9 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
             return np.zeros(0), None
         raw, timing = solver.sequence.solve(problem)
         begin = perf_counter()
-        status, message, certificate = judge_cone(problem, RawSolution(raw.x, None, raw.claim), solver.tolerance)
+        status, message, certificate, *_ = page_of(problem).judge(
+            problem, RawSolution(raw.x, None, raw.claim), solver.tolerance
+        )
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup

@@ -22,6 +22,7 @@ from gaussopt.core.delassus import as_dense, formed
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import write_bytes
 from gaussopt.interchange.planar import PLANAR, check_dimension, global_in_space, local_in_space
+from gaussopt.kinds import page_of
 from gaussopt.lcp.pivoting import Index
 from gaussopt.storage.hdf5 import FileLayout, opened
 
@@ -38,6 +39,11 @@ Places = Vector | Index
 """Places of entries, as a file has them or counted here."""
 
 LOCAL, GLOBAL, ROLLING = "fclib_local", "fclib_global", "fclib_global_rolling"
+
+LAYOUTS = {
+    "contact": (LOCAL, ("W",), ("q", "mu")), "contact-global": (GLOBAL, ("M", "H", "G"), ("f", "w", "mu", "b")),
+}  # fmt: skip
+"""Group, matrices and vectors of each form of contacts."""
 
 
 class Reader:
@@ -190,12 +196,11 @@ def write_fclib(
 
     buffer = io.BytesIO()
     with h5py.File(buffer, "w") as file:
-        local = isinstance(problem, ConeComplementarity)
-        root = file.create_group(LOCAL if local else GLOBAL)
+        place, *parts = LAYOUTS[page_of(problem).name]
+        absent = () if len(getattr(problem, "b", ())) else ("G", "b")
+        matrices, vectors = ([name for name in part if name not in absent] for part in parts)
+        root = file.create_group(place)
         _scalar(root, "spacedim", ROWS)
-        matrices, vectors = ["W"] if local else ["M", "H"], ["q", "mu"] if local else ["f", "w", "mu"]
-        if isinstance(problem, GlobalContacts) and len(problem.b):
-            matrices, vectors = [*matrices, "G"], [*vectors, "b"]
         for name in matrices:
             _write_matrix(root.create_group(name), getattr(problem, name))
         group = root.create_group("vectors")
@@ -210,12 +215,10 @@ def write_fclib(
 
 
 def _write_solution(group: Any, problem: ConeComplementarity | GlobalContacts, r: Vector) -> None:
-    local = problem.local if isinstance(problem, GlobalContacts) else problem
-    group["r"], group["u"] = r, local.u(r)
-    if isinstance(problem, GlobalContacts):
-        group["v"], l = problem.velocities(r)
-        if len(l):
-            group["l"] = l
+    motion, _ = page_of(problem).motion(problem, r)
+    for name, values in {"r": r, "u": problem.local.u(r), **motion}.items():
+        if name != "l" or len(values):
+            group[name] = values
 
 
 def _scalar(group: Any, name: str, value: int) -> None:

@@ -6,13 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gaussopt.core import problem_files
-from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import json_object, read_bytes
-from gaussopt.core.problem_files import Problem, check_entries, parse
 from gaussopt.interchange import contactbench_npz, fclib, quadratic, siconos_dat
 from gaussopt.interchange.row_order import check_order, reordered
+from gaussopt.kinds import files, page_of
+from gaussopt.kinds.files import Problem, check_entries, parse
 
 
 def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Problem:
@@ -30,9 +29,9 @@ def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Probl
         found = _read(content, path, rows is not None)
         if rows is None:
             return found
-        if not isinstance(found, ConeComplementarity | GlobalContacts):
+        if page_of(found).formulations != "contact":
             raise BadInput(f"it holds no contacts in space, of which the order of rows would be {rows}.")
-        return reordered(found, rows, order_of_format(content))
+        return reordered(found, rows, order_of_format(content))  # type: ignore[arg-type]
     except BadInput as error:
         text = str(error)
         raise BadInput(text if text.startswith((f"{path}", "Cannot read")) else f"{path}: {text}") from None
@@ -76,10 +75,10 @@ def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any
     """Return the entries of an answer, in JSON or in the solution of an FCLIB file; raises BadInput."""
     content = read_bytes(path)
     if not content.startswith(fclib.MAGIC):
-        return problem_files.read_answer(path, problem)
+        return files.read_answer(path, problem)
     try:
         found: dict[str, Any] = fclib.read_solution(content)
-        check_entries(found, "answer to a contact problem")
+        check_entries(found, ("r", "v"))
     except BadInput as error:
         raise BadInput(f"{path}: {str(error).rstrip('.')}.") from None
     return found

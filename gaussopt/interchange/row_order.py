@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
-from gaussopt.core.delassus import formed
 from gaussopt.core.errors import BadInput
 
 ORDERS = {"normal-first": (0, 1, 2), "tangents-first": (2, 0, 1)}
@@ -29,11 +26,4 @@ def reordered(
     first = np.argsort(ORDERS[read_as])  # undoes what the reader did
     place = first[list(ORDERS[rows])]
     order = (ROWS * np.arange(problem.k)[:, None] + place).ravel()
-    if isinstance(problem, GlobalContacts):
-        names = ("M", "f", "mu", *(("G", "b") if len(problem.b) else ()))
-        data = {name: getattr(problem, name) for name in names}
-        H: Any = problem.H
-        return GlobalContacts.from_mapping({**data, "H": H[:, order], "w": problem.w[order]})
-    W: Any = formed(problem.W)
-    W = W[np.ix_(order, order)] if isinstance(W, np.ndarray) else W.tocsr()[order][:, order]
-    return ConeComplementarity.from_mapping({"W": W, "q": problem.q[order], "mu": problem.mu})
+    return problem.in_order(order)

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.acceptance import Measures, ProgramCertificate
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import About, shown
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, finite_or_none, residuals_pass
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, finite_or_none
 from gaussopt.lcp import matrix_classes
 from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import SINGULAR, MatrixClass, classify_matrix, regular_inverse, unit_diagonal
@@ -38,7 +39,7 @@ NEGLIGIBLE = 1e-10
 
 @shown
 @dataclass(frozen=True, slots=True)
-class LCPCertificate:
+class LCPCertificate(ProgramCertificate):
     """Proved errors of a point z of an LCP; without a point what is known of the problem, and infinite errors.
 
     Attributes
@@ -75,12 +76,18 @@ class LCPCertificate:
         rows = [(name, getattr(self, name)) for name in self.__slots__ if name != "solutions"]
         return About(title, (bound if math.isfinite(self.error_bound) else "not certified",), rows)
 
-    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Whether z is the solution (or one whose w is the only one) within the relative tolerance."""
-        possible = self.verdict in (Status.SOLVED, None)
-        sensible = math.isinf(tolerance) or self.own_residual <= math.sqrt(tolerance)
-        passed = residuals_pass(tolerance, self.relative_residual, self.error_bound, self.relative_error)
-        return possible and sensible and passed
+    @property
+    def measures(self) -> Measures:
+        """Residual and error relative to the size of z and q; every row for itself, to the root of the tolerance."""
+        error = self.relative_error if math.isfinite(self.error_bound) else 0.0
+        return Measures(self.verdict in (Status.SOLVED, None), self.relative_residual, error, rough=self.own_residual)
+
+    def failure(self, tolerance: float) -> str:
+        """Which number exceeds the tolerance."""
+        return (
+            f"The certificate fails: relative residual {self.relative_residual:.3g} (by rows {self.own_residual:.3g}), "
+            f"relative error at most {self.relative_error:.3g}; the tolerance is {tolerance:.3g}."
+        )
 
     @property
     def z_range(self) -> Matrix | None:

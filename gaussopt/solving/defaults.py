@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gaussopt.contact.activity import closed_contacts
-from gaussopt.core.cone_complementarity import ConeComplementarity
-from gaussopt.core.cone_program import ConeProgram
-from gaussopt.core.errors import BadInput, IllPosed
-from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.errors import IllPosed
+from gaussopt.core.programs import Program
 from gaussopt.core.step_data import StepData
+from gaussopt.kinds import page_of
+from gaussopt.kinds.step import check_step
 from gaussopt.solving.foreign_formulation import find
 
 
 def default_solver(program: Program) -> str:
     """A solver that takes the program and is exact."""
-    if isinstance(program, LCP):
-        return "lemke"
-    if isinstance(program, ConeComplementarity):
-        return "hybrid"
-    if isinstance(program, ConeProgram):
-        return "clarabel"
-    if getattr(program, "sparse", False):
-        return "clarabel" if isinstance(program, QP) and not program.equalities_only else "sparse-kkt"
-    if isinstance(program, QP) and not program.equalities_only:
-        return "daqp"
-    return "kkt"
+    return page_of(program).default_solver(program)
 
 
 def default_pair(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
@@ -48,12 +36,6 @@ def _law(step: StepData) -> str:
     if not step.k:
         return "gauss"
     return "coulomb-soccp" if step.rests_in_space else "stick-slip"
-
-
-def check_step(step: Any) -> None:
-    """Refuse what is no step; raises BadInput."""
-    if not isinstance(step, StepData):
-        raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
 
 
 def formulate(step: StepData, formulation: str) -> Program:

@@ -7,6 +7,7 @@ else must not be able to change that step meanwhile, nor end a motion by an answ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,9 +17,10 @@ from gaussopt.core import registry
 from gaussopt.core.arrays import Vector, is_sparse
 from gaussopt.core.errors import BadInput
 from gaussopt.core.foreign import Malformed, array, call, is_foreign, private, vector
-from gaussopt.core.programs import LCP, QP, LeastSquares, Program
+from gaussopt.core.program import Program
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.kinds.step import is_step
 
 T = TypeVar("T")
 
@@ -57,7 +59,7 @@ class Guarded(Formulation):
         if self.level == "acceleration":
             return step
         prepared = self._call(self.formulation.prepare, private(step))
-        if not isinstance(prepared, StepData):
+        if not is_step(prepared):
             raise BadInput(f"{self.what} failed: it prepared a {type(prepared).__name__} and no StepData.")
         return private(prepared)
 
@@ -119,22 +121,24 @@ def _program(program: Any) -> Program:
     """A program whose arrays fit each other, copied."""
     if not isinstance(program, Program):
         raise Malformed(f"it made a {type(program).__name__} and no program")
-    parts = {name: getattr(program, name) for name in type(program).__dataclass_fields__}
-    for name, value in parts.items():
+    parts = {x: getattr(program, x.name) for x in fields(program)}
+    for x, value in parts.items():
         numbers = value if isinstance(value, np.ndarray) else value.data if is_sparse(value) else None
-        if numbers is None and name not in ("rank", "minimum_norm"):
-            raise Malformed(f"{name} of its program is of type {type(value).__name__}, expected an array")
+        if numbers is None and x.name in program.shapes and (value is not None or x.default is MISSING):
+            raise Malformed(f"{x.name} of its program is of type {type(value).__name__}, expected an array")
         if numbers is not None and getattr(numbers, "dtype", np.dtype(object)).kind != "f":
-            raise Malformed(f"{name} of its program is not made of floats")
-    shapes = {name: value.shape for name, value in parts.items() if hasattr(value, "shape")}
-    if isinstance(program, QP):
-        n, m = shapes["q"][:1], shapes["l"][:1]
-        fit = shapes == {"P": n * 2, "q": n, "A": m + n, "l": m, "u": m}
-    elif isinstance(program, LeastSquares):
-        fit = len(shapes["A"]) == 2 and shapes["b"] == shapes["A"][:1]
-    else:
-        square, side = ("M", "q") if isinstance(program, LCP) else ("K", "b")
-        fit = len(shapes[side]) == 1 and shapes[square] == shapes[side] * 2
-    if not fit:
+            raise Malformed(f"{x.name} of its program is not made of floats")
+    shapes = {x.name: value.shape for x, value in parts.items() if x.name in program.shapes and value is not None}
+    if not _fit(program.shapes, shapes):
         raise Malformed(f"the arrays of its program do not fit each other: {shapes}")
     return private(program)
+
+
+def _fit(letters: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether the axes of arrays that have the same letter have the same length."""
+    lengths: dict[str, int] = {}
+    return all(
+        len(shape) == len(letters[name])
+        and all(lengths.setdefault(letter, size) == size for letter, size in zip(letters[name], shape, strict=True))
+        for name, shape in shapes.items()
+    )

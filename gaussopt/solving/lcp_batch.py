@@ -20,9 +20,9 @@ from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import as_array
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
+from gaussopt.kinds import page_of
 from gaussopt.lcp.certificate import NEGLIGIBLE
 from gaussopt.lcp.matrix_classes import POSITIVE
-from gaussopt.lcp.verification import judge_lcp
 from gaussopt.linalg.dense import EPS
 
 
@@ -99,7 +99,8 @@ def solve_batch(
     for i in np.flatnonzero(~proved):
         x = z[i] if np.isfinite(z[i]).all() else None
         raw = RawSolution(x, None, claims[i], int(iterations[i]), note=notes[i])
-        status[i] = judge_lcp(LCP(M[i], q[i]), raw, tolerance)[0]
+        problem = LCP(M[i], q[i])
+        status[i] = page_of(problem).judge(problem, raw, tolerance).status
     return BatchSolution(z, w, tuple(status), iterations, residual)
 
 

@@ -10,27 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gaussopt.certificates import certify
-from gaussopt.certificates.cone_verdict import distance, motion_residuals, several
-from gaussopt.certificates.contact import certify_contact
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
-from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
-from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import LCP, Program
 from gaussopt.core.solution import RawSolution, Solution, Timing
-from gaussopt.core.solver import PROGRAMS
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, as_array
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.formulations.base import Formulation
-from gaussopt.lcp.verification import check_lcp
+from gaussopt.kinds import page_of
+from gaussopt.kinds.cone import distance, several
+from gaussopt.kinds.step import certify_step, check_step, judge
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.contact_sequence import ContactSequence
-from gaussopt.solving.defaults import check_step, default_pair, default_solver
-from gaussopt.solving.judgement import judge
+from gaussopt.solving.defaults import default_pair, default_solver
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.step_solver import StepSolver
 from gaussopt.solving.verification import verified
@@ -108,7 +105,7 @@ def judge_acceleration(
     given, begin = as_array("a", a, (step.n,)), perf_counter()
     nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
     step = step.select(closed_contacts(step))
-    certificate = certify_contact(step, given) if step.k else certify(step, given)
+    certificate = certify_step(step, given)
     raw, advice = RawSolution(given, None, Status.SOLVED), f"The answer of {by} is not the mechanics of this step."
     status, message = judge(step, raw, certificate, tolerance, advice)
     timing = Timing(verify=perf_counter() - begin)
@@ -157,20 +154,12 @@ def solve(
     solved [0.5 0.5]
     """
     check_tolerance(tolerance)
-    if isinstance(program, QP):
-        program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
-    elif isinstance(program, LCP):
-        program = check_lcp(program)
-    elif isinstance(program, ConeComplementarity):
-        program = ConeComplementarity.from_mapping({"W": program.W, "q": program.q, "mu": program.mu})
-    elif not isinstance(program, PROGRAMS):
-        names = ", ".join(kind.__name__ for kind in PROGRAMS)
-        raise BadInput(f"A program is one of {names}, not {type(program).__name__}; see formulate and solve_step.")
+    program = page_of(program).check(program)  # programs made by hand are checked like files
     sequence = SolverSequence(solver, {**options, **(solver_options or {})})
     if start is not None:
         x, y = start
-        rows = program.m if isinstance(program, QP) else None
-        start = as_array("start (x)", x, (program.n,)), None if y is None else as_array("start (y)", y, (rows,))
+        duals = None if y is None else as_array("start (y)", y, (program.duals,))
+        start = as_array("start (x)", x, (program.n,)), duals
     raw, timing = sequence.solve(program)
     if start is not None and raw.claim is not Status.CRASHED:
         raw, seconds = sequence.solve_again(start)
@@ -194,7 +183,7 @@ def solve_lcp(
     not fit.
     """
     entry: Formulation = registry.load("formulation", formulation)
-    lcp = check_lcp(lcp)
+    lcp = page_of(lcp).check(lcp)
     if not isinstance(entry, SlidingFormulation):
         raise NotAccepted(f"The formulation {formulation!r} needs a step; an lcp holds only delassus and bias.")
     try:
@@ -220,7 +209,7 @@ def solve_contacts(
     Whatever the formulation, the answer is judged by Coulomb's law. `dilation` is the greatest opening velocity of a
     contact that pushes, m/s. Raises UnknownName, BadInput, MissingBackend, NotAccepted.
     """
-    local = problem.local if isinstance(problem, GlobalContacts) else problem
+    local = problem.local
     sequence = ContactSequence(formulation, solver, solver_options, tolerance)
     found = sequence.solve(local)
     r = found.x
@@ -237,7 +226,7 @@ def solve_contacts(
     }  # fmt: skip
     if r is not None:
         result["dilation"] = float(local.u(r)[::ROWS][r[::ROWS] > 0].max(initial=0.0))
-    if isinstance(problem, GlobalContacts) and r is not None:
-        result["v"], result["l"] = problem.velocities(r)
-        result["certificate"] = certificate | motion_residuals(problem, result["v"], r)
+        motion, missed = page_of(problem).motion(problem, r)
+        result |= motion
+        result["certificate"] = certificate | missed
     return result

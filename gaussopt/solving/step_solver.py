@@ -11,21 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates import certify
 from gaussopt.certificates.base import Certificate
-from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import IllPosed
-from gaussopt.core.programs import QP, LeastSquares, Program
+from gaussopt.core.program import Program
 from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.kinds.step import certify_step, judge
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.foreign_formulation import find
-from gaussopt.solving.judgement import CONTRADICTORY_EQUATIONS, judge, remedy
 from gaussopt.solving.solver_sequence import SolverSequence
+
+CONTRADICTORY_EQUATIONS = (
+    "The equations contradict each other: a force acts on a direction that has neither mass nor constraint; add mass "
+    "or a constraint there."
+)
 
 
 class StepSolver:
@@ -55,7 +58,7 @@ class StepSolver:
         self.formulation = find(formulation)
         self.sequence = SolverSequence(solver, options, warm_start, reuse)
         self.tolerance = tolerance
-        self._advice = remedy(self.formulation, self.sequence.solver)
+        self._advice = _remedy(self.formulation, self.sequence.solver)
 
     def solve(self, step: StepData) -> Answer:
         """Formulate, solve, recover and certify one step.
@@ -96,15 +99,12 @@ class StepSolver:
     ) -> Answer:
         begin = perf_counter()
         a, lam, forces, friction = (None,) * 4 if found is None else found
-        certificate = (
-            certify_contact(step, a, lam, forces, friction, thorough=self.thorough) if step.k else certify(step, a, lam)
-        )
+        certificate = certify_step(step, a, lam, forces, friction, self.thorough)
         status, message = judge(step, raw, certificate, self.tolerance, self._advice)
         if status is Status.INACCURATE and found is not None and (better := self._refined(step, program, raw, found)):
             (a, lam, _, _), certificate = better
             status, message = judge(step, raw, certificate, self.tolerance, self._advice)
-        minimises = isinstance(program, QP) or (isinstance(program, LeastSquares) and not program.minimum_norm)
-        if status is Status.UNBOUNDED and not minimises:
+        if status is Status.UNBOUNDED and not program.minimises:
             # Equations have no objective to be unbounded: they contradict each other.
             status, message = Status.INFEASIBLE, CONTRADICTORY_EQUATIONS
         if status is not Status.SOLVED and not math.isfinite(certificate.error_bound):
@@ -130,11 +130,27 @@ class StepSolver:
         if step.k or raw.x is None or raw.claim is not Status.SOLVED:
             return None
         better = self.formulation.refined(step, program, raw.x, found)
-        certificate = None if better is None else certify(step, better.a, better.lam)
+        certificate = None if better is None else certify_step(step, better.a, better.lam)
         return (better, certificate) if better and certificate and certificate.passed(self.tolerance) else None
 
     def _without_program(self, step: StepData, verdict: IllPosed) -> Answer:
         """The answer where the formulation's own program has no minimiser, whatever the mechanics say."""
-        certificate = certify_contact(step, None, thorough=self.thorough) if step.k else certify(step, None)
+        certificate = certify_step(step, None, thorough=self.thorough)
         nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
         return Answer(None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing())
+
+
+def _remedy(formulation: Formulation, solver: Solver[Any]) -> str:
+    """What to do about an answer that is not accurate, by what is at fault: formulation, solver or rounding."""
+    if not formulation.exact:
+        return (
+            f"The formulation {formulation.name} is not the mechanics: whatever solves it, its answer can be another "
+            "one; choose an exact formulation (gauss, or stick-slip with contacts), or set a larger tolerance to study "
+            "this one."
+        )
+    if solver.exact:
+        return (
+            f"The solver {solver.name} counts as exact; try another formulation or another solver, or set a larger "
+            "tolerance to study the answer."
+        )
+    return Status.INACCURATE.sentence

@@ -9,9 +9,9 @@ import pytest
 import gaussopt as go
 from gaussopt.certificates.cone_bounds import global_bound, local_bound
 from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
-from gaussopt.certificates.cone_verdict import judge_cone
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.core.solution import RawSolution
+from gaussopt.kinds.cone import ContactPage
 
 S = go.Status
 NAMES = known.names("solved", "multiple_solutions")
@@ -76,7 +76,7 @@ def test_unsolvable_contacts_are_never_solved(name: str, margin: float) -> None:
     rng = np.random.default_rng(0)
     for size in (0.0, 1.0, 1e3, 1e8):
         answer = RawSolution(size * np.abs(rng.normal(size=problem.n)), None, S.SOLVED)
-        status, message, _ = judge_cone(problem, answer, 1e-7)
+        status, message, *_ = ContactPage().judge(problem, answer, 1e-7)
         assert status is (S.INFEASIBLE if name == "approaching-walls" else S.NO_SOLUTION)
         assert f"t* = {margin:.2f}" in message or "t* = -0.6" in message
 
@@ -113,8 +113,8 @@ def test_one_contact_is_enumerated() -> None:
 
 def test_jitter_is_not_a_second_solution() -> None:
     problem, r = known.problem("cube-6-m-per-s"), known.truths("cube-6-m-per-s")[0]
-    _, _, found = judge_cone(problem, RawSolution(r, None, S.SOLVED, solutions=(r * (1 + 1e-9), r * 1.001)), 1e-7)
-    assert found.solutions == ()
+    answer = RawSolution(r, None, S.SOLVED, solutions=(r * (1 + 1e-9), r * 1.001))
+    assert ContactPage().judge(problem, answer, 1e-7).solutions == ()
 
 
 def test_a_contact_without_friction_and_without_tangents_may_open() -> None:
@@ -130,9 +130,9 @@ def test_existence_is_asked_only_where_nothing_was_accepted_at_the_tolerance_giv
     )
     near = r + np.array([1e-5, 0.0, 0.0])
     raw = RawSolution(near, None, S.SOLVED)
-    status, _, certificate = judge_cone(problem, raw, 1e-4)
+    status, _, certificate, *_ = ContactPage().judge(problem, raw, 1e-4)
     assert status is S.SOLVED
     assert certificate.existence_margin is None
-    status, _, certificate = judge_cone(problem, raw, 1e-8)
+    status, _, certificate, *_ = ContactPage().judge(problem, raw, 1e-8)
     assert status is S.INACCURATE
     assert certificate.existence_margin is not None

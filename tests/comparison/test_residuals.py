@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.sources import convex_set
+from gaussopt.kinds import Residuals, residuals
 
 
 @pytest.mark.parametrize("name", sorted(convex_set()))

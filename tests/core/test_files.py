@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core import files, problem_files
+from gaussopt.core import files
+from gaussopt.kinds import files as problem_files
 
 
 def test_step_and_qp_files_are_read(tmp_path: Path) -> None:

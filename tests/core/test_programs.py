@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.problem_files import parse
 from gaussopt.core.solution import RawSolution, Timing
+from gaussopt.kinds.files import parse
 from gaussopt.solving.verification import verified
 
 PROGRAM: dict[str, Any] = {

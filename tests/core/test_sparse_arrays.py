@@ -11,9 +11,9 @@ import pytest
 from scipy import sparse
 
 import gaussopt as go
-from gaussopt.core import problem_files
 from gaussopt.core.programs import QP
 from gaussopt.core.sparse_arrays import Pattern, as_sparse, block_layout, check_sparse_mass, from_triplets, to_triplets
+from gaussopt.kinds import files as problem_files
 from gaussopt.linalg.redundancy import rank_report
 from gaussopt.modelling.chain import Chain
 

@@ -10,8 +10,8 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.core import problem_files
 from gaussopt.core.errors import GaussoptError
+from gaussopt.kinds import files as problem_files
 from gaussopt.modelling.chain import Chain
 
 inf = float("inf")

@@ -16,6 +16,7 @@ from gaussopt.cli.main import run
 from gaussopt.core import registry
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import make_solver, missing_packages
+from gaussopt.kinds import page_of
 from gaussopt.lcp import certify_lcp, enumerate_lcp
 
 S = go.Status
@@ -376,16 +377,14 @@ def test_iteration_limits_are_reported(name: str, options: dict[str, Any]) -> No
 
 
 def test_a_solver_that_lies_is_overruled() -> None:
-    from gaussopt.lcp.verification import judge_lcp
-
     good = lcp([[2, 1], [1, 2]], [-5, -6])
     for z in ([0.0, 0.0], [4 / 3, 7 / 3 + 1e-5], [-1.0, 3.0]):
-        assert judge_lcp(good, RawSolution(np.array(z), None, S.SOLVED), 1e-7)[0] is S.INACCURATE
-    assert judge_lcp(good, RawSolution(None, None, S.NO_SOLUTION), 1e-7)[0] is S.SOLVER_ERROR
-    assert judge_lcp(good, RawSolution(np.zeros(3), None, S.SOLVED), 1e-7)[0] is S.SOLVER_ERROR
-    assert judge_lcp(good, RawSolution(np.full(2, np.nan), None, S.SOLVED), 1e-7)[0] is S.SOLVER_ERROR
+        assert page_of(good).judge(good, RawSolution(np.array(z), None, S.SOLVED), 1e-7).status is S.INACCURATE
+    assert page_of(good).judge(good, RawSolution(None, None, S.NO_SOLUTION), 1e-7).status is S.SOLVER_ERROR
+    assert page_of(good).judge(good, RawSolution(np.zeros(3), None, S.SOLVED), 1e-7).status is S.SOLVER_ERROR
+    assert page_of(good).judge(good, RawSolution(np.full(2, np.nan), None, S.SOLVED), 1e-7).status is S.SOLVER_ERROR
     none = lcp([[-0.5]], [-2])
-    assert judge_lcp(none, RawSolution(np.array([4.0]), None, S.SOLVED), 1e-7)[0] is S.NO_SOLUTION
+    assert page_of(none).judge(none, RawSolution(np.array([4.0]), None, S.SOLVED), 1e-7).status is S.NO_SOLUTION
 
 
 # -- bad input -----------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from gaussopt.bodies import Touch
 from gaussopt.core.programs import QP, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
-from gaussopt.solving.judgement import judge
+from gaussopt.kinds import page_of
+from gaussopt.kinds.step import judge
 from gaussopt.solving.solver_sequence import SolverSequence
 
 inf = float("inf")
@@ -195,12 +196,10 @@ def test_an_unknown_solver_gets_the_nearest(assert_sentence: Callable[..., None]
 @pytest.mark.parametrize("tolerance", [1e-7, inf])
 @pytest.mark.parametrize("x", [None, np.array([np.nan, 0.0])])
 def test_a_program_without_an_answer_is_never_solved(x: Any, tolerance: float) -> None:
-    from gaussopt.solving.verification import _verify_qp
-
     qp = go.formulate(STEP, "gauss")
     assert isinstance(qp, QP)
     for claim in (Status.SOLVED, Status.CRASHED, Status.INFEASIBLE):
-        status, message, *_ = _verify_qp(qp, RawSolution(x, None, claim), tolerance)
+        status, message, *_ = page_of(qp).judge(qp, RawSolution(x, None, claim), tolerance)
         assert status is not Status.SOLVED
         assert message
 

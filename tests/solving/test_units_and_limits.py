@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.problem_files import parse
+from gaussopt.kinds.files import parse
 
 
 def step(M: object, Q: object, J: object = None, gamma: object = None) -> go.StepData:

@@ -11,7 +11,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.core import problem_files
+from gaussopt.kinds import files as problem_files
 
 PENDULUM = {"kind": "step", "M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, -9.81], "J": [[1.0, 0.0]], "gamma": [0.0]}
 BLOCK = {

@@ -17,7 +17,7 @@ import pytest
 import gaussopt as go
 from gaussopt.core import files
 from gaussopt.core.files import MOST_TEXT, read_bytes
-from gaussopt.core.problem_files import load
+from gaussopt.kinds.files import load
 
 FAULTS = Path(__file__).parent / "faults"
 

@@ -15,22 +15,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gaussopt.certificates.acceptance import accepts
 from gaussopt.certificates.contact import ContactCertificate
 from gaussopt.contact.complementarity import monotone
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.contact.operator import smallest_eigenvalue
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_workspace import MONOTONE, NUMBERS, OPEN, stage_workspace
+from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.jit.kernel import COMPILED, bound
+from gaussopt.kinds.step import UNDECIDED
 from gaussopt.lcp.pivoting import SOLVED
 from gaussopt.solving.answer import Answer
-from gaussopt.solving.judgement import UNDECIDED
 
 PLAIN = 12
 """Coordinates and closed contacts, together, up to which the kernel is faster than numpy without being compiled."""

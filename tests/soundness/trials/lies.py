@@ -12,7 +12,7 @@ from soundness.judge.exact import Exact
 from gaussopt.certificates import certify
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.qp import certify_qp
-from gaussopt.lcp.verification import verify_lcp
+from gaussopt.solving.verification import verify_answer
 
 from .calls import claimed
 from .findings import Claim
@@ -74,7 +74,7 @@ def on_program(
     told = lies(rng, base) if kind == "lcp" else chain(lies(rng, base), runaways(rng, thing, base))
     for name, x in told:
         if kind == "lcp":
-            said = verify_lcp(thing, x, 1e-7)
+            said = verify_answer(thing, {"z": x}, 1e-7)
             verdict = said["certificate"].get("verdict")
             bound = said["certificate"].get("error_bound")
             yield name, Claim(

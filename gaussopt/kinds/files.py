@@ -7,8 +7,7 @@ an entry is not: a step whose friction coefficients are called "Mu" would be sol
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -17,29 +16,10 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_json
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
+from gaussopt.kinds import PAGES, page_of
 
 Problem = StepData | QP | LCP | ConeComplementarity | GlobalContacts
 """What a problem file holds."""
-
-KINDS: dict[str, type[Problem]] = {
-    "step": StepData, "qp": QP, "lcp": LCP, "contact": ConeComplementarity, "contact-global": GlobalContacts,
-}  # fmt: skip
-
-ARTICLES: dict[type, str] = {StepData: "a step", QP: "a qp", LCP: "an lcp", ConeComplementarity: "a contact problem"}
-"""What the answers are to; to a global contact problem as to a local one."""
-
-READ = {
-    "step": tuple(f.name for f in fields(StepData) if f.name != "arithmetic"),
-    "qp": ("P", "q", "A", "l", "u"),
-    "lcp": ("M", "q"),
-    "contact": ("W", "q", "mu", "frames"),
-    "contact-global": ("M", "H", "f", "w", "mu", "G", "b", "frames"),
-    "answer to a step": ("a", "lam", "lam_N", "lam_T"),
-    "answer to a qp": ("x", "y"),
-    "answer to an lcp": ("z",),
-    "answer to a contact problem": ("r", "v"),
-}
-"""Entries that are numbers, by what a file is."""
 
 BESIDE = frozenset((
     "a", "answer", "formulation", "lam", "lam_N", "lam_T", "message", "name", "note", "omega", "problem", "q", "r",
@@ -60,23 +40,22 @@ ALIKE = 0.8
 def parse(data: Mapping[str, Any]) -> Problem:
     """Step data, a program or a contact problem from the contents of a file; raises BadInput."""
     kind = data.get("kind")
-    if isinstance(kind, str) and kind in KINDS:
-        check_entries(data, kind)
-        if kind == "qp" and data.get("A") and data.get("l") is None and data.get("u") is None:
-            raise BadInput("A has rows, but neither l nor u is given, so that nothing bounds them; give one of them.")
-        return KINDS[kind].from_mapping(data)
+    pages = {page.name: page for page in PAGES if page.name}
+    if isinstance(kind, str) and kind in pages:
+        check_entries(data, pages[kind].entries)
+        found: Problem = pages[kind].parse(data)
+        return found
     if kind is None:
-        entries = " or ".join(f'"kind": "{k}"' for k in KINDS)
+        entries = " or ".join(f'"kind": "{k}"' for k in pages)
         raise BadInput(f"The file has no 'kind'; write {entries}.")
-    raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
+    raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(pages)}.")
 
 
 def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any]:
     """Return the entries of an answer to a problem; raises BadInput."""
     data = read_json(path)
-    what = ARTICLES.get(type(problem), ARTICLES[ConeComplementarity])
     try:
-        check_entries(data, f"answer to {what}")
+        check_entries(data, page_of(problem).answer)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     return data
@@ -91,12 +70,8 @@ def load(path: str | os.PathLike[str]) -> Problem:
         raise BadInput(f"{path}: {error}") from None
 
 
-def check_entries(data: Mapping[str, Any], what: str) -> None:
-    """Refuse names that are nearly those of entries, and values of entries that are no numbers; raises BadInput.
-
-    `what` is one of READ.
-    """
-    names = READ[what]
+def check_entries(data: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse names that are nearly those of entries, and values of entries that are no numbers; raises BadInput."""
     for key, value in data.items():
         if key in names:
             _check_numbers(key, value)

@@ -1,0 +1,82 @@
+"""The rule by which the numbers of a certificate pass, one for classes, compiled kernels and arrays of rows."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+
+NEGLIGIBLE = 1e-9
+"""Error relative to ||a||_M below which the natural scale of the step does not matter."""
+
+
+def accepts(
+    tolerance: float, own_tolerance: float, error_bound: float, force_residual: float, law_residual: float,
+    rounding_floor: float, constraint_residual: float, residual_share: float, natural_scale: float, norm_a: float,
+    norm_gamma: float,
+) -> bool:  # fmt: skip
+    """Whether error bound, force residual, law residual, rounding floor and constraint residual are small enough.
+
+    Written with comparisons only, so that it holds for numbers, for arrays, and translated to machine code; a NaN is
+    small beside nothing.
+
+    Parameters
+    ----------
+    tolerance : relative to 1 + ||a||_M and 1 + ||gamma||; infinite where bounds are only recorded
+    own_tolerance : float
+        The same relative to what the step itself calls for, `natural_scale` + ||a||_M: the "1 +" has a unit, and where
+        everything is far below it errors must be small beside this.
+    error_bound, force_residual, law_residual, rounding_floor : in the unit of ||a||_M, see `Certificate`
+    constraint_residual : in the unit of ||gamma||
+    residual_share : largest residual of a row beside its own terms, instead of one norm of rows of several units; NaN
+        if unknown
+    natural_scale, norm_a, norm_gamma : sizes, see `Certificate`
+    """
+    scale, size = tolerance * (1.0 + norm_a), own_tolerance * (natural_scale + norm_a)
+    finite = (error_bound < math.inf) & (law_residual < math.inf) & (norm_a < math.inf) & (norm_gamma < math.inf)
+    within = (error_bound <= scale) & (force_residual <= scale) & (law_residual <= scale)
+    small = (error_bound <= size) & (force_residual <= size) & (law_residual <= size)
+    resolved = (rounding_floor <= size) & (rounding_floor <= scale)
+    rows = (constraint_residual <= tolerance * (1.0 + norm_gamma)) | (residual_share <= min(tolerance, NEGLIGIBLE))
+    return finite & within & rows & ((small & resolved) | (tolerance == math.inf))
+
+
+class Measures(NamedTuple):
+    """What an answer to a program is judged by, in numbers without unit.
+
+    Attributes
+    ----------
+    possible : whether the program itself allows an answer, as far as is known
+    residual : the largest of the residuals, each relative to its own terms
+    error : the relative error; 0 where nothing is known of it, and the residual has to do
+    floor : what rounding alone may make of the residual
+    rough : residuals that have to be small to the root of the tolerance only
+    """
+
+    possible: bool
+    residual: float
+    error: float = 0.0
+    floor: float = 0.0
+    rough: float = 0.0
+
+
+class ProgramCertificate:
+    """What certificates of programs have in common: they pass by the rule of steps, with numbers that have no unit."""
+
+    __slots__ = ()
+
+    @property
+    def measures(self) -> Measures:
+        """What the answer is judged by."""
+        raise NotImplementedError
+
+    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether the answer is right within the (relative) tolerance, and rounding lets that be told."""
+        m = self.measures
+        accepted = accepts(
+            tolerance, own_tolerance=tolerance, error_bound=m.error, force_residual=0.0, law_residual=m.residual,
+            rounding_floor=m.floor, constraint_residual=0.0, residual_share=math.nan, natural_scale=1.0, norm_a=0.0,
+            norm_gamma=0.0,
+        )  # fmt: skip
+        return m.possible and bool(accepted) and m.rough <= math.sqrt(tolerance)

@@ -1,0 +1,57 @@
+"""The base of all kinds of programs: what solvers, sequences and guards ask of a program, whatever its kind.
+
+What certificates, files and the command line know of a kind stands on its page in `gaussopt.kinds`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from gaussopt.core.arrays import Matrix, Vector
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a formulation makes and a solver takes; a frozen dataclass of arrays for each kind.
+
+    Class attributes
+    ----------------
+    shapes : axes of each array by letters; the same letter is the same number
+    takers : solvers to name to somebody whose solver takes programs of another kind, "" for none
+    sparse_takers : solvers to name where the program is sparse
+    """
+
+    shapes: ClassVar[dict[str, str]] = {}
+    takers: ClassVar[str] = ""
+    sparse_takers: ClassVar[str] = "clarabel, osqp or, without inequalities, sparse-kkt"
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        raise NotImplementedError
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """Shapes and places that a solver needs unchanged to update instead of being set up again."""
+        raise NotImplementedError
+
+    @property
+    def sparse(self) -> bool:
+        """Whether its matrices are sparse, or kept as blocks."""
+        return False
+
+    @property
+    def duals(self) -> int | None:
+        """Number of its duals; None where the kind has none, or does not say how many."""
+        return None
+
+    @property
+    def minimises(self) -> bool:
+        """Whether it has an objective, which can be unbounded; equations contradict each other instead."""
+        return False
+
+    @property
+    def equations(self) -> tuple[Matrix, Vector] | None:
+        """The linear equations A x = b that exactly its solutions satisfy; None where there are none."""
+        return None

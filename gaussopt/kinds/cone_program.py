@@ -1,0 +1,63 @@
+"""Cone programs of contacts, whose answers are judged by their natural map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.acceptance import Measures, ProgramCertificate
+from gaussopt.core.arrays import Vector
+from gaussopt.core.cone_program import ConeProgram
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.status import Status
+from gaussopt.core.tolerances import finite_entries
+from gaussopt.kinds.base import Page, Residuals, Verdict
+from gaussopt.linalg.cones import feasible, steps_of
+
+
+@dataclass(frozen=True, slots=True)
+class ConeProgramCertificate(ProgramCertificate):
+    """The natural map at a point; the program is convex, so that a small one is a minimiser nearby."""
+
+    relative_residual: float
+
+    @property
+    def measures(self) -> Measures:
+        """The natural map is all."""
+        return Measures(True, self.relative_residual)
+
+    def to_mapping(self) -> dict[str, float | None]:
+        """For JSON."""
+        return finite_entries(self, "relative_residual")
+
+
+class ConeProgramPage(Page[ConeProgram]):
+    """The page of `ConeProgram`."""
+
+    kind = ConeProgram
+    title = "cone program of contacts"
+
+    def default_solver(self, program: ConeProgram) -> str:
+        return "clarabel"
+
+    def certify(self, program: ConeProgram, raw: RawSolution, tolerance: float) -> ConeProgramCertificate:
+        return ConeProgramCertificate(np.inf if raw.x is None else natural_map(program, raw.x))
+
+    def doubt(self, program: ConeProgram, proof: ConeProgramCertificate, raw: RawSolution, tolerance: float) -> Verdict:
+        status = Status.INACCURATE if raw.claim is Status.SOLVED else raw.claim
+        return status, f"{status.sentence} (natural map {proof.relative_residual:.3g} of |q|)"
+
+    def duals(self, proof: Any, raw: RawSolution, tolerance: float) -> None:
+        return None
+
+    def residuals(self, program: ConeProgram, x: Vector, y: Vector | None) -> Residuals:
+        return Residuals(0.0, natural_map(program, x), 0.0)
+
+
+def natural_map(program: ConeProgram, r: Vector) -> float:
+    """|r - P(r - rho (P r + q))| / rho relative to |q|, rho from the trace of each block of P."""
+    rho = np.repeat(steps_of(program.P), 3)
+    e = (r - feasible(program, r - rho * (program.P @ r + program.q))) / rho
+    return float(np.linalg.norm(e)) / (float(np.linalg.norm(program.q)) or 1.0)

@@ -1,0 +1,135 @@
+"""Quadratic programs: their files, their default solver, and how an answer to one is judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates.qp import QPCertificate, certify_qp, classify_qp
+from gaussopt.certificates.qp_scaling import Scaled
+from gaussopt.certificates.qp_verdict import largest_bound, rounding
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import QP
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.status import Status
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.kinds.base import Page, Residuals, Verdict, claim_sentence, largest_of
+
+BY_ROUNDING = "The rows contradict each other by bounds that are rounding of the largest one."
+
+
+class QPPage(Page[QP]):
+    """The page of `QP`."""
+
+    kind = QP
+    title = "quadratic program"
+    name = "qp"
+    article = "a qp"
+    entries = ("P", "q", "A", "l", "u")
+    answer = ("x", "y")
+
+    def parse(self, data: Mapping[str, Any]) -> QP:
+        if data.get("A") and data.get("l") is None and data.get("u") is None:
+            raise BadInput("A has rows, but neither l nor u is given, so that nothing bounds them; give one of them.")
+        return QP.from_mapping(data)
+
+    def check(self, problem: QP) -> QP:
+        return QP.from_mapping(problem.to_mapping())
+
+    def default_solver(self, program: QP) -> str:
+        if program.sparse:
+            return "sparse-kkt" if program.equalities_only else "clarabel"
+        return "kkt" if program.equalities_only else "daqp"
+
+    def usual_solver(self, program: QP) -> str:
+        usual = self.default_solver(program)
+        return "newton" if usual == "daqp" else usual
+
+    def size(self, problem: QP) -> list[int]:
+        return [problem.n, problem.m]
+
+    def in_units(self, problem: QP, c: float, s: float) -> QP:
+        lower = s * problem.l
+        # Bounds of equalities may be one array, by which they are known.
+        upper = lower if problem.l is problem.u else s * problem.u
+        return replace(problem, P=c * problem.P, q=c * s * problem.q, l=lower, u=upper)
+
+    def certify(self, program: QP, raw: RawSolution, tolerance: float) -> QPCertificate:
+        c = certify_qp(program, raw.x, raw.y, tolerance)
+        if raw.x is not None and raw.y is not None and c.verdict is Status.SOLVED and not c.passed(tolerance):
+            # The point may be right and the solver's duals not: those that belong to the point are found without it.
+            own = certify_qp(program, raw.x, None, tolerance)
+            c = own if own.passed(tolerance) else c
+        decided = c.passed() or c.verdict is not Status.SOLVED
+        return c if decided else replace(c, verdict=classify_qp(program))
+
+    def truth(self, program: QP, proof: QPCertificate, raw: RawSolution, tolerance: float) -> Verdict | None:
+        if proof.verdict is Status.SOLVED:
+            return None
+        return _no_minimiser(program, proof, proof.verdict, raw.claim, tolerance)
+
+    def doubt(self, program: QP, proof: QPCertificate, raw: RawSolution, tolerance: float) -> Verdict:
+        if math.isfinite(proof.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):
+            status = _unconfirmed(proof, tolerance)
+            return status, f"{proof.failure(tolerance)} {status.sentence}"
+        if raw.claim is Status.SOLVED:
+            return (
+                Status.SOLVER_ERROR, "The solver says solved, but its answer holds no numbers, NaN or infinity.",
+            )  # fmt: skip
+        if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
+            known = "but the program has a minimiser as far as linear programs can tell."
+            return Status.SOLVER_ERROR, f"The solver says {raw.claim}, {known}"
+        return raw.claim, claim_sentence(raw)
+
+    def duals(self, proof: QPCertificate, raw: RawSolution, tolerance: float) -> Vector | None:
+        return proof.y if raw.x is not None and (raw.y is None or proof.passed(tolerance)) else raw.y
+
+    def residuals(self, program: QP, x: Vector, y: Vector | None) -> Residuals:
+        qp, c = program, certify_qp(program, x, y)
+        ends = (largest_of(qp.A @ x), *(largest_of(bound[np.isfinite(bound)]) for bound in (qp.l, qp.u)))
+        size_d = max(largest_of(qp.P @ x), largest_of(qp.q), largest_of(qp.A.T @ c.y))
+        size_c = abs(qp.objective(x)) + float(np.abs(qp.q) @ np.abs(x))
+        return Residuals(
+            c.primal_residual / (1.0 + max(ends)), c.dual_residual / (1.0 + size_d), c.complementarity / (1.0 + size_c)
+        )  # fmt: skip
+
+    def answer_sizes(self, problem: QP) -> dict[str, int]:
+        return {"x": problem.n, "y": problem.m}
+
+    def verify(self, problem: QP, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
+        c = certify_qp(problem, answer["x"], answer["y"], tolerance)
+        status, message = Status.SOLVED, Status.SOLVED.sentence
+        if not c.passed(tolerance):
+            verdict = classify_qp(problem)
+            status, message = _unconfirmed(c, tolerance), c.failure(tolerance)
+            if verdict is not Status.SOLVED:
+                status, message = _no_minimiser(problem, c, verdict, Status.SOLVED, tolerance)
+        return {"status": str(status), "message": message, "certificate": c.to_mapping()}
+
+
+def _no_minimiser(qp: QP, c: QPCertificate, verdict: Status, claim: Status, tolerance: float) -> Verdict:
+    """What is said of a program without a minimiser.
+
+    Rows may contradict each other by bounds alone that stand for zero, as published data have them. They are rounding
+    of the largest bound, in the units of the certificate, and do not refute an answer whose residuals are small.
+    """
+    refuted = claim is not Status.SOLVED or verdict is not Status.INFEASIBLE or qp.sparse
+    if refuted or _unconfirmed(c, tolerance) is not Status.NOT_PROVED:
+        return verdict, verdict.sentence
+    qp = Scaled.of(qp).qp
+    tiny = rounding(qp.n) * largest_bound(qp.l, qp.u)
+    l, u = (np.where(np.abs(bound) <= tiny, 0.0, bound) for bound in (qp.l, qp.u))
+    same = np.array_equal(l, qp.l) and np.array_equal(u, qp.u)
+    if same or classify_qp(replace(qp, l=l, u=u)) is not Status.SOLVED:
+        return verdict, verdict.sentence
+    return Status.NOT_PROVED, f"{BY_ROUNDING} {Status.NOT_PROVED.sentence}"
+
+
+def _unconfirmed(c: QPCertificate, tolerance: float) -> Status:
+    """What is said of an answer that the certificate does not confirm."""
+    return Status.NOT_PROVED if c.small and tolerance >= DEFAULT_TOLERANCE else Status.INACCURATE

@@ -1,0 +1,177 @@
+"""Steps, which formulations make programs of: the mechanics first, then the certificate, the solver's word last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from gaussopt.certificates import certify
+from gaussopt.certificates.base import Certificate, explain
+from gaussopt.certificates.contact import ContactCertificate, certify_contact
+from gaussopt.contact.activity import closed_contacts
+from gaussopt.contact.laws import Uniqueness, UniquenessProof
+from gaussopt.core.arrays import Matrix, Vector, as_array
+from gaussopt.core.errors import BadInput
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.tolerances import RECORDED
+from gaussopt.kinds.base import Page, claim_sentence, note_of
+from gaussopt.linalg.redundancy import contradictions, near_dependency, tiny_row
+
+ILL_CONDITIONED = "Look for masses of very different size and for rows that nearly depend on each other."
+
+UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
+
+FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "gamma_terms")
+
+
+class StepPage(Page[StepData]):
+    """The page of `StepData`; a step has no default solver, as its programs have."""
+
+    kind = StepData
+    title = "step"
+    name = "step"
+    article = "a step"
+    entries = tuple(x.name for x in fields(StepData) if x.name != "arithmetic")
+    answer = ("a", "lam", "lam_N", "lam_T")
+    formulations = "step"
+
+    def size(self, problem: StepData) -> list[int]:
+        return [problem.n, problem.m, problem.k]
+
+    def in_units(self, problem: StepData, c: float, s: float) -> StepData:
+        names = (*FORCES, *ACCELERATIONS, "least_N")
+        known = {name: x for name in names if (x := getattr(problem, name)) is not None}
+        factors = dict.fromkeys(ACCELERATIONS, s)
+        scaled = {name: factors.get(name, c * s) * x for name, x in known.items()}
+        return replace(problem, M=c * problem.M, arithmetic=None, **scaled)
+
+    def answer_sizes(self, problem: StepData) -> dict[str, int]:
+        return {"a": problem.n, "lam": problem.m} | ({"lam_N": problem.k} if problem.k else {})
+
+    def arrays(self, given: Mapping[str, Any], problem: StepData) -> dict[str, Any]:
+        """The arrays of an answer; in the plane lam_T may leave out the axis of the tangents."""
+        found, lam_T, shape = super().arrays(given, problem), given.get("lam_T"), problem.v_T.shape
+        if not problem.k or lam_T is None:
+            return found
+        if shape[1] == 1 and not (isinstance(lam_T, list) and lam_T and isinstance(lam_T[0], list)):
+            return {**found, "lam_T": as_array("lam_T", lam_T, shape[:1])[:, None]}
+        return {**found, "lam_T": as_array("lam_T", lam_T, shape)}
+
+    def verify(self, problem: StepData, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
+        """Status, message, forces_unique and certificate; raises BadInput if an open contact has a force."""
+        step, a, lam = problem, answer["a"], answer["lam"]
+        lam_N, lam_T = answer.get("lam_N"), answer.get("lam_T")
+        if step.k:
+            closed = closed_contacts(step)
+            _check_open(step, closed, lam_N, lam_T)
+            step = step.select(closed)
+            lam_N, lam_T = (None if x is None else x[closed] for x in (lam_N, lam_T))
+        certificate = certify_step(step, a, lam, lam_N, lam_T)
+        status, message = Status.SOLVED, Status.SOLVED.sentence
+        if certificate.verdict is not Status.SOLVED:
+            status, message = certificate.verdict, _why_ill_posed(step, certificate)
+        elif not certificate.passed(tolerance):
+            status, message = Status.INACCURATE, explain(certificate, tolerance)
+        return {
+            "status": str(status), "message": message, "forces_unique": certificate.forces_unique,
+            "certificate": certificate.to_mapping(),
+        }  # fmt: skip
+
+
+def certify_step(
+    step: StepData, a: Vector | None, lam: Vector | None = None, lam_N: Vector | None = None,
+    lam_T: Matrix | None = None, thorough: bool = True,
+) -> Certificate:  # fmt: skip
+    """Certify a candidate of any step, whose contacts are all closed; see `certify` and `certify_contact`."""
+    if not step.k:
+        return certify(step, a, lam)
+    return certify_contact(step, a, lam, lam_N, lam_T, thorough=thorough)
+
+
+def is_step(value: object) -> TypeGuard[StepData]:
+    """Whether a value that a user or a plug-in hands over is a step."""
+    return isinstance(value, StepData)
+
+
+def check_step(step: Any) -> None:
+    """Refuse what is no step; raises BadInput."""
+    if not is_step(step):
+        raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
+
+
+def _check_open(step: StepData, closed: Any, lam_N: Vector | None, lam_T: Any) -> None:
+    """See that open contacts have no forces."""
+    for i in set(range(step.k)) - set(closed.tolist()):
+        if (lam_N is not None and lam_N[i] != 0) or (lam_T is not None and lam_T[i].any()):
+            assert step.g_N is not None
+            raise BadInput(
+                f"The answer has a force at contact {i + 1}, which is open (gap {step.g_N[i]:.6g} m); an open "
+                "contact has none."
+            )
+
+
+def judge(
+    step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float, advice: str
+) -> tuple[Status, str]:
+    """The verified status: the mechanics first, then the certificate, the solver's word last."""
+    if certificate.verdict is not Status.SOLVED:
+        return certificate.verdict, _why_ill_posed(step, certificate)
+    if certificate.passed(tolerance):
+        if isinstance(certificate, ContactCertificate) and not certificate.contact.decided:
+            return Status.SOLVED, f"{Status.SOLVED.sentence} {UNDECIDED}"
+        recorded = math.isinf(tolerance) and not certificate.passed()
+        return Status.SOLVED, (RECORDED if recorded else Status.SOLVED.sentence) + tiny_row(step)
+    if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
+        why = explain(certificate, tolerance)
+        if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):
+            # No solver and no option can change that.
+            return Status.INACCURATE, f"{why} {near_dependency(step) or ILL_CONDITIONED}"
+        return Status.INACCURATE, f"{why} {advice}"
+    if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return (
+            Status.SOLVER_ERROR,
+            f"The solver calls the step {raw.claim}, but it has exactly one acceleration.",
+        )
+    if raw.claim is Status.NO_SOLUTION:
+        decided = not isinstance(certificate, ContactCertificate) or certificate.contact.decided
+        known = "the contact laws have a solution" if decided else "whether there is one was not decided"
+        return (
+            Status.SOLVER_ERROR,
+            f"The solver found no contact forces{note_of(raw)}, but {known}; try another solver.",
+        )
+    if math.isfinite(certificate.error_bound):
+        return raw.claim, f"{raw.claim.sentence} {explain(certificate, tolerance)}".strip()
+    if raw.claim is Status.SOLVED:
+        return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
+    return raw.claim, claim_sentence(raw)
+
+
+def _why_ill_posed(step: StepData, certificate: Certificate) -> str:
+    """The verdict's sentence, how many solutions there are, and which rows contradict each other."""
+    verdict = certificate.verdict
+    if isinstance(certificate, ContactCertificate) and certificate.contact.reason is UniquenessProof.ENUMERATION:
+        return _why_not_one(certificate.contact)
+    return " ".join([verdict.sentence, *(d.sentence() for d in contradictions(step)[:3])])
+
+
+def _why_not_one(contact: Uniqueness) -> str:
+    """The sentence on what enumeration of the contact modes found."""
+    if contact.status is Status.MULTIPLE_SOLUTIONS:
+        forces = "; ".join(
+            f"lam_N = {np.array2string(s.lam_N, precision=6, separator=', ')}" for s in contact.solutions[:4]
+        )
+        return f"{contact.status.sentence} There are {len(contact.solutions)}: {forces}."
+    if contact.status is Status.ACCELERATION_NOT_UNIQUE and contact.ranges is not None:
+        a = contact.ranges["a"]
+        i = int(np.argmax(np.nan_to_num(a[:, 1] - a[:, 0], posinf=np.inf)))
+        return (
+            "A continuum of accelerations satisfies the contact and friction laws, because friction depends on how the "
+            f"normal forces are shared: a[{i}] ranges from {a[i, 0]:.6g} to {a[i, 1]:.6g}."
+        )
+    return contact.status.sentence
