@@ -30,30 +30,23 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bound
-from gaussopt.certificates.qp_point import CandidatePoint, Sizes
+from gaussopt.certificates.qp_base import Point
+from gaussopt.certificates.qp_point import CandidatePoint
 from gaussopt.certificates.qp_scaling import Scaled
-from gaussopt.certificates.qp_sparse import classify_sparse, dense_if_small, felt, nearest_minimiser, placed, room
-from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, rounding
-from gaussopt.core.acceptance import Measures, ProgramCertificate
+from gaussopt.certificates.qp_sparse import SparsePoint, classify_sparse, dense_if_small
+from gaussopt.certificates.qp_verdict import classify
+from gaussopt.core.acceptance import LARGEST, Measures, ProgramCertificate
 from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
-from gaussopt.linalg.dense import EPS, largest, largest_ratio, mass_scale, ratio
-from gaussopt.linalg.sparse_saddle_point import equilibrate_sparse
+from gaussopt.linalg.dense import largest, largest_ratio, ratio
 
 DOUBT = 1e-3
 """Relative residual above which a point fails at any sensible tolerance, whatever the program."""
 
 SMALL = 1e-9
 """Absolute residuals up to which nothing is held against an answer; what qpbenchmark calls high accuracy."""
-
-CANCELLED = 1e-4
-"""How much more a loss may be of the least value than of its terms, which may cancel; never more than the value."""
-
-LARGEST = 1e300
-"""Stands for a residual of something that has no size at all; finite, so that it can be recorded."""
 
 NOT_PROVED = "not proved: no distance to a minimiser follows; the loss of the objective is at most objective_gap"
 
@@ -165,20 +158,15 @@ def certify_qp(
     if x is None or not np.isfinite(x).all():
         inf = math.inf
         return QPCertificate(
-            verdict=classify_qp(qp),
-            primal_residual=inf,
-            dual_residual=inf,
-            complementarity=inf,
-            error_bound=inf,
-            norm_x=0.0,
-            relative_residual=inf,
-            y=np.zeros(qp.m),
-        )
+            verdict=classify_qp(qp), primal_residual=inf, dual_residual=inf, complementarity=inf, error_bound=inf,
+            norm_x=0.0, relative_residual=inf, y=np.zeros(qp.m),
+        )  # fmt: skip
     given = y is not None and bool(np.isfinite(y).all())
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         qp = dense_if_small(qp)
         if qp.sparse:
-            return _certify_sparse(qp, x, y if given else None)
+            far = SparsePoint(qp, x, y if given else None)
+            return _judge(far, far.y)
         scaled = Scaled.of(qp)
         point = CandidatePoint(scaled, x / scaled.d)
         if given:
@@ -191,64 +179,45 @@ def certify_qp(
         return min(found, key=lambda certificate: certificate.relative_residual)
 
 
-def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
+def _judge(point: Point, y: Vector) -> QPCertificate:
     """The certificate of a point with given duals."""
-    qp, d, row = point.qp, point.scaled.d, point.scaled.row
-    given = y * row
-    # A dual that pulls towards a bound which does not exist is a dual residual, not a force; one of a row of
-    # zeros is nothing.
-    y = np.where((y > 0) & ~np.isfinite(qp.l), 0.0, np.where((y < 0) & ~np.isfinite(qp.u), 0.0, y))
-    y = np.where(qp.A.any(axis=1), y, 0.0)
+    qp, given = point.qp, y * point.row
+    y = point.admitted(y)
     force = qp.A.T @ y
     r = qp.P @ point.x + qp.q - force
     named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, point.z))
     slack = np.abs(point.z - named)
-    violation = np.maximum(np.maximum(qp.l - point.z, point.z - qp.u), 0.0)
+    beyond = np.maximum(qp.l - point.z, point.z - qp.u)
+    violation = np.maximum(beyond, 0.0)
     # Rounding may hide a violation: of a point far along a flat direction it exceeds what the data call for.
-    possible = np.maximum(np.maximum(qp.l - point.z, point.z - qp.u) + point.noise_z, 0.0)
-    sizes = point.sizes(y, force)
-    noise_r = (
-        (qp.n + qp.m + 3) * EPS * (point.absolute_P @ np.abs(point.x) + np.abs(qp.q) + point.absolute_A.T @ np.abs(y))
-    )
+    possible = np.maximum(beyond + point.noise_z, 0.0)
     nearest = np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u)
-    row_sizes = sizes.row(nearest)
-    beside_terms = (nearest != 0) & (possible > DEFAULT_TOLERANCE * np.abs(nearest))
-    if point.curvature.L is None and beside_terms.any():
-        ties = point.ties(y)
-        for i in np.flatnonzero(beside_terms).tolist():
-            row_sizes[i] = min(row_sizes[i], max(point.least_size(i, nearest[i], *ties), sizes.rounding(i)))
+    sizes, noise = point.sizes(y, force), point.noise(y)
+    named_sizes, pulled = sizes.row(named), float(np.abs(y) @ slack)
     worst = max(
-        largest_ratio(possible, row_sizes),
-        largest_ratio(np.abs(r) + np.where(r != 0, noise_r, 0.0), sizes.force),
-        largest_ratio(np.abs(y) * slack, np.maximum(np.abs(y), sizes.pull) * sizes.row(named)),
+        largest_ratio(possible, point.row_sizes(y, sizes, nearest, possible)),
+        largest_ratio(np.abs(r) + np.where(r != 0, noise, 0.0), sizes.force),
+        largest_ratio(np.abs(y) * slack, np.maximum(np.abs(y), sizes.pull) * named_sizes),
     )
-    # The duals of equalities that fix a coordinate may be chosen so that nothing is left of its residual.
-    free, noise = np.where(point.fixed, 0.0, r), np.where(point.fixed, 0.0, noise_r)
-    sloped, flat = point.curvature.lengths(free, noise, sizes.reach)
-    pulled = float(np.abs(y) @ slack)
+    sloped, flat = point.lengths(r, noise, sizes)
     gap = 0.5 * sloped * sloped + pulled + flat
-    stake, wide, least = point.stake(y, sizes)
-    lost = gap - float(np.abs(y) @ np.where(point.losing, 0.0, slack))
-    worst = max(worst, ratio(lost, stake), ratio(sloped, math.sqrt(2.0 * wide)), CANCELLED * ratio(lost, least))
-    if not lost <= least < math.inf:  # squares beyond the range of numbers measure nothing
-        worst = LARGEST
-    bound, scale = _distance(point, y, sizes, noise_r, slack / sizes.row(named))
-    verdict = Status.SOLVED
-    if worst <= DOUBT and _doubtful(point, violation, sizes, y):
-        verdict = classify(qp)
+    losses = point.losses(gap, sloped, y, slack, sizes)
+    worst = LARGEST if losses is None else max(worst, *losses)
+    bound, scale = point.distance(y, sizes, noise, slack / named_sizes)
+    verdict = point.verdict(y, sizes, violation, nearest) if worst <= DOUBT else point.assumed
     worst = LARGEST if worst > LARGEST else worst
     return QPCertificate(
         verdict=verdict,
-        primal_residual=largest(violation / row),
-        dual_residual=largest(np.abs(qp.P @ point.x + qp.q - force) / d),
+        primal_residual=largest(violation / point.row),
+        dual_residual=largest(np.abs(r) / point.d),
         complementarity=pulled,
         error_bound=bound,
-        norm_x=math.sqrt(max(float(point.x @ qp.P @ point.x), 0.0)),
+        norm_x=point.norm,
         relative_residual=worst if not math.isnan(worst) else math.inf,
         y=given,
         scale=scale,
         objective_gap=gap if math.isfinite(gap) else math.inf,
-        definite=point.curvature.L is not None,
+        definite=point.definite,
         duality_gap=_duality_gap(qp, point.x, y),
     )
 
@@ -257,89 +226,6 @@ def _duality_gap(qp: QP, x: Vector, y: Vector) -> float:
     push = y != 0
     pulled = np.where(y > 0, qp.l, qp.u)[push] @ y[push]
     return abs(float(x @ (qp.P @ x) + qp.q @ x - pulled))
-
-
-def _distance(point: CandidatePoint, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
-    """A bound on ||x - x*||_P and what it is judged by; slack is relative to the rows."""
-    qp, curvature = point.qp, point.curvature
-    if curvature.L is not None:
-        held = pushing(qp, curvature, point.x, y)
-    else:  # rows that hold flat directions have no unit in the norm of P
-        held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
-    bound = error_bound(qp, curvature, point.x, y, noise, held)
-    if curvature.L is None:  # rounding that it takes for met and balanced, in the norm of P
-        bound += point.level * math.sqrt(float(np.abs(sizes.x) @ (point.absolute_P @ np.abs(sizes.x))))
-    size = math.sqrt(max(float(sizes.x @ qp.P @ sizes.x), 0.0))
-    if bound > point.level * size:
-        bound = min(bound, point.polished(held, y < 0))
-    roots, curved = np.sqrt(qp.P.diagonal()) * sizes.reach, curvature.room > 0
-    own = float((sizes.reach[curved] / curvature.room[curved]).min(initial=math.inf)) if curved.any() else 0.0
-    return bound, max(size, own, point.share * float(np.linalg.norm(roots)), sizes.blur / DEFAULT_TOLERANCE)
-
-
-def _doubtful(point: CandidatePoint, violation: Vector, sizes: Sizes, y: Vector) -> bool:
-    """Whether residuals below the tolerance may hide that the program has no minimiser."""
-    qp = point.qp
-    bound = np.abs(violation_bound(qp, point.z))
-    # Rounding of A x excuses no more than rounding of the bounds: contradictions are measured by these alone.
-    noise = np.minimum(point.noise_z, point.level * largest_bound(qp.l, qp.u))
-    if (violation > point.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, point.x) is None:
-        return True
-    Z = point.curvature.Z
-    slope = np.abs(Z.T @ (qp.q - qp.A.T @ y))
-    return bool((slope > point.level * (np.abs(Z).T @ (np.abs(qp.q) + point.absolute_A.T @ np.abs(sizes.y)))).any())
-
-
-def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
-    """The certificate of a sparse program."""
-    verdict, known, best, minimiser = nearest_minimiser(qp, x, y)
-    y = best if y is None else y
-    y = np.where((y > 0) & ~np.isfinite(qp.l), 0.0, np.where((y < 0) & ~np.isfinite(qp.u), 0.0, y))
-    z, force, gradient = qp.A @ x, qp.A.T @ y, qp.P @ x + qp.q
-    d, _ = equilibrate_sparse(qp.P, qp.A, mass_scale(qp.P))  # type: ignore[arg-type]
-    if minimiser is not None:
-        place = np.minimum(np.abs(x), np.abs(minimiser)) * np.sign(x)
-    else:
-        place = x if math.isfinite(known) else placed(qp, x, y, d)
-    absolute_A = abs(qp.A)
-    total = abs(qp.P) @ np.abs(place) + np.abs(qp.q) + absolute_A.T @ np.abs(y)
-    diagonal = qp.P.diagonal()
-    reach = np.maximum(np.abs(place), np.where(diagonal > 0, total / np.where(diagonal > 0, diagonal, 1.0), room(qp)))
-    if not qp.q.any() and not qp.l.any():
-        reach = np.maximum(reach, 1.0)
-    share = rounding(8) / DEFAULT_TOLERANCE
-    reach = np.maximum(reach, share * largest(reach / d) * d)
-    terms, wide = absolute_A @ np.abs(place), absolute_A @ reach
-    beyond = np.maximum(qp.l - z, z - qp.u)
-    violation, r = np.maximum(beyond, 0.0), np.abs(gradient - force)
-    nearest = np.where(qp.l - z > z - qp.u, qp.l, qp.u)
-    possible = np.maximum(beyond + 4 * EPS * (absolute_A @ np.abs(x)), 0.0)
-    roots = np.sqrt(np.maximum(diagonal, 0.0)) * reach
-    total = np.maximum(total, diagonal * reach)
-    total = np.maximum(total, share * largest(total * d) / d)
-    named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, z))
-    slack = np.abs(z - named)
-    sizes = [np.where(b != 0, np.abs(b) + terms, wide) for b in (nearest, named)]
-    pulled = float(np.abs(y) @ slack)
-    gap = pulled + (0.5 * known * known if (diagonal > 0).all() and math.isfinite(known) else float(r @ reach))
-    energy = 0.5 * float(place @ (qp.P @ place))
-    whole = energy + float(np.abs(qp.q) @ reach)  # of a constant objective its own unit
-    stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), share * (whole or 1.0))
-    least = max(energy + float(np.abs(y) @ np.abs(named)), share * stake)
-    worst = max(
-        largest_ratio(possible, sizes[0]), largest_ratio(r, total),
-        largest_ratio(np.abs(y) * slack, np.maximum(np.abs(y), felt(qp.A, total)) * sizes[1]),
-        ratio(gap, stake), CANCELLED * ratio(gap, least),
-    )  # fmt: skip
-    norm_x = math.sqrt(max(float(x @ (qp.P @ x)), 0.0))
-    hidden = (violation > rounding(qp.n) * np.abs(nearest)).any()
-    if worst <= DOUBT and hidden and not qp.equalities_only:  # residuals below the tolerance may hide a contradiction
-        verdict = classify_sparse(qp)
-    return QPCertificate(
-        verdict=verdict, primal_residual=largest(violation), dual_residual=largest(r), complementarity=pulled,
-        error_bound=known, norm_x=norm_x, relative_residual=min(worst, LARGEST), y=y,
-        scale=max(norm_x, float(np.linalg.norm(roots))), objective_gap=gap, duality_gap=_duality_gap(qp, x, y),
-    )  # fmt: skip
 
 
 def classify_qp(qp: QP) -> Status:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.qp_distance import Curvature
+from gaussopt.certificates.qp_base import CANCELLED, Point, Sizes, towards_bounds
+from gaussopt.certificates.qp_distance import Curvature, error_bound, pushing, violation_bound
 from gaussopt.certificates.qp_polish import definite_root, polished_bound
 from gaussopt.certificates.qp_scaling import Scaled
-from gaussopt.certificates.qp_verdict import rounding
+from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, rounding
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
+from gaussopt.core.status import Status
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
-from gaussopt.linalg.dense import EPS, least_norm
+from gaussopt.linalg.dense import EPS, least_norm, ratio
 
 SMALL = 1e-3
 """Share of ||x||_P by which a coordinate may be judged that has less: 1e-10 of the whole at the default tolerance."""
@@ -25,50 +26,15 @@ ELSEWHERE = 1e6
 """How much further coordinates outside a row may go, while the terms of the row are made small."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Sizes that residuals are measured by.
-
-    Attributes
-    ----------
-    x, y : (n,), (m,), point and duals without what has no effect
-    force, reach : (n,), sum of the absolute terms of stationarity, and how far they could move the coordinate
-    blur : what rounding of the point makes of its norm in P^+ of P x
-    share : of `reach`, below which a row has no size: at the tolerance this is rounding of what could move it
-    """
-
-    absolute_A: Matrix
-    x: Vector
-    y: Vector
-    force: Vector
-    reach: Vector
-    blur: float
-    share: float
-
-    def row(self, bound: Vector) -> Vector:
-        """Size of each row with respect to a bound, (m,); a bound that is rounding beside `reach` counts as zero."""
-        size, wide = np.abs(bound), self.absolute_A @ self.reach
-        return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
-
-    def rounding(self, row: int) -> float:
-        """Size of a row below which its terms are rounding of what could move its coordinates."""
-        return self.share * float(self.absolute_A[row] @ self.reach)
-
-    @property
-    def pull(self) -> Vector:
-        """The dual of each row that one of its coordinates would feel, (m,)."""
-        felt = np.where(self.absolute_A > 0, self.force / np.where(self.absolute_A > 0, self.absolute_A, 1.0), np.inf)
-        least = felt.min(axis=1, initial=np.inf)
-        return np.where(np.isfinite(least), least, 0.0)
-
-
-class CandidatePoint:
-    """A point of a scaled program, and what its residuals are measured by."""
+class CandidatePoint(Point):
+    """A point of a scaled dense program, and what its residuals are measured by."""
 
     def __init__(self, scaled: Scaled, x: Vector) -> None:
         self.scaled, self.qp, self.x = scaled, scaled.qp, x
+        self.d, self.row = scaled.d, scaled.row
         qp = self.qp
         self.curvature = Curvature(qp.P)
+        self.definite = self.curvature.L is not None
         self.level = rounding(qp.n + qp.m)
         # Share of the largest scale of all coordinates that any has at least: what is below rounding is no error.
         self.share = self.level / DEFAULT_TOLERANCE
@@ -81,6 +47,72 @@ class CandidatePoint:
         sized = qp.q[qp.P.diagonal() > 0].any() or self.lower.any() or self.upper.any()
         self.least = np.zeros(qp.n) if sized else 1.0 / scaled.d
         self._polished = math.inf
+
+    @property
+    def norm(self) -> float:
+        return self._length(self.x)
+
+    def _length(self, x: Vector) -> float:
+        return math.sqrt(max(float(x @ self.qp.P @ x), 0.0))
+
+    def admitted(self, y: Vector) -> Vector:
+        return np.where(self.qp.A.any(axis=1), towards_bounds(self.qp, y), 0.0)
+
+    def noise(self, y: Vector) -> Vector:
+        qp = self.qp
+        terms = self.absolute_P @ np.abs(self.x) + np.abs(qp.q) + self.absolute_A.T @ np.abs(y)
+        return np.asarray((qp.n + qp.m + 3) * EPS * terms)
+
+    def row_sizes(self, y: Vector, sizes: Sizes, nearest: Vector, possible: Vector) -> Vector:
+        found = sizes.row(nearest)
+        beside_terms = (nearest != 0) & (possible > DEFAULT_TOLERANCE * np.abs(nearest))
+        if not self.definite and beside_terms.any():
+            ties = self.ties(y)
+            for i in np.flatnonzero(beside_terms).tolist():
+                found[i] = min(found[i], max(self.least_size(i, nearest[i], *ties), sizes.rounding(i)))
+        return found
+
+    def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
+        # The duals of equalities that fix a coordinate may be chosen so that nothing is left of its residual.
+        free, blur = np.where(self.fixed, 0.0, r), np.where(self.fixed, 0.0, noise)
+        return self.curvature.lengths(free, blur, sizes.reach)
+
+    def losses(self, gap: float, sloped: float, y: Vector, slack: Vector, sizes: Sizes) -> tuple[float, ...] | None:
+        stake, wide, least = self.stake(y, sizes)
+        lost = gap - float(np.abs(y) @ np.where(self.losing, 0.0, slack))
+        if not lost <= least < math.inf:
+            return None
+        return ratio(lost, stake), ratio(sloped, math.sqrt(2.0 * wide)), CANCELLED * ratio(lost, least)
+
+    def distance(self, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
+        qp, curvature = self.qp, self.curvature
+        if curvature.L is not None:
+            held = pushing(qp, curvature, self.x, y)
+        else:  # rows that hold flat directions have no unit in the norm of P
+            held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
+        bound = error_bound(qp, curvature, self.x, y, noise, held)
+        if curvature.L is None:  # rounding that it takes for met and balanced, in the norm of P
+            bound += self.level * math.sqrt(float(np.abs(sizes.x) @ (self.absolute_P @ np.abs(sizes.x))))
+        size = self._length(sizes.x)
+        if bound > self.level * size:
+            bound = min(bound, self.polished(held, y < 0))
+        roots, curved = np.sqrt(qp.P.diagonal()) * sizes.reach, curvature.room > 0
+        own = float((sizes.reach[curved] / curvature.room[curved]).min(initial=math.inf)) if curved.any() else 0.0
+        return bound, max(size, own, self.share * float(np.linalg.norm(roots)), sizes.blur / DEFAULT_TOLERANCE)
+
+    def verdict(self, y: Vector, sizes: Sizes, violation: Vector, nearest: Vector) -> Status:
+        return classify(self.qp) if self._doubtful(y, sizes, violation) else self.assumed
+
+    def _doubtful(self, y: Vector, sizes: Sizes, violation: Vector) -> bool:
+        qp = self.qp
+        bound = np.abs(violation_bound(qp, self.z))
+        # Rounding of A x excuses no more than rounding of the bounds: contradictions are measured by these alone.
+        noise = np.minimum(self.noise_z, self.level * largest_bound(qp.l, qp.u))
+        if (violation > self.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, self.x) is None:
+            return True
+        Z = self.curvature.Z
+        slope = np.abs(Z.T @ (qp.q - qp.A.T @ y))
+        return bool((slope > self.level * (np.abs(Z).T @ (np.abs(qp.q) + self.absolute_A.T @ np.abs(sizes.y)))).any())
 
     def duals(self, tolerance: float) -> Iterator[Vector]:
         """Duals of the rows that x rests on, for rows ever further away."""
@@ -111,7 +143,6 @@ class CandidatePoint:
         return better if (better * y >= 0).all() else y
 
     def sizes(self, y: Vector, force: Vector) -> Sizes:
-        """Sizes that the residuals of the point are measured by, for duals and their forces A^T y."""
         qp = self.qp
         x, forces = self._placed(y), np.zeros(qp.m)
         if (pushing := y != 0).any() and np.isfinite(force).all():  # without forces that cancel each other
@@ -121,7 +152,7 @@ class CandidatePoint:
         massed = diagonal > 0
         reach = np.where(massed, total / np.where(massed, diagonal, 1.0), self._room(x, y))
         reach = np.maximum(np.maximum(reach, np.abs(x)), self.least)
-        energy = math.sqrt(max(float(x @ qp.P @ x), 0.0))
+        energy = self._length(x)
         part = np.where(massed, SMALL * energy / np.sqrt(np.where(massed, diagonal, 1.0)), 0.0)
         reach = np.maximum(np.maximum(reach, part), self.share * reach.max(initial=0.0))
         rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near(x))

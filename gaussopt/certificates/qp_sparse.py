@@ -10,19 +10,22 @@ Contradictions smaller than FEASIBLE times the largest bound are not seen; the c
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
 from gaussopt.certificates.bilateral_sparse import certify_sparse
+from gaussopt.certificates.qp_base import CANCELLED, Point, Sizes, towards_bounds
 from gaussopt.certificates.qp_verdict import contradiction, least_violation, rounding
 from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import sparse_step
-from gaussopt.linalg.sparse_saddle_point import Saddle
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.linalg.dense import EPS, largest, mass_scale, ratio
+from gaussopt.linalg.sparse_saddle_point import Saddle, equilibrate_sparse
 
 ENTRIES = 1_000_000
 """Most entries of a matrix for which the certificate of a dense program, which proves more, is made instead."""
@@ -41,6 +44,9 @@ LARGEST_SEARCH = 1000
 
 NEAR = 1e-7
 """Distance to a bound, relative to it and to the terms of the row, up to which a point rests on the row."""
+
+SHARE = rounding(8) / DEFAULT_TOLERANCE
+"""Share of the largest scale of all coordinates that any has at least: what is below rounding is no error."""
 
 MOST_CHECKED = 4_000_000
 """Entries up to which the rows that take part in a contradiction are checked, which takes singular values."""
@@ -94,7 +100,76 @@ def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
     return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
 
 
-def placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
+@dataclass(frozen=True, slots=True)
+class SparseSizes(Sizes):
+    """Sizes of a sparse program; a bound that is rounding beside `reach` counts."""
+
+    def row(self, bound: Vector) -> Vector:
+        wide = self.absolute_A @ self.reach
+        return np.where(bound != 0, np.abs(bound) + self.absolute_A @ np.abs(self.x), wide)
+
+    @property
+    def pull(self) -> Vector:
+        return _felt(self.absolute_A, self.force)
+
+
+class SparsePoint(Point):
+    """A point of a sparse program.
+
+    Attributes
+    ----------
+    y : (m,), the duals given, or those of the minimiser near the point
+    """
+
+    def __init__(self, qp: QP, x: Vector, y: Vector | None) -> None:
+        self.qp, self.x, self.z = qp, x, qp.A @ x
+        self.assumed, self._known, best, minimiser = nearest_minimiser(qp, x, y)
+        self.y = towards_bounds(qp, best if y is None else y)
+        self._absolute_A = abs(qp.A)
+        self.noise_z = 4 * EPS * (self._absolute_A @ np.abs(x))
+        self._d, _ = equilibrate_sparse(qp.P, qp.A, mass_scale(qp.P))  # type: ignore[arg-type]
+        self._diagonal = qp.P.diagonal()
+        if minimiser is not None:
+            self._place = np.minimum(np.abs(x), np.abs(minimiser)) * np.sign(x)
+        else:
+            self._place = x if math.isfinite(self._known) else _placed(qp, x, self.y, self._d)
+
+    def sizes(self, y: Vector, force: Vector) -> Sizes:
+        qp, d, diagonal = self.qp, self._d, self._diagonal
+        total = abs(qp.P) @ np.abs(self._place) + np.abs(qp.q) + self._absolute_A.T @ np.abs(y)
+        massed = diagonal > 0
+        own = np.where(massed, total / np.where(massed, diagonal, 1.0), _room(qp))
+        reach = np.maximum(np.abs(self._place), own)
+        if not qp.q.any() and not qp.l.any():
+            reach = np.maximum(reach, 1.0)
+        reach = np.maximum(reach, SHARE * largest(reach / d) * d)
+        total = np.maximum(total, diagonal * reach)
+        total = np.maximum(total, SHARE * largest(total * d) / d)
+        return SparseSizes(self._absolute_A, self._place, y, total, reach, 0.0, SHARE)
+
+    def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
+        proved = (self._diagonal > 0).all() and math.isfinite(self._known)
+        return (self._known, 0.0) if proved else (0.0, float(np.abs(r) @ sizes.reach))
+
+    def losses(self, gap: float, sloped: float, y: Vector, slack: Vector, sizes: Sizes) -> tuple[float, ...]:
+        qp, place = self.qp, self._place
+        named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, self.z))
+        energy = 0.5 * float(place @ (qp.P @ place))
+        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # of a constant objective its own unit
+        stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), SHARE * (whole or 1.0))
+        least = max(energy + float(np.abs(y) @ np.abs(named)), SHARE * stake)
+        return ratio(gap, stake), CANCELLED * ratio(gap, least)
+
+    def distance(self, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
+        roots = np.sqrt(np.maximum(self._diagonal, 0.0)) * sizes.reach
+        return self._known, max(self.norm, float(np.linalg.norm(roots)))
+
+    def verdict(self, y: Vector, sizes: Sizes, violation: Vector, nearest: Vector) -> Status:
+        hidden = (violation > rounding(self.qp.n) * np.abs(nearest)).any() and not self.qp.equalities_only
+        return classify_sparse(self.qp) if hidden else self.assumed
+
+
+def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
     """The point as far as P and the bounds of the rows that push put it, (n,): what neither sees is no size.
 
     d, (n,), are the units of the coordinates.
@@ -156,7 +231,7 @@ def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
     return excess is not None and excess[0] > rounding(_longest_row(rows))
 
 
-def felt(A: Any, force: Vector) -> Vector:
+def _felt(A: Any, force: Vector) -> Vector:
     """The dual of each row that one of its coordinates would feel beside its other forces, (m,)."""
     A = scipy.sparse.csr_array(A)
     least, filled = np.zeros(A.shape[0]), np.diff(A.indptr) > 0
@@ -166,7 +241,7 @@ def felt(A: Any, force: Vector) -> Vector:
     return np.where(np.isfinite(least), least, 0.0)
 
 
-def room(qp: QP) -> Vector:
+def _room(qp: QP) -> Vector:
     """How far a coordinate could move until some row changes by its bound, (n,); zero where no row has one."""
     A: Any = scipy.sparse.coo_array(qp.A)
     ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u)))[A.row]
@@ -223,7 +298,7 @@ def _pushing(qp: QP, held: Any, upper: Any) -> tuple[Any, Any, Vector] | None:
         if not (np.isfinite(x).all() and np.isfinite(y).all()):
             return None
         forces = abs(qp.P) @ np.abs(x) + np.abs(qp.q) + size.T @ np.abs(y)
-        pulls = held & ~qp.equality & (np.where(upper, y, -y) > level * felt(A, forces))
+        pulls = held & ~qp.equality & (np.where(upper, y, -y) > level * _felt(A, forces))
         terms = size @ np.abs(x)
         broken = ~held & (np.maximum(qp.l - s, s - qp.u) > level * (terms + np.abs(np.where(s < qp.l, qp.l, qp.u))))
         if not pulls.any() and not broken.any():

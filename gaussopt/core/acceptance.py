@@ -10,6 +10,9 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 NEGLIGIBLE = 1e-9
 """Error relative to ||a||_M below which the natural scale of the step does not matter."""
 
+LARGEST = 1e300
+"""Stands for an error or a residual of something that has no size at all; finite, so that it can be recorded."""
+
 
 def accepts(
     tolerance: float, own_tolerance: float, error_bound: float, force_residual: float, law_residual: float,
@@ -75,8 +78,8 @@ class ProgramCertificate:
         """Whether the answer is right within the (relative) tolerance, and rounding lets that be told."""
         m = self.measures
         accepted = accepts(
-            tolerance, own_tolerance=tolerance, error_bound=m.error, force_residual=0.0, law_residual=m.residual,
-            rounding_floor=m.floor, constraint_residual=0.0, residual_share=math.nan, natural_scale=1.0, norm_a=0.0,
-            norm_gamma=0.0,
+            tolerance, own_tolerance=tolerance, error_bound=min(m.error, LARGEST), force_residual=0.0,
+            law_residual=m.residual, rounding_floor=m.floor, constraint_residual=0.0, residual_share=math.nan,
+            natural_scale=1.0, norm_a=0.0, norm_gamma=0.0,
         )  # fmt: skip
         return m.possible and bool(accepted) and m.rough <= math.sqrt(tolerance)
