@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.programs import LCP, Program
+from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import POSITIVE, RELAXATION, Limits, Options
 from gaussopt.core.status import Status
@@ -52,7 +52,7 @@ class PGS(Kept[PGSOptions]):
     precision = tuple({"tolerance": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12))
     options_type = PGSOptions
 
-    def refuses(self, program: Program) -> str | None:
+    def refuses(self, program: LCP) -> str | None:
         reason = super().refuses(program)
         if reason is None and (bad := program.M.diagonal() <= 0).any():
             i = int(np.argmax(bad))

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.qp_base import Point
+from gaussopt.certificates.qp_base import JudgedPoint
 from gaussopt.certificates.qp_point import CandidatePoint
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_sparse import SparsePoint, classify_sparse, dense_if_small
@@ -179,7 +179,7 @@ def certify_qp(
         return min(found, key=lambda certificate: certificate.relative_residual)
 
 
-def _judge(point: Point, y: Vector) -> QPCertificate:
+def _judge(point: JudgedPoint, y: Vector) -> QPCertificate:
     """The certificate of a point with given duals."""
     qp, given = point.qp, y * point.row
     y = point.admitted(y)

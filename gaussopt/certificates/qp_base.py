@@ -53,7 +53,7 @@ class Sizes:
         return np.where(np.isfinite(least), least, 0.0)
 
 
-class Point(ABC):
+class JudgedPoint(ABC):
     """A point of a program, and what its residuals are measured by.
 
     Attributes

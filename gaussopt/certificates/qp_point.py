@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.qp_base import CANCELLED, Point, Sizes, towards_bounds
+from gaussopt.certificates.qp_base import CANCELLED, JudgedPoint, Sizes, towards_bounds
 from gaussopt.certificates.qp_distance import Curvature, error_bound, pushing, violation_bound
 from gaussopt.certificates.qp_polish import definite_root, polished_bound
 from gaussopt.certificates.qp_scaling import Scaled
@@ -26,7 +26,7 @@ ELSEWHERE = 1e6
 """How much further coordinates outside a row may go, while the terms of the row are made small."""
 
 
-class CandidatePoint(Point):
+class CandidatePoint(JudgedPoint):
     """A point of a scaled dense program, and what its residuals are measured by."""
 
     def __init__(self, scaled: Scaled, x: Vector) -> None:

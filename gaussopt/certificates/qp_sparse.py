@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from gaussopt.certificates.bilateral_sparse import certify_sparse
-from gaussopt.certificates.qp_base import CANCELLED, Point, Sizes, towards_bounds
+from gaussopt.certificates.qp_base import CANCELLED, JudgedPoint, Sizes, towards_bounds
 from gaussopt.certificates.qp_verdict import contradiction, least_violation, rounding
 from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import QP
@@ -113,7 +113,7 @@ class SparseSizes(Sizes):
         return _felt(self.absolute_A, self.force)
 
 
-class SparsePoint(Point):
+class SparsePoint(JudgedPoint):
     """A point of a sparse program.
 
     Attributes
