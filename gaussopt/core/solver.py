@@ -73,8 +73,8 @@ class Solver(ABC, Generic[O]):
     title, source : str
         The method in a few words, and the publication that it comes from.
     accepts : tuple of types
-        Programs that it takes, classes derived from `Program`. A program of another type is refused before `setup`, with
-        the names of solvers that take it.
+        Programs that it takes, classes derived from `Program`. A program of another type is refused before `setup`,
+        with the names of solvers that take it.
     requires : tuple of str
         Packages to import. A solver whose packages are missing stays in lists, as not installed.
     extra : str
