@@ -69,52 +69,6 @@ def particle() -> go.System:
 # -- derivation --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_rod_against_its_closed_form(seed: int) -> None:
-    problem = go.problem("sliding-rod")
-    l = problem.parameter_values["l"]
-    random = np.random.default_rng(seed)
-    q, v = random.uniform(-1.5, 1.5, 3), random.uniform(-3, 3, 3)
-    s, c, w = math.sin(q[2]), math.cos(q[2]), v[2]
-    step = problem.system.evaluate(0.0, q, v)
-    assert step.g_N == pytest.approx([q[1] - l * s], abs=1e-14)
-    assert step.J_N[0] == pytest.approx([0, 1, -l * c], abs=1e-14)
-    assert step.zeta_N == pytest.approx([l * w**2 * s], abs=1e-13)
-    assert step.J_T[0, 0] == pytest.approx([1, 0, l * s], abs=1e-14)
-    assert step.zeta_T[0] == pytest.approx([l * w**2 * c], abs=1e-13)
-    assert step.v_T[0] == pytest.approx([v[0] + l * s * w], abs=1e-13)
-    assert step.gdot_N == pytest.approx([v[1] - l * c * w], abs=1e-13)
-    assert step.mu == pytest.approx([0.3])
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_two_bars_against_their_closed_form(seed: int) -> None:
-    problem = go.problem("two-bar", F=3.0)
-    m, l, g, F = (problem.parameter_values[k] for k in ("m", "l", "g", "F"))
-    random = np.random.default_rng(100 + seed)
-    q, v = random.uniform(-1.5, 1.5, 4), random.uniform(-3, 3, 4)
-    s1, c1, s2, c2 = math.sin(q[2]), math.cos(q[2]), math.sin(q[3]), math.cos(q[3])
-    w1, w2, half = v[2], v[3], l / 2
-    step = problem.system.evaluate(0.0, q, v)
-    S = -m * l**2 / 4 * math.sin(q[2] - q[3])
-    M = [
-        [2 * m, 0, -m * half * s1, m * half * c2],
-        [0, 2 * m, m * half * c1, m * half * s2],
-        [-m * half * s1, m * half * c1, m * l**2 / 3, S],
-        [m * half * c2, m * half * s2, S, m * l**2 / 3],
-    ]
-    C = m * l**2 / 4 * math.cos(q[2] - q[3])
-    h = [-m * half * (c1 * w1**2 + s2 * w2**2), m * half * (-s1 * w1**2 + c2 * w2**2), C * w2**2, -C * w1**2]
-    assert pytest.approx(np.array(M), abs=1e-13) == step.M
-    assert step.h == pytest.approx(h, abs=1e-12)
-    assert pytest.approx([0, F - 2 * m * g, (F - m * g) * half * c1, -m * g * half * s2], abs=1e-12) == step.Q
-    assert pytest.approx(np.array([[0, 1, -half * c1, 0], [0, 1, half * c1, l * s2]]), abs=1e-14) == step.J_N
-    assert step.zeta_N == pytest.approx([half * s1 * w1**2, -half * s1 * w1**2 + l * c2 * w2**2], abs=1e-12)
-    assert step.J_T[:, 0] == pytest.approx(np.array([[1, 0, half * s1, 0], [1, 0, -half * s1, l * c2]]), abs=1e-14)
-    assert step.zeta_T[:, 0] == pytest.approx([half * c1 * w1**2, -half * c1 * w1**2 - l * s2 * w2**2], abs=1e-12)
-    assert step.g_N == pytest.approx([q[1] - half * s1, q[1] + half * s1 - l * c2], abs=1e-14)
-
-
 @pytest.mark.parametrize("sigma", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
 @pytest.mark.parametrize("theta", [0.3, 0.9, 1.3])
 def test_two_bars_on_the_floor(theta: float, sigma: tuple[int, int]) -> None:

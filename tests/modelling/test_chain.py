@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chains import closed_arc
+from chains import moving
 
 import gaussopt as go
 from gaussopt.certificates import certify
@@ -19,15 +19,6 @@ from gaussopt.modelling.chain import GRAVITY, Chain
 SOLVED = go.Status.SOLVED
 
 
-def bent(links: int, closed: bool) -> tuple[Chain, np.ndarray, np.ndarray]:
-    """A chain in motion; closed ones start at rest."""
-    if closed:
-        return closed_arc(links, mass=0.1 * (1 + np.arange(links) % 3))
-    chain = Chain(links, mass=0.1 * (1 + np.arange(links) % 3))
-    i = np.arange(links)
-    return chain, *chain.state(-1.0 + 0.4 * np.sin(0.9 * i), np.cos(0.3 * i))
-
-
 def dense(step: go.StepData) -> go.StepData:
     M, J = parts(step)
     assert step.q is not None
@@ -36,25 +27,8 @@ def dense(step: go.StepData) -> go.StepData:
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_rows_and_right_hand_sides_are_derivatives(closed: bool) -> None:
-    chain, q, _ = bent(6, closed)
-    rng = np.random.default_rng(0)
-    v, a = rng.standard_normal((2, len(q)))
-    h = 1e-5
-
-    def along(t: float) -> tuple[np.ndarray, np.ndarray]:
-        return q + t * v + 0.5 * t**2 * a, v + t * a
-
-    rate = (chain.linkage.gaps(along(h)[0]) - chain.linkage.gaps(along(-h)[0])) / (2 * h)
-    np.testing.assert_allclose(chain.linkage.rows(q) @ v, rate, atol=1e-9)
-    np.testing.assert_allclose(chain.linkage.rates(q, v), chain.linkage.rows(q) @ v, atol=1e-14)
-    second = (chain.linkage.rates(*along(h)) - chain.linkage.rates(*along(-h))) / (2 * h)
-    np.testing.assert_allclose(chain.linkage.rows(q) @ a - chain.linkage.gamma(q, v), second, atol=1e-9)
-
-
-@pytest.mark.parametrize("closed", [False, True])
 def test_states_close_every_pin(closed: bool) -> None:
-    chain, q, v = bent(50, closed)
+    chain, q, v = moving(50, closed)
     assert np.abs(chain.linkage.gaps(q)).max() <= 1e-14
     assert np.abs(chain.linkage.rates(q, v)).max() <= 1e-13
     assert chain.linkage.rows(q).shape == (2 * chain.joints, 150)
@@ -63,7 +37,7 @@ def test_states_close_every_pin(closed: bool) -> None:
 
 @pytest.mark.parametrize("links", [1, 2, 7])
 def test_open_chain_moves_like_the_pendulum_in_minimal_coordinates(links: int) -> None:
-    chain, q, v = bent(links, False)
+    chain, q, v = moving(links, False)
     # Centres are sums of bars: c_k = sum_i arm_ki u_i, so T and V are written down in the angles at once.
     arm = chain.length * (np.tri(links, k=-1) + 0.5 * np.eye(links))
     inertia = arm.T @ (chain.masses[:, None] * arm)
@@ -94,7 +68,7 @@ def test_pins_of_a_hanging_chain_carry_the_weight_below_them() -> None:
     ("formulation", "solver"), [("gauss", "sparse-kkt"), ("gauss", "osqp"), ("lagrange", "sparse-kkt")]
 )
 def test_sparse_answers_are_the_dense_ones(formulation: str, solver: str, closed: bool) -> None:
-    chain, q, v = bent(40, closed)
+    chain, q, v = moving(40, closed)
     step = chain.system.evaluate(0.0, q, v)
     answer, exact = go.solve_step(step, formulation, solver), go.solve_step(dense(step), "gauss", "kkt")
     assert answer.status is SOLVED, answer.message
@@ -108,7 +82,7 @@ def test_sparse_answers_are_the_dense_ones(formulation: str, solver: str, closed
 
 
 def test_the_solver_follows_a_motion_by_updates() -> None:
-    chain, q, v = bent(200, False)
+    chain, q, v = moving(200, False)
     motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=5e-3, step_folder=None)
     assert motion.status is SOLVED, motion.message
     assert (motion.meta["formulation"], motion.meta["solver"]) == ("gauss", "sparse-kkt")
@@ -119,7 +93,7 @@ def test_the_solver_follows_a_motion_by_updates() -> None:
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("stabilisation", ["none", "baumgarte", "projection"])
 def test_energy_is_kept(stabilisation: str, closed: bool) -> None:
-    chain, q, v = bent(10, closed)
+    chain, q, v = moving(10, closed)
     motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=0.05, stabilisation=stabilisation, step_folder=None)
     assert motion.status is SOLVED, motion.message
     size = np.ptp(motion.kinetic)
@@ -133,7 +107,7 @@ def test_energy_is_kept(stabilisation: str, closed: bool) -> None:
 def test_work_and_memory_grow_like_the_number_of_links(closed: bool) -> None:
     found = []
     for links in (100, 10_000):
-        chain, q, v = bent(links, closed)
+        chain, q, v = moving(links, closed)
         step = chain.system.evaluate(0.0, q, v)
         saddle = Saddle.of(*parts(step))
         assert saddle is not None
@@ -146,7 +120,7 @@ def test_work_and_memory_grow_like_the_number_of_links(closed: bool) -> None:
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_long_chains_are_certified(closed: bool) -> None:
-    chain, q, v = bent(20_000, closed)
+    chain, q, v = moving(20_000, closed)
     step = chain.system.evaluate(0.0, q, v)
     answer = go.solve_step(step, "gauss", "sparse-kkt")
     assert answer.status is SOLVED, answer.message
@@ -223,21 +197,18 @@ def test_impossible_chains_are_refused(make: Any, words: str) -> None:
         make()
 
 
-@pytest.mark.parametrize(("formulation", "solver"), [("dual", "kkt"), ("udwadia-kalaba", "kkt"), ("null-space", "kkt")])
-def test_formulations_that_need_dense_matrices_say_so(formulation: str, solver: str) -> None:
-    chain, q, v = bent(5, False)
-    with pytest.raises(go.NotAccepted, match="needs dense matrices"):
+@pytest.mark.parametrize(
+    ("formulation", "solver", "words"),
+    [*((f, "kkt", "needs dense matrices") for f in ("dual", "udwadia-kalaba", "null-space")),
+     *(("gauss", s, "use clarabel, osqp") for s in ("kkt", "daqp", "cvxpy", "newton"))],
+)  # fmt: skip
+def test_what_needs_dense_matrices_says_so(formulation: str, solver: str, words: str) -> None:
+    chain, q, v = moving(5, False)
+    with pytest.raises(go.NotAccepted, match=words):
         go.solve_step(chain.system.evaluate(0.0, q, v), formulation, solver)
 
 
-@pytest.mark.parametrize("solver", ["kkt", "daqp", "cvxpy", "newton"])
-def test_solvers_that_need_dense_matrices_say_so(solver: str) -> None:
-    chain, q, v = bent(5, False)
-    with pytest.raises(go.NotAccepted, match="use clarabel, osqp"):
-        go.solve_step(chain.system.evaluate(0.0, q, v), "gauss", solver)
-
-
 def test_the_sparse_solver_leaves_dense_programs_to_others() -> None:
-    chain, q, v = bent(5, False)
+    chain, q, v = moving(5, False)
     with pytest.raises(go.NotAccepted, match="use kkt"):
         go.solve_step(dense(chain.system.evaluate(0.0, q, v)), "gauss", "sparse-kkt")

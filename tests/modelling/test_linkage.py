@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chains import closed_arc
+from chains import moving
 
 import gaussopt as go
 from gaussopt.codegen import modules
@@ -18,15 +18,6 @@ from gaussopt.modelling.linkage import GROUND, Linkage
 SOLVED = go.Status.SOLVED
 COMPILED = modules.has_llvm()
 compiled_only = pytest.mark.skipif(not COMPILED, reason="kernels need llvmlite")
-
-
-def moving(links: int, closed: bool) -> tuple[Chain, np.ndarray, np.ndarray]:
-    """A chain of unequal links; open ones in motion, closed ones at rest."""
-    mass = 0.1 * (1 + np.arange(links) % 3)
-    if closed:
-        return closed_arc(links, mass=mass)
-    chain, i = Chain(links, mass=mass), np.arange(links)
-    return chain, *chain.state(-1.0 + 0.4 * np.sin(0.9 * i), np.cos(0.3 * i))
 
 
 def shuffled(linkage: Linkage, seed: int = 3) -> tuple[Linkage, np.ndarray]:
@@ -59,13 +50,14 @@ def relative(x: np.ndarray, y: np.ndarray) -> float:
 # -- tables --------------------------------------------------------------------------------------------
 
 
-def test_pins_at_any_points_have_rows_that_are_derivatives() -> None:
-    rng = np.random.default_rng(1)
-    linkage = Linkage(
-        np.ones(4), np.ones(4), np.array([0, GROUND, 3, 1]), np.array([2, 1, 0, GROUND]),
-        rng.standard_normal((4, 2)), rng.standard_normal((4, 2)),
-    )  # fmt: skip
-    q, v, a = rng.standard_normal((3, 12))
+def pinned_anywhere() -> Linkage:
+    places = np.random.default_rng(1).standard_normal((2, 4, 2))
+    return Linkage(np.ones(4), np.ones(4), np.array([0, GROUND, 3, 1]), np.array([2, 1, 0, GROUND]), *places)
+
+
+@pytest.mark.parametrize("linkage", [pinned_anywhere(), *(moving(6, closed)[0].linkage for closed in (False, True))])
+def test_rows_of_pins_are_derivatives(linkage: Linkage) -> None:
+    q, v, a = np.random.default_rng(2).standard_normal((3, 3 * linkage.bodies))
     h = 1e-5
 
     def along(t: float) -> tuple[np.ndarray, np.ndarray]:
