@@ -36,7 +36,7 @@ CLAIMS = {
 
 
 def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 1e-12) -> Vector | None:
-    """Impulses after some cone programs with s = mu |u_T| frozen, s = 0 in the first; None if one has no answer.
+    """Return impulses after some cone programs with s = mu |u_T| frozen, s = 0 in the first; None if one has no answer.
 
     Reference: V. Acary, F. Cadoux, C. Lemarechal, J. Malick, ZAMM 91, 2011.
     """

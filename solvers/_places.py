@@ -63,7 +63,7 @@ class Places:
         self._known = None
 
     def values(self, A: Matrix) -> Vector | None:
-        """Entries of A at all places that are handed on, by columns; None if it has an entry elsewhere."""
+        """Return entries of A at all places that are handed on, by columns; None if it has an entry elsewhere."""
         if not is_sparse(A):
             found: Vector = A.take(self._flat)
             return np.asarray(found[self._kept]) if np.count_nonzero(found) == np.count_nonzero(A) else None
@@ -89,7 +89,7 @@ class Places:
 
 
 def _keys(A: Any) -> NDArray[np.int64]:
-    """Places of the entries, in the order in which a sparse matrix stores them."""
+    """Return places of the entries, in the order in which a sparse matrix stores them."""
     if not is_sparse(A):
         return np.flatnonzero(A.T)
     A = as_rows(A)
@@ -185,7 +185,7 @@ class InColumns(Solver[O]):
 
     @abstractmethod
     def data(self, qp: QP) -> dict[str, Any]:
-        """Matrices and vectors as the backend names them."""
+        """Return matrices and vectors as the backend names them."""
 
     @abstractmethod
     def begin(self, qp: QP, data: dict[str, Any]) -> None:

@@ -95,7 +95,7 @@ class QuadraticSearch:
         return np.asarray(self._c + self._T @ y)
 
     def encode(self, x: Vector) -> Vector:
-        """Coordinates of the point nearest to x among those that can be searched."""
+        """Return coordinates of the point nearest to x among those that can be searched."""
         return np.asarray(self._inverse @ (x - self._c))
 
     def refer(self, y: Vector) -> float:
@@ -107,7 +107,7 @@ class QuadraticSearch:
         return float(0.5 * x @ (cost.P @ x) + cost.q @ x + cost.weight * (residual @ residual))
 
     def evaluate(self, Y: Matrix) -> Matrix:
-        """Violation, and cost less that of the reference, of a population (B, d) at once; (B, 2)."""
+        """Return violation, and cost less that of the reference, of a population (B, d) at once; (B, 2)."""
         D = Y - self._y
         out = np.zeros((len(Y), 2))
         out[:, 1] = D @ self._gradient + 0.5 * np.einsum("ij,ij->i", D @ self._P, D)
@@ -148,7 +148,7 @@ class QuadraticSearch:
         return np.where(self._movable, self.unit, 1.0)
 
     def _violations(self, Y: Matrix) -> Matrix:
-        """Distances to violated rows in units of y, zero within the tolerance, (B, r)."""
+        """Return distances to violated rows in units of y, zero within the tolerance, (B, r)."""
         values = Y @ self._A.T
         over = (np.maximum(self._l - values, 0.0) + np.maximum(values - self._u, 0.0)) / self._length
         return np.where(over > FEASIBLE * self._size, over, 0.0)
@@ -223,6 +223,6 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
 
 
 def _descent(gradient: Vector, H: Matrix) -> float:
-    """Distance to the minimiser along the steepest descent; the slope itself where there is no curvature."""
+    """Return the distance to the minimiser along the steepest descent; the slope itself where there is no curvature."""
     slope, bend = float(np.linalg.norm(gradient)), float(gradient @ (H @ gradient))
     return slope**3 / bend if bend > 1e-14 * slope**2 else slope

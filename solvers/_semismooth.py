@@ -90,7 +90,7 @@ class Complementarity:
         return V
 
     def natural_residual(self, z: Vector) -> float:
-        """Largest violation by the natural map min(z, w), which is not flat where z and w are both small."""
+        """Return the largest violation by the natural map min(z, w), which is not flat where z and w are both small."""
         w = self.w(z)
         return largest(np.where(self.paired, np.minimum(z, w), w))
 

@@ -122,7 +122,7 @@ class CVXPY(Solver[CVXPYOptions]):
         return constraints
 
     def _friction(self, program: ConeProgram) -> list[Any]:
-        """Friction cones, or discs, as constraints."""
+        """Return friction cones, or discs, as constraints."""
         cp = backend("cvxpy")
         normal, first, second = (self._x[i::ROWS] for i in range(ROWS))
         self._bound = cp.Parameter(program.k, nonneg=True, name="radius" if program.radius is not None else "mu")

@@ -171,7 +171,7 @@ def _own(array: Any) -> Any:
 
 
 def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
-    """Units of coordinates, factors of rows, sizes of bounds and of q; None if all is well scaled as it is.
+    """Return units of coordinates, factors of rows, sizes of bounds and of q; None if all is well scaled as it is.
 
     The sizes of bounds and of q may differ where P = 0, and forces have nothing to do with accelerations.
     """

@@ -71,7 +71,7 @@ class Enumerate(Kept[EnumerateOptions]):
         return z, np.full(count, 2**n), claims, [""] * count
 
     def _visit(self, lcp: LCP) -> RawSolution:
-        """Every basis of one problem."""
+        """Visit every basis of one problem."""
         found = enumerate_lcp(lcp, limit=self.options.limit)
         x = found.solutions[0] if found.solutions else None
         return RawSolution(x, None, found.status, 2**lcp.n, solutions=found.solutions)

@@ -134,7 +134,7 @@ class Hybrid(Kept[HybridOptions]):
         yield sweeps.r
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
-        """Points from which Newton's method is tried, each computed when it is asked for."""
+        """Yield points from which Newton's method is tried, each computed when it is asked for."""
         problem, options = self.program, self.options
         sweeps = Sweeps(problem)
         if given is not None:

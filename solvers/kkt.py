@@ -80,7 +80,7 @@ def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
 
 
 def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
-    """Powers of two for rows and columns; those of a saddle point are masses and lengths of rows."""
+    """Return powers of two for rows and columns; those of a saddle point are masses and lengths of rows."""
     if n is None and np.array_equal(K, K.T):
         # The rows of constraints are those behind the last one that has an entry in its own block.
         n = next((n for n in range(len(K)) if not K[n:, n:].any()), len(K))

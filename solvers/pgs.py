@@ -68,7 +68,7 @@ class PGS(Kept[PGSOptions]):
     def solve_batch(
         self, M: Matrix, q: Vector, start: Matrix | None = None
     ) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """All problems of one size in common sweeps; see `gaussopt.solving.lcp_batch`."""
+        """Solve all problems of one size in common sweeps; see `gaussopt.solving.lcp_batch`."""
         z, iterations, claims, notes = self._sweep(M, q, np.zeros(q.shape) if start is None else start)
         for i, claim in enumerate(claims):
             if claim is Status.SOLVED:

@@ -109,7 +109,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
 
     def data(self, qp: QP) -> dict[str, Any]:
-        """Rows split into equalities A x = b and two-sided rows l <= C x <= u."""
+        """Return rows split into equalities A x = b and two-sided rows l <= C x <= u."""
         data: dict[str, Any] = {"H": qp.P, "g": qp.q}
         self._eq = None
         if qp.equalities_only:  # without copies

@@ -143,7 +143,7 @@ def _saddle_point(program: LinearSystem) -> Vector | None:
 
 
 def _powers(K: Any) -> tuple[Vector, Vector]:
-    """Powers of two that bring the largest entries of rows and columns next to 1 (D. Ruiz, RAL-TR-2001-034)."""
+    """Return powers of two that bring the largest entries of rows and columns next to 1 (D. Ruiz, RAL-TR-2001-034)."""
     A = abs(K).tocsr()
     r, c = np.ones(A.shape[0]), np.ones(A.shape[1])
     for _ in range(BALANCING):
@@ -158,7 +158,7 @@ def _powers(K: Any) -> tuple[Vector, Vector]:
 
 
 def _missed(K: Any, x: Vector, b: Vector) -> float:
-    """Largest residual of an equation, relative to the largest right-hand side."""
+    """Return the largest residual of an equation, relative to the largest right-hand side."""
     return float(np.abs(K @ x - b).max(initial=0.0) / (np.abs(b).max(initial=0.0) or 1.0))
 
 

@@ -233,7 +233,7 @@ def still_svg(scene: Scene, label: str) -> str:
 
 
 def _bodies(scene: Scene) -> list[Part]:
-    """Parts of a scene that move, without letters."""
+    """Return parts of a scene that move, without letters."""
 
     def moves(part: Part) -> bool:
         return any(np.ndim(v) and float(np.ptp(v)) > 1e-9 for v in (part.x, part.y, part.angle, part.sx))

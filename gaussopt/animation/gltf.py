@@ -132,7 +132,7 @@ class _Writer:
 
 
 def _xyzw(e: Any) -> Any:
-    """Quaternions in the order of glTF."""
+    """Return quaternions in the order of glTF."""
     return np.roll(e, -1, axis=-1)
 
 

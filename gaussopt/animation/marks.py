@@ -59,7 +59,7 @@ class Word:
     letter: bool = True
 
     def pieces(self) -> Iterator[tuple[str, bool]]:
-        """Parts of the text and whether they are subscripts."""
+        """Yield parts of the text and whether they are subscripts."""
         for i, word in enumerate(self.text.split(" ")):
             head, _, tail = word.partition("_")
             yield (" " if i else "") + head, False
@@ -100,12 +100,12 @@ class Part:
 
 
 def fixed(*marks: Mark) -> Part:
-    """Marks that stay where they are."""
+    """Return marks that stay where they are."""
     return Part(marks)
 
 
 def plain(at: Pixels, text: str, anchor: str = "start", colour: str = INK) -> Word:
-    """Small upright words beside the drawing."""
+    """Return small upright words beside the drawing."""
     return Word(at, text, anchor, SMALL, colour, letter=False)
 
 
@@ -197,11 +197,11 @@ class View:
     """Rows of pixels above and below that grounds leave free."""
 
     def points(self, places: Matrix) -> Matrix:
-        """Columns and rows of points (P, 2) in m, px."""
+        """Return columns and rows of points (P, 2) in m, px."""
         return np.stack((self.x0 + self.scale * places[:, 0], self.y0 - self.scale * places[:, 1]), axis=1)
 
     def pixels(self, place: tuple[float, float]) -> Pixels:
-        """Column and row of a point (m), px."""
+        """Return the column and row of a point (m), px."""
         return float(self.x0 + self.scale * place[0]), float(self.y0 - self.scale * place[1])
 
 

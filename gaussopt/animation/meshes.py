@@ -39,7 +39,7 @@ class Placed:
 
 @cache
 def unit(mesh: str) -> tuple[Matrix, Matrix, Vector]:
-    """Corners (3 T, 3) of the triangles of a mesh, their normals (3 T, 3) and brightness (3 T,).
+    """Return corners (3 T, 3) of the triangles of a mesh, their normals (3 T, 3) and brightness (3 T,).
 
     A box has the edges 1; a ball and a cylinder the radius 1, the cylinder from z = -1/2 to 1/2; a plane the edges 1 in
     z = 0.
@@ -68,13 +68,13 @@ def unit(mesh: str) -> tuple[Matrix, Matrix, Vector]:
 
 
 def _quads(grid: Any) -> Matrix:
-    """Triangles of a grid (rows, columns, 3), seen from where rows go down and columns to the right."""
+    """Return triangles of a grid (rows, columns, 3), seen from where rows go down and columns to the right."""
     a, b, c, d = grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]
     return np.stack((a, d, c, a, c, b), axis=2).reshape(-1, 3).astype(float)
 
 
 def _octants(corners: Matrix) -> Vector:
-    """Brightness of triangles, by the octant of their middle, or by its quarter where z is zero."""
+    """Return the brightness of triangles, by the octant of their middle, or by its quarter where z is zero."""
     middle = corners.reshape(-1, 3, 3).mean(axis=1)
     return np.repeat(np.where(np.prod(np.where(middle == 0, 1.0, middle), axis=1) > 0, 1.0, SHADE), 3)
 
@@ -100,7 +100,7 @@ def placed(solid: Solid, centre: Vector, size: float) -> list[Placed]:
 
 
 def turned_to(direction: ArrayLike) -> Vector:
-    """Quaternion of the shortest turn of the z axis to a direction, (4,)."""
+    """Return the quaternion of the shortest turn of the z axis to a direction, (4,)."""
     u = np.asarray(direction, dtype=float)
     u = u / np.linalg.norm(u)
     w = np.array([1.0 + u[2], -u[1], u[0], 0.0]) if u[2] > -1 + 1e-12 else np.array([0.0, 1.0, 0.0, 0.0])

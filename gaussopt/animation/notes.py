@@ -123,7 +123,7 @@ def _axes(shape: sketch.Axes, view: View) -> list[Part]:
 
 
 def _axes_of(shape: sketch.Axes) -> list[tuple[float, str]]:
-    """Directions and letters of the axes that have one."""
+    """Return directions and letters of the axes that have one."""
     directions = (shape.angle, shape.angle + math.pi / 2)
     return [(angle, label) for angle, label in zip(directions, shape.labels, strict=True) if label]
 

@@ -171,7 +171,7 @@ def _cubic(t: Vector, q: Matrix, v: Matrix, at: Vector) -> Matrix:
 
 
 def captions_of(trajectory: RecordedMotion, frames: Frames) -> tuple[Caption, ...]:
-    """Captions of the events; those that follow each other too quickly to be read share one."""
+    """Return captions of the events; those that follow each other too quickly to be read share one."""
     groups: list[list[Mapping[str, Any]]] = []
     for event in trajectory.events:
         t = float(event["t"])

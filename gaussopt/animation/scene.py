@@ -150,7 +150,7 @@ def _beside(
 
 
 def _near(places: Matrix, seen: Matrix) -> Matrix:
-    """Places that are not too far from what is seen: a motion that runs away leaves the picture."""
+    """Return places that are not too far from what is seen: a motion that runs away leaves the picture."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
     return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
@@ -169,7 +169,7 @@ def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) 
 
 
 def _seen(track: Sequence[Any]) -> list[tuple[float, float]]:
-    """Points of a shape that the picture must contain."""
+    """Return points of a shape that the picture must contain."""
     return [p for s in (track[:1] if isinstance(track[0], FIXED) else track) for p in segments(s)]
 
 
@@ -193,7 +193,7 @@ class _Force:
     colour: str
 
     def tips(self, legend: Legend) -> Matrix:
-        """Tips of the arrow: x, y in m and right, down in px, (F, 4)."""
+        """Return tips of the arrow: x, y in m and right, down in px, (F, 4)."""
         u = self.direction * (legend.scale * self.size)[:, None]
         return np.column_stack((self.at, u[:, 0], -u[:, 1]))
 
@@ -214,7 +214,7 @@ class _Force:
 
 
 def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Force]:
-    """Normal force and friction, on the other wall of a two-sided contact where that one bears."""
+    """Return the normal force and friction, on the other wall of a two-sided contact where that one bears."""
     N, T = frames.lam_N[:, i], frames.lam_T[:, i]
     at = column(track, "at")
     if track[0].other is not None:
@@ -225,7 +225,7 @@ def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Forc
 def _struck(
     captions: Sequence[Caption], contacts: Sequence[tuple[Sequence[ContactPoint], int]], frames: Frames, view: View
 ) -> list[tuple[Caption, Pixels]]:
-    """Places of impacts, px, with their captions."""
+    """Return places of impacts, px, with their captions."""
     found = []
     for caption in captions:
         frame = min(int(np.searchsorted(frames.t, caption.t)), len(frames.t) - 1)
@@ -244,7 +244,7 @@ def _paths(shapes: Sequence[Sequence[Any]], view: View, colour: str, label: str)
 
 
 def words_beside(scene: Scene, still: bool = False) -> list[Part]:
-    """Words at the edges that do not change: speed, scale of the forces, names of the motions."""
+    """Return words at the edges that do not change: speed, scale of the forces, names of the motions."""
     right = scene.view.width - 14
     found = []
     if not still:
@@ -261,7 +261,7 @@ def words_beside(scene: Scene, still: bool = False) -> list[Part]:
 
 
 def _scale(legend: Legend, right: float) -> Part:
-    """Arrows of the scale with the force that they stand for."""
+    """Return arrows of the scale with the force that they stand for."""
     text = f"= {legend.value:g} N"
     x, y = right - 8.0 * len(text), 40.0
     marks: list[Mark] = [plain((right, y + 4), text, "end")]
@@ -304,7 +304,7 @@ def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
 
 
 def stamps(frames: Frames) -> tuple[Vector, list[str]]:
-    """Instants (s) at which the displayed time changes, and its texts."""
+    """Return instants (s) at which the displayed time changes, and its texts."""
     if frames.span <= 0:
         return np.array([frames.t[0]]), [f"t = {frames.t[0]:g} s"]
     step = nice_below(frames.span / 30)

@@ -58,7 +58,7 @@ def over_frames(frames: Sequence[Sequence[sketch.Shape]], owner: str) -> list[li
 
 
 def parts_of(tracks: Sequence[Sequence[Any]], view: View, look: Look) -> list[Part]:
-    """All parts, from the back to the front, letters last."""
+    """Return all parts, from the back to the front, letters last."""
     found: list[Part] = []
     letters: list[Part] = []
     for layer in LAYERS:
@@ -79,7 +79,7 @@ def _direction(track: Sequence[Any], view: View) -> tuple[tuple[Vector, Vector],
 
 
 def turn(angle: Vector) -> Vector:
-    """Angles anticlockwise in rad as continuous angles on the screen in degrees."""
+    """Return angles anticlockwise in rad as continuous angles on the screen in degrees."""
     return np.asarray(-np.degrees(np.unwrap(angle)))
 
 
@@ -94,7 +94,7 @@ def _labelled(track: Sequence[Any], at: Pixels, x: Vector, y: Vector, anchor: st
 
 
 def _joint(track: Sequence[Any], view: View, marks: tuple[Mark, ...], gap: float) -> list[Part]:
-    """Marks at a point, and its letter on the side that the sketch states."""
+    """Return marks at a point, and its letter on the side that the sketch states."""
     x, y = _moving(track, view, "at")
     dx, dy = sketch.SIDES[track[0].side]
     norm = math.hypot(dx, dy)

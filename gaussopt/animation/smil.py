@@ -53,7 +53,7 @@ def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
 
 
 def thinned(points: Matrix) -> Matrix:
-    """Points (P, 2) of a line without those that deviate less from it than 0.15 px."""
+    """Return points (P, 2) of a line without those that deviate less from it than 0.15 px."""
 
     def errors(a: int, b: int) -> Vector:
         d = points[b] - points[a]
@@ -85,7 +85,7 @@ def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float)
 
 
 def outline(track: Track) -> str:
-    """Attributes of the line of a path."""
+    """Return attributes of the line of a path."""
     return f'd="M{" ".join(pair(x, y) for x, y in thinned(track.points))}" fill="none" stroke="{track.colour}"'
 
 
@@ -182,7 +182,7 @@ def _timed_words(scene: Scene, cycle: float) -> Iterator[tuple[Word, float, floa
 
 
 def _extent(marks: Sequence[Mark]) -> float:
-    """Largest distance of a mark from the part's origin, px."""
+    """Return the largest distance of a mark from the part's origin, px."""
     found = [1.0]
     for mark in marks:
         match mark:

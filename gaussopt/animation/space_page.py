@@ -122,13 +122,13 @@ class SpaceMotion:
         return [(name, self.scene.poses[name][:, :3]) for name in self.scene.bodies]
 
     def _legend(self) -> list[tuple[str, str, str]]:
-        """Kinds of forces that are drawn, with their colours and the largest of each, N."""
+        """Return kinds of forces that are drawn, with their colours and the largest of each, N."""
         sizes = [(arrow.kind, float(_sizes(arrow.force).max())) for arrow in self.scene.arrows]
         largest = {kind: max((size for own, size in sizes if own == kind), default=0.0) for kind in KINDS}
         return [(kind, KINDS[kind], f"{x:.3g}") for kind, x in largest.items() if x > 0]
 
     def _rows(self) -> list[list[str]]:
-        """Positions of the bodies at some instants."""
+        """Return positions of the bodies at some instants."""
         t = self.scene.frames.t
         rows = dict.fromkeys(int(np.searchsorted(t, t[0] + share * (t[-1] - t[0]))) for share in SHARES)
         return [[f"{t[i]:.4g}", name, *(told(x, 1e-9) for x in p[i])] for i in rows for name, p in self._named()]
@@ -164,7 +164,7 @@ class SpaceMotion:
 
 
 def _packed(values: ArrayLike) -> str:
-    """Numbers as a page holds them: 32 bits each, little-endian, in base 64."""
+    """Return numbers as a page holds them: 32 bits each, little-endian, in base 64."""
     return base64.b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()
 
 

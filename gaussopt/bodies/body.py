@@ -126,12 +126,12 @@ class RigidBody(ABC):
                 )
 
     def holonomic(self) -> dict[str, Any]:
-        """Rows between its own coordinates."""
+        """Return rows between its own coordinates."""
         return {}
 
     @abstractmethod
     def turned_by(self, torque: Any) -> dict[Any, Any]:
-        """Generalised forces of a torque (N m, in the frame of the ground) by the coordinate."""
+        """Return the generalised forces of a torque (N m, in the frame of the ground) by the coordinate."""
 
     def at(self, *place: Any, axis: Sequence[Any] | None = None, normal: Sequence[Any] | None = None) -> Marker:
         """Return a point of the body.
@@ -191,7 +191,7 @@ class Marker:
         return rate(self.r, [self.body])
 
     def pulled_by(self, force: Vec) -> dict[Any, Any]:
-        """Generalised forces of a force (N, in the frame of the ground) at the point, by the coordinate."""
+        """Return the generalised forces of a force (N, in the frame of the ground) at the point, by the coordinate."""
         return {q: (self.r.diff(q).T * force)[0] for q in self.body.q}
 
 
@@ -262,7 +262,7 @@ def frame(owner: str, axis: Vec, normal: Sequence[Any] | None) -> Any:
 
 
 def total(parts: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
-    """Generalised forces added by the coordinate."""
+    """Return the generalised forces added by the coordinate."""
     found: dict[Any, Any] = {}
     for part in parts:
         for q, force in part.items():

@@ -44,7 +44,7 @@ class Element:
             body.made.append(self)
 
     def scalars(self, **given: Any) -> list[Any]:
-        """Numbers or expressions with their names; raises BadInput."""
+        """Return numbers or expressions with their names; raises BadInput."""
         return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
@@ -85,27 +85,27 @@ class Element:
         return self.a.body, self.b.body
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Expressions that it divides by, each with a sentence that says what is wrong where it is zero."""
+        """Return expressions that it divides by, each with a sentence that says what is wrong where it is zero."""
         return ()
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Functions of positions that are zero."""
+        """Return functions of positions that are zero."""
         return {}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Functions of positions and velocities that are zero."""
+        """Return functions of positions and velocities that are zero."""
         return {}
 
     def potential(self) -> Any:
-        """Potential energy, J."""
+        """Return the potential energy, J."""
         return sp.Integer(0)
 
     def forces(self) -> Mapping[Any, Any]:
-        """Generalised forces without potential by the coordinate."""
+        """Return the generalised forces without potential by the coordinate."""
         return {}
 
     def contacts(self) -> Sequence[Contact]:
-        """Unilateral contacts."""
+        """Return unilateral contacts."""
         return ()
 
     def shapes(self) -> Sequence[Shape]:
@@ -143,7 +143,7 @@ class Joint(Element):
         return {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
 
     def sides(self) -> Sequence[Any]:
-        """Cosines between the axes that are `aligned`."""
+        """Return cosines between the axes that are `aligned`."""
         axes = zip(self.a.axes, self.b.axes, strict=True) if self.a.body.dim == 3 else ()
         return [x.dot(y) for x, y in list(axes)[: self.aligned]]
 

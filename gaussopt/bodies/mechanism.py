@@ -50,7 +50,7 @@ def mechanism(
 
 
 def units(*bodies: str) -> dict[str, str]:
-    """Units of the coordinates of bodies, by their names."""
+    """Return units of the coordinates of bodies, by their names."""
     return {f"{kind}_{body}": unit for body in bodies for kind, unit in COORDINATES.items()}
 
 

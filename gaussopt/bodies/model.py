@@ -193,7 +193,7 @@ class Model:
         return [q for body in self.built()[0] for q in body.new_q]
 
     def built(self) -> Built:
-        """Bodies and elements in the coordinates of the model, and the names of the joints that need no rows."""
+        """Return bodies and elements in the coordinates of the model, and the names of the joints that need no rows."""
         if self.kind == "joint":
             return in_joint_coordinates(list(self.bodies.values()), list(self.elements.values()))
         return list(self.bodies.values()), list(self.elements.values()), frozenset()
@@ -279,7 +279,7 @@ class Model:
     def _numbers(
         self, found: Sequence[tuple[str, Any]], bodies: Sequence[RigidBody], q: Vector, values: Mapping[str, float]
     ) -> list[Any]:
-        """Values of named expressions of the coordinates at the start, with their names."""
+        """Return values of named expressions of the coordinates at the start, with their names."""
         if not found:
             return []
         known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]

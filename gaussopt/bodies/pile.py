@@ -182,7 +182,7 @@ def piles(
 
 
 def _units(names: Iterable[str]) -> dict[str, str]:
-    """Units of coordinates by their names."""
+    """Return units of coordinates by their names."""
     return {name: "m" if name[0] in "xyz" else "1" for name in names}
 
 
@@ -222,7 +222,7 @@ class PileEquations:
     # -- bodies ------------------------------------------------------------------------------------------------
 
     def _blocks(self, x: Vector) -> Blocks:
-        """Coordinates by bodies, (N, 7)."""
+        """Return coordinates by bodies, (N, 7)."""
         return x.reshape(self.N, SEVEN)
 
     def mass(self, t: float, q: Vector, v: Vector) -> Matrix:
@@ -257,13 +257,13 @@ class PileEquations:
         return np.asarray((self._blocks(q)[:, 3:] ** 2).sum(axis=1) - 1.0)
 
     def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
-        """Kinetic and potential energy, J; there are no other forces than weights and contacts."""
+        """Return the kinetic and potential energy, J; there are no other forces than weights and contacts."""
         return float(0.5 * v @ self.mass(t, q, v) @ v), float(-self.weight @ q), 0.0
 
     # -- contacts ----------------------------------------------------------------------------------------------
 
     def contacts(self, t: float, q: Vector, v: Vector) -> ContactData:
-        """All contacts: points on faces, then pairs of balls."""
+        """Return all contacts: points on faces, then pairs of balls."""
         e, rate = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:]
         ground = np.zeros(3)
         r, u = np.vstack((self._blocks(q)[:, :3], ground)), np.vstack((self._blocks(v)[:, :3], ground))
@@ -287,7 +287,7 @@ class PileEquations:
         )  # fmt: skip
 
     def _on_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Gaps, frames (n, t1, t2) as rows, arms from a and b, biases of all three rows, bodies a and b."""
+        """Return gaps, frames (n, t1, t2) as rows, arms from a and b, biases of all three rows, bodies a and b."""
         a, b, R = self.a, self.b, self.R[:, None]
         F = np.einsum("kij,krj->kri", A[a], self.F)
         s_a, s_b = (np.einsum("kij,kj->ki", A[i], s) for i, s in ((a, self.s_a), (b, self.s_b)))
@@ -326,7 +326,7 @@ def _E(e: Matrix, sign: float) -> Blocks:
 
 
 def _frame(n: Vector) -> Matrix:
-    """Rows n, t1, t2, orthonormal and right-handed."""
+    """Return rows n, t1, t2, orthonormal and right-handed."""
     first = np.cross(np.eye(3)[np.abs(n).argmin()], n)
     first /= np.linalg.norm(first)
     return np.array([n, first, np.cross(n, first)])

@@ -50,7 +50,7 @@ class Form:
         return np.array(self.places, dtype=np.intp).reshape(len(self.rows), -1).T
 
     def data(self, values: Sequence[float], parameters: Sequence[Any]) -> NDArray[np.float64]:
-        """Numbers for the placeholders, (placeholders, N)."""
+        """Return numbers for the placeholders, (placeholders, N)."""
         found = sp.lambdify(parameters, self.constants)(*values)
         return np.array(found, dtype=float).reshape(len(self.rows), -1).T
 

@@ -208,7 +208,7 @@ def rows_of_loops(
 
 
 def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
-    """Rows of velocities without those of bodies that cannot move, which hold by themselves.
+    """Return rows of velocities without those of bodies that cannot move, which hold by themselves.
 
     Raises BadInput for one of these that asks for a velocity.
     """
@@ -223,7 +223,7 @@ def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
 
 
 def _drawn(random: np.random.Generator, bodies: Sequence[RigidBody]) -> Vector:
-    """Coordinates at random; quaternions have length one."""
+    """Return coordinates at random; quaternions have length one."""
     q = [x for body in bodies for x in body.new_q]
     found = random.uniform(-2.0, 2.0, len(q))
     for body in bodies:
@@ -250,7 +250,7 @@ def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
 def _reached(
     joints: Sequence[Joint], built: Mapping[RigidBody, RigidBody], waiting: Sequence[RigidBody]
 ) -> Iterator[tuple[Joint, bool, RigidBody, PlaneBody | SpaceBody]]:
-    """Joints from a body that is placed to one that is not: the joint, whether a is placed, and both bodies."""
+    """Yield joints from a body that is placed to one that is not: the joint, whether a is placed, and both bodies."""
     for joint in joints:
         for forward, (base, body) in ((True, joint.bodies), (False, joint.bodies[::-1])):
             if (base in built or not base.q) and body in waiting and isinstance(body, PlaneBody | SpaceBody):
@@ -276,7 +276,7 @@ def _direction(marker: Marker) -> Any:
 
 
 def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
-    """Coordinates of a joint and their rates at the guesses of its bodies."""
+    """Yield coordinates of a joint and their rates at the guesses of its bodies."""
     a, b, moves = joint.a, joint.b, joint.moves or ()
     guesses = {
         x: sp.sympify(y)

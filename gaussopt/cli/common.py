@@ -205,7 +205,7 @@ def _vector(key: str, text: str) -> list[float]:
 
 
 def names_of(text: str | None) -> list[str] | None:
-    """Names of a comma-separated list, None for None.
+    """Return names of a comma-separated list, None for None.
 
     Raises BadInput if one of them is empty.
     """

@@ -92,7 +92,7 @@ def _misread(error: typer.TyperException) -> str:
 
 @cache
 def command_line() -> Callable[..., Any]:
-    """All commands, read from their functions, which takes longer than most commands do."""
+    """Return all commands, read from their functions, which takes longer than most commands do."""
     return typer.main.get_command(app)
 
 

@@ -83,7 +83,7 @@ def _kinds(word: str) -> list[str]:
 
 
 def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Rows of a table below a heading, their columns aligned."""
+    """Return rows of a table below a heading, their columns aligned."""
     texts = [[f"{x + 0:.6g}" if isinstance(x, float) else str(x) for x in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return ["  " + "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in texts]
@@ -268,7 +268,7 @@ def _formulation(entry: Any) -> Known:
 
 
 def _refusals(refused: dict[str, str]) -> list[str]:
-    """Each reason once, below what is refused for it."""
+    """Return each reason once, below what is refused for it."""
     found: dict[str, list[str]] = {}
     for kind, reason in refused.items():
         found.setdefault(reason, []).append(kind)

@@ -177,7 +177,7 @@ def require(what: str, data: Mapping[str, Any], *keys: str) -> None:
 
 
 def with_axis(value: Any, flat: int) -> Any:
-    """Planar data with the tangent axis put back; anything else as it is, for `as_array` to judge."""
+    """Return the planar data with the tangent axis put back; anything else as it is, for `as_array` to judge."""
     try:
         raw = real_array(value)
     except (TypeError, ValueError, OverflowError):

@@ -89,7 +89,7 @@ def short(value: Any, digits: int = 4) -> str:
 
 
 def listed(names: Iterable[Any], most: int = MOST_NAMES) -> str:
-    """Names with commas, the first ones where there are many."""
+    """Return names with commas, the first ones where there are many."""
     found = [str(name) for name in names]
     return ", ".join(found[:most]) + (f", … ({len(found)})" if len(found) > most else "")
 

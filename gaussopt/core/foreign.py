@@ -46,7 +46,7 @@ def is_foreign(entry: object) -> bool:
 
 
 def raised(error: BaseException) -> str:
-    """Type and text of an exception on one line."""
+    """Return the type and text of an exception on one line."""
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {one_line(text[0])}" if text else f"{type(error).__name__}: no message"
 
@@ -117,7 +117,7 @@ def well_formed(raw: Any, program: Program) -> RawSolution:
 
 
 def _read(raw: Any, program: Program) -> RawSolution:
-    """Every entry is asked for once: what is checked is what is used."""
+    """Ask for every entry once: what is checked is what is used."""
     if not isinstance(raw, RawSolution):
         raise Malformed(f"it returned a {type(raw).__name__} and no RawSolution")
     x, y, claim, iterations, backend = raw.x, raw.y, raw.claim, raw.iterations, raw.backend

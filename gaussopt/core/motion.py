@@ -58,7 +58,7 @@ class RecordedMotion:
         return named if len(named) == m else tuple(f"lam{i + 1}" for i in range(m))
 
     def reaction(self, joint: str) -> Matrix:
-        """Multipliers of the rows of a joint, (N, rows of the joint): what it exerts, in N or N m.
+        """Return multipliers of the rows of a joint, (N, rows of the joint): what it exerts, in N or N m.
 
         Raises UnknownName, or BadInput for a joint that has no rows, because the coordinates are those of joints.
         """

@@ -64,7 +64,7 @@ _files: dict[tuple[str, str], Registered] = {}
 
 
 def names(kind: str) -> list[str]:
-    """Names of all entries of a kind, sorted; package files are not imported for it."""
+    """Return names of all entries of a kind, sorted; package files are not imported for it."""
     if kind not in PACKAGES:
         raise UnknownName("kind", kind, KINDS)
     _load_plugins()

@@ -162,7 +162,7 @@ class Solver(ABC, Generic[O]):
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:
-        """Names that may follow the solver's name after a colon.
+        """Return names that may follow the solver's name after a colon.
 
         Returns
         -------
@@ -327,7 +327,7 @@ def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[A
 
 
 def missing_packages(cls: type[Solver[Any]]) -> list[str]:
-    """Packages that the solver needs and that are not installed."""
+    """Return packages that the solver needs and that are not installed."""
     return [p for p in cls.requires if importlib.util.find_spec(p) is None]
 
 

@@ -114,13 +114,13 @@ class StepData:
         D_omega: Matrix | None = None, w_omega: Vector | None = None, arithmetic: Arithmetic | None = None,
         J_terms: Matrix | None = None,
     ) -> StepData:  # fmt: skip
-        """Step data without contacts, unchecked: the evaluator's fast path."""
+        """Return step data without contacts, unchecked: the evaluator's fast path."""
         n = len(Q)
         return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega, arithmetic, J_terms=J_terms)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
-        """Checked step data from named arrays, as in a `step` file (absent = none, h = 0).
+        """Return checked step data from named arrays, as in a `step` file (absent = none, h = 0).
 
         Raises BadInput for missing M or Q, wrong shapes, NaN, asymmetric or indefinite M.
         """
@@ -249,7 +249,7 @@ def _no_contacts(n: int) -> tuple[Matrix, Vector, NDArray[np.float64], Matrix, M
 def sparse_step(
     M: Sparse, h: Vector, Q: Vector, J: Sparse, gamma: Vector, t: float, q: Vector | None, v: Vector | None
 ) -> StepData:
-    """Step data with sparse matrices, unchecked."""
+    """Return step data with sparse matrices, unchecked."""
     return StepData.smooth(M, h, Q, J, gamma, t, q, v)  # type: ignore[arg-type]
 
 
@@ -260,7 +260,7 @@ def parts(step: StepData) -> tuple[Sparse, Sparse]:
 
 
 def memory(step: StepData) -> int:
-    """Bytes of the arrays of a sparse step: M, J with their indices, and the vectors."""
+    """Return bytes of the arrays of a sparse step: M, J with their indices, and the vectors."""
     M, J = parts(step)
     arrays = [x for A in (M, J) for x in (A.data, A.indices, A.indptr)]
     arrays += [step.h, step.Q, step.gamma, *(x for x in (step.q, step.v) if x is not None)]
@@ -301,7 +301,7 @@ def _dense(data: Mapping[str, Any]) -> StepData:
 
 
 def _sparse(data: Mapping[str, Any]) -> StepData:
-    """Checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them."""
+    """Return checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them."""
     for key in ("J_N", "J_T", "D_omega", "J_terms", "gamma_terms"):
         if not is_absent(data.get(key)):
             what = "sizes of terms need" if key.endswith("terms") else "contacts and quasi-velocities need"

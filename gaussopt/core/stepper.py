@@ -148,7 +148,7 @@ class Integration(ABC):
         """Continue from a corrected state at the same instant (projection)."""
 
     def before_failure(self) -> tuple[float, int] | None:
-        """Instant and steps that an `advance` got to which failed; None where it got nowhere."""
+        """Return the instant and steps that an `advance` got to which failed; None where it got nowhere."""
         return None
 
     def within(self) -> Callable[[float], Vector] | None:

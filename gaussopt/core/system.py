@@ -75,12 +75,12 @@ class AbstractSystem(ABC):
         )
 
     def _extent(self) -> str:
-        """Numbers of coordinates and rows, where they are known without evaluating anything."""
+        """Return numbers of coordinates and rows, where they are known without evaluating anything."""
         return ""
 
     @abstractmethod
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Step data of the state q, v, (n,); raises BadInput where the equations are undefined."""
+        """Return step data of the state q, v, (n,); raises BadInput where the equations are undefined."""
 
     @property
     def size(self) -> int | None:
@@ -99,7 +99,7 @@ class AbstractSystem(ABC):
         return self
 
     def coordinates(self, n: int) -> tuple[str, ...]:
-        """Names of the n coordinates."""
+        """Return the names of the n coordinates."""
         return tuple(f"q{i + 1}" for i in range(n))
 
     @property
@@ -139,15 +139,15 @@ class AbstractSystem(ABC):
         return (False,) * len(self.contact_names)
 
     def gaps(self, t: float, q: Vector) -> Vector:
-        """Gaps g_N of all contacts, (k,), m."""
+        """Return gaps g_N of all contacts, (k,), m."""
         return np.zeros(0)
 
     def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Gap rates of all contacts, (k,), m/s."""
+        """Return the gap rates of all contacts, (k,), m/s."""
         return np.zeros(0)
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
-        """Holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
+        """Return holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
         return None
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
@@ -161,7 +161,7 @@ class AbstractSystem(ABC):
         return self.evaluate(t, q, v).J @ v
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
-        """Energies of the state; None if the system does not give them."""
+        """Return energies of the state; None if the system does not give them."""
         return None
 
     @property
@@ -170,7 +170,7 @@ class AbstractSystem(ABC):
         return False
 
     def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Quasi-velocities omega(q, v, t), (p,); raises BadInput if the system names none."""
+        """Return quasi-velocities omega(q, v, t), (p,); raises BadInput if the system names none."""
         raise BadInput(f"{self.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
@@ -178,7 +178,7 @@ class AbstractSystem(ABC):
         return self.quasi_velocity(t, q, guess)
 
     def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
-        """Rates of the quasi-velocities for an acceleration a, (p,)."""
+        """Return rates of the quasi-velocities for an acceleration a, (p,)."""
         return self.quasi_velocity(t, q, v)
 
 

@@ -21,7 +21,7 @@ def finite_or_none(value: float) -> float | None:
 
 
 def finite_entries(record: Any, *names: str) -> dict[str, float | None]:
-    """Attributes of a certificate by their names, for JSON."""
+    """Return attributes of a certificate by their names, for JSON."""
     return {name: finite_or_none(getattr(record, name)) for name in names}
 
 

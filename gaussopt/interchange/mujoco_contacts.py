@@ -66,7 +66,7 @@ class ContactFinder:
         self._names: dict[tuple[int, ...], str] = {}
 
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
-        """Contacts and limits near the state of the data, rows E and those of these, (p, nv), gaps, (k,)."""
+        """Return contacts and limits near the state of the data, rows E and those of these, (p, nv), gaps, (k,)."""
         data, contact = self.data, self.data.contact
         J, gaps = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
         first, limits = data.ne + data.nf, data.nl
@@ -94,7 +94,7 @@ class ContactFinder:
         return pattern, R, gaps
 
     def _limits(self, at: slice) -> tuple[tuple[int, int, int], ...]:
-        """Kind, negative, number and side of limits."""
+        """Return kind, negative, number and side of limits."""
         data = self.data
         J = data.efc_J.reshape(-1, self.model.nv)[at]
         leading = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], 1).ravel()

@@ -52,7 +52,7 @@ def damping_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def _forces(mj: Any, model: Any, data: Any) -> Vector:
-    """Forces of joints, tendons, actuators and fluids, (nv,), at the velocities that stand in data."""
+    """Return forces of joints, tendons, actuators and fluids, (nv,), at the velocities that stand in data."""
     mj.mj_fwdVelocity(model, data)
     mj.mj_fwdActuation(model, data)
     forces: Vector = data.qfrc_passive + data.qfrc_actuator

@@ -64,7 +64,7 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Sizes of the terms of a difference of velocities of places, for a unit of each velocity, (..., nv).
+    """Return sizes of the terms of a difference of velocities of places, for a unit of each velocity, (..., nv).
 
     MuJoCo computes velocities from twists at the centres of mass of trees, which take places, axes and centres that lie
     up to `reach`, (...), m, from the origin: so the difference errs as these do, however small it is.
@@ -128,7 +128,7 @@ class Equalities:
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
     def rows(self, data: Any) -> tuple[Matrix, Vector]:
-        """Rows, (m, nv), and how far they are missed, (m,), of a dense model; rows that are rounding are zero.
+        """Return rows, (m, nv), and how far they are missed, (m,), of a dense model; rows that are rounding are zero.
 
         Both may lie in `data`, and change with them.
         """
@@ -140,7 +140,7 @@ class Equalities:
         return J, phi
 
     def _as_they_are(self, data: Any) -> tuple[Matrix, Vector]:
-        """Rows in their order, (m, nv), and how far they are missed, (m,), m or rad."""
+        """Return rows in their order, (m, nv), and how far they are missed, (m,), m or rad."""
         ne, model = int(data.ne), self._model
         J, phi, ids = np.zeros((self.m, model.nv)), np.zeros(self.m), data.efc_id[:ne]
         found = np.bincount(ids, minlength=model.neq)
@@ -153,7 +153,7 @@ class Equalities:
         return J, phi
 
     def __call__(self, data: Any) -> tuple[Matrix, Vector, Matrix]:
-        """Rows, (m, nv), how far they are missed, (m,), m or rad, and the sizes of their terms, (m, nv)."""
+        """Return rows, (m, nv), how far they are missed, (m,), m or rad, and the sizes of their terms, (m, nv)."""
         model, (J, phi) = self._model, self._as_they_are(data)
         if not self.m:
             return J, phi, J

@@ -27,7 +27,7 @@ GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_p
 
 
 def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
-    """Step data of the present state of a MuJoCo model, with hard constraints and Coulomb friction.
+    """Return step data of the present state of a MuJoCo model, with hard constraints and Coulomb friction.
 
     M a + h = Q + J^T lam + ... as in `StepData`: h is MuJoCo's qfrc_bias, Q all forces of springs, dampers, actuators
     and applied loads. The right-hand sides hold the derivatives of the rows along the motion, taken by differences of
@@ -154,7 +154,7 @@ def forward(model: Any, data: Any) -> Any:
 
 
 def sizes(model: Any) -> dict[str, int]:
-    """All public sizes of a model, which say how its data lie in memory."""
+    """Return all public sizes of a model, which say how its data lie in memory."""
     found = {name: getattr(model, name) for name in dir(model) if name.startswith("n")}
     return {name: size for name, size in found.items() if isinstance(size, int)}
 

@@ -157,7 +157,7 @@ class MujocoSystem(SteppedSystem):
         return tuple(found)
 
     def state(self, data: Any) -> tuple[Vector, Vector]:
-        """Coordinates and their rates, (nq,), of MuJoCo's data."""
+        """Return coordinates and their rates, (nq,), of MuJoCo's data."""
         q = data.qpos.copy()
         for at, _ in self._quaternions:
             q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
@@ -219,7 +219,7 @@ class MujocoSystem(SteppedSystem):
         )  # fmt: skip
 
     def _lengths(self, q: Vector) -> Matrix:
-        """Rows e of the quaternions, (number, nq)."""
+        """Return rows e of the quaternions, (number, nq)."""
         U = np.zeros((len(self._quaternions), len(q)))
         for row, (at, _) in zip(U, self._quaternions, strict=True):
             row[at : at + 4] = q[at : at + 4]
@@ -232,7 +232,7 @@ class MujocoSystem(SteppedSystem):
         return np.concatenate((self.equalities(self.data)[1], lengths))
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Rates of the same."""
+        """Return rates of the same."""
         w = self.velocities(q, v)
         self.place(t, q, w)
         return np.concatenate((self.equalities(self.data)[0] @ w, self._lengths(q) @ v))
@@ -245,7 +245,7 @@ class MujocoSystem(SteppedSystem):
         return np.vstack((self.equalities(self.data)[0] @ S, self._lengths(q)))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy:
-        """Kinetic energy, and that of gravity and springs."""
+        """Return the kinetic energy, and that of gravity and springs."""
         self.place(t, q, self.velocities(q, v))
         return self.energy_here()
 
@@ -332,7 +332,7 @@ class MujocoStep(TimeStep):
         return self._system.energy_here()
 
     def problem(self, dt: float) -> ConeComplementarity:
-        """Impulses of contacts and limits, those of the equality rows eliminated."""
+        """Return impulses of contacts and limits, those of the equality rows eliminated."""
         self._dt, self._basis, m = dt, None, len(self._phi)
         found = self._condensed(self._R, m)
         if found == ROWS_MAY_DEPEND:
@@ -356,7 +356,7 @@ class MujocoStep(TimeStep):
         return int(condense(*given, self._S, self._local))
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Velocities, and the way of a step, which `project` leads to the constraints."""
+        """Return velocities, and the way of a step, which `project` leads to the constraints."""
         system, m, S, R, n = self._system, self._m, self._S, self._rows, len(self._w)
         lam, w, way = np.zeros(m), np.empty(n), np.empty(n)
         phi = self._phi if self._basis is None else self._basis.T @ self._phi

@@ -92,7 +92,7 @@ def contacts_and_limits(mj: Any, model: Any, data: Any) -> list[Unilateral]:
 
 
 def dry_rows(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Numbers of the rows of dry friction in joints and tendons."""
+    """Return numbers of the rows of dry friction in joints and tendons."""
     names = mj.mjtConstraint
     return np.flatnonzero((kinds == names.mjCNSTR_FRICTION_DOF) | (kinds == names.mjCNSTR_FRICTION_TENDON))
 
@@ -136,7 +136,7 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
 
 
 def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
-    """Contacts that MuJoCo finds."""
+    """Yield contacts that MuJoCo finds."""
     turns, reach = turning(mj, model), distances(data).max()
     for contact in data.contact:
         if contact.exclude > IN_GAP:
@@ -268,7 +268,7 @@ def _found_again(
 def _partners(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> Iterator[tuple[int, int]]:
-    """Sure partners among the contacts of one pair of geometries, or the limits of one joint or tendon.
+    """Yield sure partners among the contacts of one pair of geometries, or the limits of one joint or tendon.
 
     A contact is looked for where either body takes its place. Its partner is the nearest, no partner of another one,
     and no farther away than contacts move; where contacts come or go it is nearer than half the distance of any other.
@@ -315,7 +315,7 @@ def _limit_name(mj: Any, model: Any, kind: int, number: int) -> str:
 
 
 def touchable(mj: Any, model: Any) -> list[int]:
-    """Numbers of the geometries that can touch something; refuses height fields among them."""
+    """Return numbers of the geometries that can touch something; refuses height fields among them."""
     if model.opt.disableflags & mj.mjtDisableBit.mjDSBL_CONTACT:
         return []
     can = (model.geom_contype != 0) | (model.geom_conaffinity != 0)

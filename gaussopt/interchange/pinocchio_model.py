@@ -142,7 +142,7 @@ def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
 def _contact_rows(
     pin: Any, model: Any, data: Any, q: Vector, v: Vector, contacts: Mapping[str, float], at_rest: float
 ) -> dict[str, Any]:
-    """Entries of the contacts of frames with a floor."""
+    """Return entries of the contacts of frames with a floor."""
     rows, bias, aligned = [], [], pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     for name in contacts:
         if not (isinstance(name, str) and model.existFrame(name)):

@@ -14,7 +14,7 @@ PLANAR = 2
 
 
 def check_dimension(dimension: float, in_space: bool) -> int:
-    """Rows of a contact, 3, or also 2 where it need not be in space; raises BadInput."""
+    """Return rows of a contact, 3, or also 2 where it need not be in space; raises BadInput."""
     if in_space and dimension == PLANAR:
         raise BadInput("its contacts lie in the plane, with rows N and T; an order of rows is given in space only")
     if dimension not in (PLANAR, ROWS):
@@ -23,7 +23,7 @@ def check_dimension(dimension: float, in_space: bool) -> int:
 
 
 def places(k: int) -> tuple[Index, Index]:
-    """Rows in space of the rows of k planar contacts, and of their second tangents."""
+    """Return rows in space of the rows of k planar contacts, and of their second tangents."""
     rows = np.arange(ROWS * k).reshape(k, ROWS)
     return rows[:, :PLANAR].ravel(), rows[:, PLANAR]
 

@@ -15,7 +15,7 @@ from gaussopt.kinds.files import Problem, check_entries, parse
 
 
 def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Problem:
-    """Step data, a program or contacts from a JSON file, or a program or contacts from a file of another code.
+    """Return step data, a program or contacts from a JSON file, or a program or contacts from a file of another code.
 
     Known are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives; and of quadratic programs
     archives of qpsolvers, MATLAB files with P, q, A, l, u, and MPS and QPS files. `rows` is the order in which

@@ -112,7 +112,7 @@ class Arithmetic:
         return self._holds("<", size, constant(CONSTANTS["inf"]))
 
     def _fraction(self, x: ir.Value) -> ir.Value:
-        """Fraction and exponent, as `math.frexp`."""
+        """Return the fraction and exponent, as `math.frexp`."""
         b, slot = self._b, self._entry.alloca(SHORT)
         fraction = b.call(self._unit.outside("frexp", REAL, [REAL, SHORT.as_pointer()]), [x, slot])
         pair = b.insert_value(ir.Constant(ir.LiteralStructType([REAL, INTEGER]), ir.Undefined), fraction, 0)
@@ -122,7 +122,7 @@ class Arithmetic:
         return x if x.type == TRUTH else self._holds("!=", x, ir.Constant(x.type, 0))
 
     def _alike(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """Values in the type of the widest; integers written out take that of the others."""
+        """Return values in the type of the widest; integers written out take that of the others."""
         return [self._cast(x, self._widest(values)) for x in values]
 
     def _widest(self, values: Sequence[ir.Value]) -> ir.Type:

@@ -278,7 +278,7 @@ class Expressions(Arithmetic):
         return Array(Arrays(REAL, 1), space, (ir.Constant(INTEGER, size),))
 
     def _space(self, node: ast.Call) -> Array:
-        """Zeros on the heap, until the function returns or makes them anew."""
+        """Return zeros on the heap, until the function returns or makes them anew."""
         b, slot = self._b, self._spaces[node]
         size, *more = node.args
         entry = INTEGER if more and taken_from(more[0], "np") == "int64" else REAL

@@ -62,7 +62,7 @@ def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int
 def _compiled(
     module: ModuleType, names: Sequence[str], contract: bool, vectors: bool, checked: bool
 ) -> Callable[[str], int]:
-    """Machine code from the disk or compiled now: what finds the address of a function."""
+    """Get machine code from the disk, or compile it now; what is returned finds the address of a function."""
     sources = _sources(module, names)
     parts = [part for text, known in sources for part in (text, repr(known))]
     settings = [str(contract), str(vectors), str(checked), VERSION, llvmlite.__version__, llvm.get_process_triple()]
@@ -80,7 +80,7 @@ def _compiled(
 
 
 def _sources(module: ModuleType, names: Sequence[str]) -> list[Source]:
-    """Texts of a module, and of those that its functions call functions of, each with its numbers by name."""
+    """Return texts of a module, and of those that its functions call functions of, each with its numbers by name."""
     met, waiting = {module}, [plain(getattr(module, name)) for name in names]
     seen: set[FunctionType] = set()
     while waiting:

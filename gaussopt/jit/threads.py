@@ -43,7 +43,7 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay for the next work; to start them takes as long as some thousand steps."""
+    """Return threads that stay for the next work; to start them takes as long as some thousand steps."""
     return ThreadPoolExecutor(threads, "gaussopt")
 
 

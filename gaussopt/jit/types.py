@@ -87,7 +87,7 @@ def untranslated(node: ast.AST) -> NotCompiled:
 
 
 def parts_of(kind: Kind) -> list[ir.Type]:
-    """Types of the parts that a value is handed over in."""
+    """Return types of the parts that a value is handed over in."""
     match kind:
         case Arrays():
             return [kind.entry.as_pointer(), *[INTEGER] * kind.dimensions]

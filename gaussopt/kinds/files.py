@@ -38,7 +38,7 @@ ALIKE = 0.8
 
 
 def parse(data: Mapping[str, Any]) -> Problem:
-    """Step data, a program or a contact problem from the contents of a file; raises BadInput."""
+    """Return step data, a program or a contact problem from the contents of a file; raises BadInput."""
     kind = data.get("kind")
     pages = {page.name: page for page in PAGES if page.name}
     if isinstance(kind, str) and kind in pages:
@@ -62,7 +62,7 @@ def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any
 
 
 def load(path: str | os.PathLike[str]) -> Problem:
-    """Step data, a program or a contact problem from a file; raises BadInput."""
+    """Return step data, a program or a contact problem from a file; raises BadInput."""
     data = read_json(path)
     try:
         return parse(data)

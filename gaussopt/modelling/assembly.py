@@ -63,7 +63,7 @@ class Mobility:
     loose: tuple[str, ...]
 
     def sentences(self) -> list[str]:
-        """In words."""
+        """Say it in words."""
         counts = f"{counted(self.coordinates, 'coordinate')} and {counted(self.rows, 'row')}"
         if self.freedoms:
             why = [f"what moves is joined by {listed(self.joints)}"] if self.joints else []
@@ -155,7 +155,7 @@ def _check_system(system: Any) -> None:
 
 
 def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_], hold: tuple[str, ...]) -> Vector:
-    """Positions on the holonomic constraints."""
+    """Return positions on the holonomic constraints."""
     if (left := system.position_residual(t, q)) is None or not len(left):
         return q
     found, left, closed = _nearest(system, t, q, free)
@@ -212,7 +212,7 @@ def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str
 
 
 def joints_of(rows: Sequence[str]) -> tuple[str, ...]:
-    """Names of the joints of named rows, each once: what stands before the last point.
+    """Return names of the joints of named rows, each once: what stands before the last point.
 
     That a quaternion is a unit one, as in the row body.unit, is no joint.
     """
@@ -220,7 +220,7 @@ def joints_of(rows: Sequence[str]) -> tuple[str, ...]:
 
 
 def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
-    """Names of m rows, numbers where the system has none."""
+    """Return names of m rows, numbers where the system has none."""
     names = system.row_names
     return names[:m] if len(names) >= m else tuple(f"row {i + 1}" for i in range(m))
 
@@ -240,7 +240,7 @@ def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
 
 
 def _null_space(J: Matrix) -> Matrix:
-    """Directions that J leaves free, (n, n - rank J), unit columns."""
+    """Return directions that J leaves free, (n, n - rank J), unit columns."""
     if not len(J):
         return np.eye(J.shape[1])
     _, s, Vt = np.linalg.svd(J)

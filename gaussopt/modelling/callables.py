@@ -158,7 +158,7 @@ class System(AbstractSystem):
         return super().coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Step data of the state q, v, (n,).
+        """Return step data of the state q, v, (n,).
 
         Raises BadInput if a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
         """

@@ -152,13 +152,13 @@ def _worst(off: Vector, bound: Vector) -> int | None:
 
 
 def _motion(*parts: Vector) -> float:
-    """Size of a motion: its velocity, and its acceleration over one unit of time."""
+    """Return the size of a motion: its velocity, and its acceleration over one unit of time."""
     v, *a = (float(np.abs(x).max(initial=0.0)) for x in parts)
     return max(1.0, v, *map(math.sqrt, a))
 
 
 def _gradient(function: Callable[[Vector], Vector], q: Vector) -> tuple[Matrix, Vector]:
-    """Derivative by q, (rows, n), and the estimated error of each row."""
+    """Return the derivative by q, (rows, n), and the estimated error of each row."""
     columns = []
     for j, unit in enumerate(np.eye(len(q))):
         size = max(1.0, abs(float(q[j])))

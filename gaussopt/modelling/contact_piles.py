@@ -139,7 +139,7 @@ def _check(contacts: int, mu: float, mass_ratio: float) -> None:
 
 
 def _masses(mass: float, ratio: float, count: int, random: np.random.Generator) -> Vector:
-    """Masses spread by ratio between the lightest and the heaviest."""
+    """Return masses spread by ratio between the lightest and the heaviest."""
     return np.asarray(mass * ratio ** random.uniform(0.0, 1.0, count))
 
 

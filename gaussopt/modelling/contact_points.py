@@ -39,7 +39,7 @@ def contact_points(
     names: Sequence[str] | None = None,
     two_sided: Sequence[bool] | None = None,
 ) -> ContactPoints:
-    """Contacts of a plain system from the positions of its material contact points alone.
+    """Return contacts of a plain system from the positions of its material contact points alone.
 
     Parameters
     ----------

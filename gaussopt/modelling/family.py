@@ -91,7 +91,7 @@ class Family(ABC):
         raise BadInput(f"The family {self.name!r} has no dial {name!r}; {hint}")
 
     def at(self, dials: Mapping[str, float]) -> dict[str, float]:
-        """Every dial by name: the given values, checked, and the defaults of the others; raises BadInput."""
+        """Return every dial by name: the given values, checked, and the defaults of the others; raises BadInput."""
         given = {name: self.dial(name).check(value) for name, value in dials.items()}
         return {dial.name: given.get(dial.name, dial.default) for dial in self.dials}
 
@@ -161,7 +161,7 @@ def instants(count: int) -> Vector:
 
 
 def draws(count: int) -> range:
-    """Seeds of `count` random contact problems; raises BadInput as `instants`."""
+    """Return seeds of `count` random contact problems; raises BadInput as `instants`."""
     return range(1, 1 + len(instants(count)))
 
 

@@ -132,7 +132,7 @@ class LagrangianSystem(AbstractSystem):
         return system
 
     def __reduce__(self) -> tuple[Callable[..., LagrangianSystem], tuple[Any, ...]]:
-        """Energies travel to another process, which has the equations on disk or derives them."""
+        """Let the energies travel to another process, which has the equations on disk or derives them."""
         said = self.name, self.notes, self.unused
         return _restored, (self.model, self._coordinates, self._parameters, self._layout, said)
 
@@ -175,7 +175,7 @@ class LagrangianSystem(AbstractSystem):
         return self._coordinates if len(self._coordinates) == n else super().coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Step data of the state, by the generated source.
+        """Return step data of the state, by the generated source.
 
         Raises BadInput where the expressions are undefined (square root of a negative number, division by zero), where
         the normal direction of a contact vanishes, or if mu, e_N or e_T is no such coefficient.
@@ -257,7 +257,7 @@ class LagrangianSystem(AbstractSystem):
         return rows if terms is None else without_rounding(rows, terms[: self.m_h])
 
     def _row_terms(self, t: float, q: Vector, v: Vector) -> Matrix | None:
-        """Sizes of the terms of J, (m, n), where rows may cancel."""
+        """Return sizes of the terms of J, (m, n), where rows may cancel."""
         return self._run("row_terms", self.m * self.n, t, q, v).reshape(self.m, self.n) if self._cancels else None
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
@@ -318,7 +318,7 @@ class LagrangianSystem(AbstractSystem):
         return inverse
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
-        """Kinetic and potential energy and the power of the given generalised forces."""
+        """Return the kinetic and potential energy and the power of the given generalised forces."""
         return Energy(*self._run("energy", 3, t, q, v).tolist())
 
     def _run(self, function: str, size: int, t: float, *state: Vector) -> Vector:

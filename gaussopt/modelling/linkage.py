@@ -50,7 +50,7 @@ class LinkageSystem(System):
         )  # fmt: skip
 
     def outline(self, q: Vector) -> Outline | None:
-        """Rods between the pins of a body, or from its centre to its only one; bearings on the ground."""
+        """Return rods between the pins of a body, or from its centre to its only one; bearings on the ground."""
         linkage = self.linkage
         if linkage.bodies > MOST_DRAWN:
             return None
@@ -172,7 +172,7 @@ class Linkage:
         return np.asarray(square[self.second] * second - square[self.first] * first).ravel()
 
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Kinetic and potential energy, J; the potential is zero at the height of the origin."""
+        """Return the kinetic and potential energy, J; the potential is zero at the height of the origin."""
         kinetic = 0.5 * float(self.mass_matrix.diagonal() @ (v * v))
         return kinetic, float(self.gravity * self.mass @ q[1::3])
 
@@ -218,7 +218,7 @@ class Linkage:
 
 
 def _with_ground(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of the bodies and a last one of zeros, which the number GROUND finds."""
+    """Return rows of the bodies and a last one of zeros, which the number GROUND finds."""
     out = np.zeros((len(values) + 1, values.shape[1]))
     out[:-1] = values
     return out
@@ -230,7 +230,7 @@ def _turned(arm: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _numbers(name: str, value: ArrayLike, bodies: int) -> NDArray[np.intp]:
-    """Numbers of bodies, checked."""
+    """Return numbers of bodies, checked."""
     try:
         found: NDArray[Any] = np.asarray(value)
     except ValueError:  # ragged rows

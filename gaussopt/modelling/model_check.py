@@ -62,7 +62,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """All notes on a system with the step at its start, which is `fixed` if no parameter says where it is."""
+    """Yield all notes on a system with the step at its start, which is `fixed` if no parameter says where it is."""
     yield from system.notes
     if fixed:
         yield from _unused(system)
@@ -93,7 +93,7 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
 
 
 def _without_mass(step: StepData) -> list[int]:
-    """Coordinates that neither mass nor constraint knows."""
+    """Return coordinates that neither mass nor constraint knows."""
     if step.sparse:
         return []
     return np.flatnonzero(~step.M.any(axis=1) & ~step.J.any(axis=0)).tolist()

@@ -237,7 +237,7 @@ Draw = Callable[[Vector, Parameters], Sequence[Shape]]
 
 
 def chain(origin: Place, *links: tuple[float, float], labels: str = "") -> tuple[Shape, ...]:
-    """Bars hinged end to end, the first on a bearing, the path of the last end drawn.
+    """Return bars hinged end to end, the first on a bearing, the path of the last end drawn.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def _numbers(value: Any, pair: bool) -> Any:
 
 
 def segments(shape: Shape) -> tuple[Place, ...]:
-    """Points that a picture must contain to show the shape, m."""
+    """Return points that a picture must contain to show the shape, m."""
     match shape:
         case Bar() | Spring() | Damper() | Wall():
             return shape.start, shape.end

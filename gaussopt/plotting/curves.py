@@ -94,7 +94,7 @@ def draw(
 
 
 def _count(axes: Any) -> int:
-    """Curves on axes."""
+    """Return curves on axes."""
     return sum(line.get_gid() == "curve" for line in axes.lines)
 
 

@@ -75,7 +75,7 @@ def points(labels: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def look(place: int) -> dict[str, Any]:
-    """Colour, line and marker of the `place`-th competitor.
+    """Return colour, line and marker of the `place`-th competitor.
 
     The first 32 differ from each other in at least two, one of which is seen of points: colour or marker.
     """

@@ -60,7 +60,7 @@ def data_uri(svg: str) -> Markup:
 
 
 def size(svg: str) -> tuple[int, int] | None:
-    """Width and height of the drawing in pixels of a page, rounded; None if it does not say."""
+    """Return the width and height of the drawing in pixels of a page, rounded; None if it does not say."""
     box = re.search(r'viewBox="\s*[-\d.]+[\s,]+[-\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)\s*"', svg)
     if box is None:
         return None

@@ -57,5 +57,5 @@ def _values(entry: Any, system: Any) -> Iterator[Any]:
 
 
 def _numbers(x: Any) -> list[float]:
-    """All entries; of a sparse matrix those that are stored."""
+    """Return all entries; of a sparse matrix those that are stored."""
     return list((x.data if is_sparse(x) else x.ravel()).tolist())

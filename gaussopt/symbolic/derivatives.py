@@ -51,6 +51,6 @@ class Derivatives:
         return sp.diff(expr, symbol)
 
     def along(self, expr: Any, qs: Any, vs: Any, t: Any) -> Any:
-        """Time derivative at constant velocities: expr_q v + expr_t."""
+        """Return the time derivative at constant velocities: expr_q v + expr_t."""
         rates = (self(expr, a) * b for a, b in zip(qs, vs, strict=True))
         return sum(rates, self(expr, t))

@@ -129,7 +129,7 @@ class SymbolicModel:
         ]  # fmt: skip
 
     def along(self, expr: Any) -> Any:
-        """Time derivative at constant v: expr_q v + expr_t."""
+        """Return the time derivative at constant v: expr_q v + expr_t."""
         return along(expr, self.q, self.v)
 
 
@@ -151,5 +151,5 @@ class Equations:
 
 
 def along(expr: Any, qs: Sequence[Any], vs: Sequence[Any]) -> Any:
-    """Time derivative at constant v: expr_q v + expr_t."""
+    """Return the time derivative at constant v: expr_q v + expr_t."""
     return sum((sp.diff(expr, a) * b for a, b in zip(qs, vs, strict=True)), sp.diff(expr, TIME))

@@ -50,7 +50,7 @@ def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[
 
 
 def _points(names: Sequence[str], q: Sequence[Any]) -> Iterator[Point]:
-    """Pairs of coordinates that are the place of a point, by their names."""
+    """Yield pairs of coordinates that are the place of a point, by their names."""
     known = dict(zip(names, q, strict=True))
     for name in names:
         found = re.fullmatch(r"[xX](.*)", name)

@@ -197,7 +197,7 @@ def _is_zero(expr: Any) -> bool:
 
 
 def _state_symbols(q: list[Any], v: Sequence[Any] | None, t: Any, name: str) -> tuple[list[Any], Any, list[str]]:
-    """Velocities, the time symbol, and the printed names of the coordinates."""
+    """Return velocities, the time symbol, and the printed names of the coordinates."""
     for c in q:
         if not isinstance(c, sp.Symbol | AppliedUndef):
             raise BadInput(

@@ -8,7 +8,7 @@ from gaussopt.core.display import listed
 
 
 def of_symbols(q: Sequence[str], v: Sequence[str]) -> Iterator[str]:
-    """Notes on the names of the coordinates and velocities of a system given by energies."""
+    """Yield notes on the names of the coordinates and velocities of a system given by energies."""
     expected = _paired(q, v)
     if expected is not None and expected != list(v):
         yield (

@@ -72,7 +72,7 @@ class Drive(Joint):
 
 
 def _borders(motion: Any) -> list[float]:
-    """Instants where the cases of a function of time meet, as far as their conditions are linear in it."""
+    """Return instants where the cases of a function of time meet, as far as their conditions are linear in it."""
     found = set()
     for condition in motion.atoms(sp.Rel):
         border = condition.lhs - condition.rhs
