@@ -50,7 +50,10 @@ def pytest_collectstart() -> None:
     gc.disable()
 
 
-CORE = ("core", "linalg", "lcp", "certificates", "contact", "cone", "relaxations", "formulations", "solving", "jit")
+CORE = (
+    "core", "linalg", "lcp", "certificates", "contact", "cone", "relaxations", "formulations", "kinds", "solving",
+    "jit",
+)  # fmt: skip
 """Folders of the tests of a single step, from its data to the verdict: what `-m fast` runs."""
 
 

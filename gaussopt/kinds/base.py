@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -68,6 +68,7 @@ class Page(Generic[D]):
     article : name with its article, for sentences
     entries : entries of its files that are numbers
     answer : entries of a file with an answer
+    solver : a solver that takes its programs and is exact, where it is the same for all
     formulations : formulations that make programs of it, "step" or "contact"; "" of a program, which solvers take
     not_exported : why sequences of it are not exported, behind "The formulation ... makes"; None where they are
     """
@@ -78,6 +79,7 @@ class Page(Generic[D]):
     article: ClassVar[str] = ""
     entries: ClassVar[tuple[str, ...]] = ()
     answer: ClassVar[tuple[str, ...]] = ()
+    solver: ClassVar[str] = ""
     formulations: ClassVar[str] = ""
     not_exported: ClassVar[str | None] = None
 
@@ -92,7 +94,7 @@ class Page(Generic[D]):
 
     def default_solver(self, program: D) -> str:
         """The name of a solver that takes the program and is exact."""
-        raise NotImplementedError
+        return self.solver
 
     def usual_solver(self, program: D) -> str:
         """The solver of `gaussopt solve` where none is given."""
@@ -188,13 +190,3 @@ def claim_sentence(raw: RawSolution) -> str:
 def note_of(raw: RawSolution) -> str:
     """A solver's own words in brackets, behind a sentence."""
     return f" ({raw.note})" if raw.note else ""
-
-
-def largest_of(values: Sequence[float] | Vector) -> float:
-    """The largest entry by absolute value; 0 of none."""
-    return float(np.abs(values).max(initial=0.0))
-
-
-def relative(residual: Vector, size: Vector) -> float:
-    """The largest residual relative to 1 + the largest size."""
-    return largest_of(residual) / (1.0 + largest_of(size))

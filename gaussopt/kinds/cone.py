@@ -27,6 +27,7 @@ class ContactPage(Page[ConeComplementarity]):
 
     kind = ConeComplementarity
     title = "contact problem with friction cones"
+    solver = "hybrid"
     name = "contact"
     article = "a contact problem"
     entries = ("W", "q", "mu", "frames")
@@ -39,9 +40,6 @@ class ContactPage(Page[ConeComplementarity]):
 
     def check(self, problem: ConeComplementarity) -> ConeComplementarity:
         return ConeComplementarity.from_mapping({"W": problem.W, "q": problem.q, "mu": problem.mu})
-
-    def default_solver(self, program: ConeComplementarity) -> str:
-        return "hybrid"
 
     def in_units(self, problem: ConeComplementarity, c: float, s: float) -> ConeComplementarity:
         W: Any = problem.W

@@ -38,9 +38,7 @@ class ConeProgramPage(Page[ConeProgram]):
 
     kind = ConeProgram
     title = "cone program of contacts"
-
-    def default_solver(self, program: ConeProgram) -> str:
-        return "clarabel"
+    solver = "clarabel"
 
     def certify(self, program: ConeProgram, raw: RawSolution, tolerance: float) -> ConeProgramCertificate:
         return ConeProgramCertificate(np.inf if raw.x is None else natural_map(program, raw.x))

@@ -13,9 +13,9 @@ from gaussopt.core.arrays import Vector, as_array
 from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.kinds.base import Page, Residuals, Verdict, claim_sentence, largest_of, note_of
+from gaussopt.kinds.base import Page, Residuals, Verdict, claim_sentence, note_of
 from gaussopt.lcp.certificate import LCPCertificate, certify_lcp
-from gaussopt.linalg.dense import EPS
+from gaussopt.linalg.dense import EPS, largest
 
 
 class LCPPage(Page[LCP]):
@@ -27,6 +27,7 @@ class LCPPage(Page[LCP]):
 
     kind = LCP
     title = "linear complementarity problem"
+    solver = "lemke"
     name = "lcp"
     article = "an lcp"
     entries = ("M", "q")
@@ -38,9 +39,6 @@ class LCPPage(Page[LCP]):
         if not len(q):
             return LCP(as_array("M", problem.M, (0, 0)), q)
         return LCP.from_mapping({"M": problem.M, "q": q})
-
-    def default_solver(self, program: LCP) -> str:
-        return "lemke"
 
     def in_units(self, problem: LCP, c: float, s: float) -> LCP:
         return replace(problem, M=c * problem.M, q=c * s * problem.q)
@@ -86,10 +84,10 @@ class LCPPage(Page[LCP]):
 
     def residuals(self, program: LCP, x: Vector, y: Vector | None) -> Residuals:
         w = program.w(x)
-        size_w = 1.0 + largest_of(np.abs(program.M) @ np.abs(x) + np.abs(program.q))
-        size_z = 1.0 + largest_of(x)
-        below = max(largest_of(np.minimum(x, 0.0)) / size_z, largest_of(np.minimum(w, 0.0)) / size_w)
-        return Residuals(below if below > EPS else 0.0, 0.0, largest_of(np.minimum(x / size_z, w / size_w)))
+        size_w = 1.0 + largest(np.abs(program.M) @ np.abs(x) + np.abs(program.q))
+        size_z = 1.0 + largest(x)
+        below = max(largest(np.minimum(x, 0.0)) / size_z, largest(np.minimum(w, 0.0)) / size_w)
+        return Residuals(below if below > EPS else 0.0, 0.0, largest(np.minimum(x / size_z, w / size_w)))
 
     def least_cost(self, program: LCP) -> float:
         return 0.0

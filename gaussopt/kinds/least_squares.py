@@ -8,8 +8,8 @@ from gaussopt.certificates.linear import LinearCertificate, certify_least_square
 from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LeastSquares
 from gaussopt.core.solution import RawSolution
-from gaussopt.kinds.base import Residuals, relative
-from gaussopt.kinds.linear import EquationsPage
+from gaussopt.kinds.base import Residuals
+from gaussopt.kinds.linear import EquationsPage, relative
 from gaussopt.kinds.qp import QPPage
 
 

@@ -11,7 +11,8 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.programs import LeastSquares, LinearSystem
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.kinds.base import Page, Residuals, Verdict, relative
+from gaussopt.kinds.base import Page, Residuals, Verdict
+from gaussopt.linalg.dense import largest
 
 E = TypeVar("E", LinearSystem, LeastSquares)
 
@@ -29,6 +30,11 @@ class EquationsPage(Page[E]):
         if raw.claim is Status.SOLVED:
             return Status.SOLVER_ERROR, "The solver returned no answer although it says solved."
         return raw.claim, raw.note or raw.claim.sentence
+
+
+def relative(residual: Vector, size: Vector) -> float:
+    """The largest residual relative to 1 + the largest size."""
+    return largest(residual) / (1.0 + largest(size))
 
 
 class LinearPage(EquationsPage[LinearSystem]):

@@ -18,7 +18,8 @@ from gaussopt.core.programs import QP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
-from gaussopt.kinds.base import Page, Residuals, Verdict, claim_sentence, largest_of
+from gaussopt.kinds.base import Page, Residuals, Verdict, claim_sentence
+from gaussopt.linalg.dense import largest
 
 BY_ROUNDING = "The rows contradict each other by bounds that are rounding of the largest one."
 
@@ -91,8 +92,8 @@ class QPPage(Page[QP]):
 
     def residuals(self, program: QP, x: Vector, y: Vector | None) -> Residuals:
         qp, c = program, certify_qp(program, x, y)
-        ends = (largest_of(qp.A @ x), *(largest_of(bound[np.isfinite(bound)]) for bound in (qp.l, qp.u)))
-        size_d = max(largest_of(qp.P @ x), largest_of(qp.q), largest_of(qp.A.T @ c.y))
+        ends = (largest(qp.A @ x), *(largest(bound[np.isfinite(bound)]) for bound in (qp.l, qp.u)))
+        size_d = max(largest(qp.P @ x), largest(qp.q), largest(qp.A.T @ c.y))
         size_c = abs(qp.objective(x)) + float(np.abs(qp.q) @ np.abs(x))
         return Residuals(
             c.primal_residual / (1.0 + max(ends)), c.dual_residual / (1.0 + size_d), c.complementarity / (1.0 + size_c)

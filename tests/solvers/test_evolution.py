@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -424,30 +424,6 @@ def test_precision_goes_from_loose_to_tight(name: str) -> None:
     ends = [raw(program, name, **dial[k]) for k in (0, -1)]
     assert error(ends[1].x, x) < 0.01 * error(ends[0].x, x)
     assert ends[0].iterations < ends[1].iterations
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "culprit"),
-    [
-        *((name, {"coordinates": "polar"}, "'coordinates'") for name in BOTH),
-        *((name, {"generations": 0}, "'generations'") for name in BOTH),
-        *((name, {"penalty": 0.0}, "'penalty'") for name in BOTH),
-        *((name, {"spread": -1.0}, "'spread'") for name in BOTH),
-        *((name, {"population": 1}, "'population'") for name in BOTH),
-        *((name, {"seed": -1}, "'seed'") for name in BOTH),
-        ("deap", {"crossover": "none"}, "'crossover'"),
-        ("deap", {"mutation": "none"}, "'mutation'"),
-        ("deap", {"selection": "none"}, "'selection'"),
-        ("deap", {"crossover_rate": 2.0}, "'crossover_rate'"),
-        ("deap", {"shrink": 0.0}, "'shrink'"),
-    ],
-)
-def test_bad_options_are_named(
-    name: str, options: dict[str, Any], culprit: str, assert_sentence: Callable[..., None]
-) -> None:
-    with pytest.raises(go.BadInput) as caught:
-        make_solver(name, options)
-    assert_sentence(caught.value, culprit, repr(name))
 
 
 @both

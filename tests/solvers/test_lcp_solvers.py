@@ -406,20 +406,6 @@ def test_problems_that_are_none(M: Any, q: Any, culprit: str, assert_sentence: C
     assert_sentence(error.value, culprit)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "culprit"),
-    [
-        ("newton", {"function": "max"}, "function"), ("pgs", {"omega": 2}, "omega"), ("pgs", {"omega": 0}, "omega"),
-        ("lemke", {"max_iter": 0}, "max_iter"), ("lemke", {"maxiter": 5}, "max_iter"),
-        ("pgs", {"tolerance": 0}, "tolerance"), ("enumerate", {"limit": "many"}, "limit"),
-    ],
-)  # fmt: skip
-def test_bad_options(name: str, options: Any, culprit: str, assert_sentence: Callable[..., None]) -> None:
-    with pytest.raises(go.BadInput) as error:
-        go.solve(CIRCULANT, name, **options)
-    assert_sentence(error.value, culprit)
-
-
 def test_refusals_are_sentences(assert_sentence: Callable[..., None]) -> None:
     for name, problem, culprit in (
         ("pgs", lcp([[0]], [1]), "diagonal"), ("enumerate", lcp(np.eye(20), np.ones(20)), "20 pairs"),

@@ -171,12 +171,17 @@ def least_squares(seed: int) -> tuple[go.LeastSquares, np.ndarray]:
     return go.LeastSquares(A, b, 4), np.linalg.lstsq(A, b, rcond=None)[0]
 
 
-@pytest.mark.parametrize("name", ACCURATE)
+FITS = {"kkt": 1e-10, "newton": 1e-10, "osqp": 1e-9, "cvxpy": 1e-9, "deap": 1e-2, "deap-cma": 1e-2}
+"""Accuracy of a least-squares answer; an evolution promises nothing, and this tells it from noise."""
+
+
+@pytest.mark.parametrize("name", SOLVERS)
 def test_least_squares(name: str) -> None:
     fit, expected = least_squares(3)
-    solution = go.solve(fit, name)
+    solution = go.solve(fit, name, tolerance=INF if name not in ACCURATE else 1e-7)
     assert solution.status is Status.SOLVED
-    np.testing.assert_allclose(solution.x, expected, rtol=0, atol=max(accuracy(name), 1e-9))
+    most = FITS.get(name, max(accuracy(name), 1e-9))
+    np.testing.assert_allclose(solution.x, expected, rtol=0, atol=most * (1 + np.abs(expected).max()))
 
 
 # -- rows that repeat or contradict each other, objectives without a minimum --------------------------------
@@ -225,44 +230,45 @@ def test_redundant_rows(name: str, case: Known) -> None:
     np.testing.assert_allclose(case.qp.A.T @ solution.y, resultant, rtol=0, atol=100 * accuracy(name))
 
 
+FLAT = np.diag([1.0, 0.0])
 CONTRADICTORY = {
     "equalities": program(np.eye(2), [1, 2], [[1, 1], [2, 2]], [1, 3], [1, 3]),
     "too many equalities": program(np.eye(2), [1, 2], [[1, 1], [1, 0], [0, 1]], [1, 1, 1], [1, 1, 1]),
     "slightly": program(np.eye(2), [1, 2], [[1, 1], [2, 2]], [1, 2.001], [1, 2.001]),
+    "close": program(np.eye(2), [1, 1], [[1, 0], [1, 0]], [0, 1e-3], [0, 1e-3]),
     "inequalities": program(np.eye(2), [1, 2], [[1, 1], [1, 1]], [1, -INF], [INF, 0]),
     "equality and inequality": program(np.eye(2), [1, 2], [[1, 1], [1, 1]], [1, -INF], [1, 0]),
+    "an equality outside a bound": program(np.eye(2), [1, 1], [[1, 0], [1, 0]], [2, -1], [2, 1]),
     "two-sided": program(np.eye(2), [1, 2], [[1, 1], [1, 1]], [1, 3], [2, 4]),
+    "a row of zeros": program(np.eye(2), [1, 1], [[0, 0]], [1], [1]),
+    "a bound on zeros": program(np.eye(2), [1, 1], [[0, 0]], [1], [INF]),
 }
-
-
-@pytest.mark.parametrize("qp", CONTRADICTORY.values(), ids=CONTRADICTORY)
-@pytest.mark.parametrize("name", SOLVERS)
-def test_contradictory_rows_are_infeasible(name: str, qp: go.QP) -> None:
-    if not takes(name, qp):
-        return
-    solution = go.solve(qp, name)
-    assert solution.status is Status.INFEASIBLE
-    assert solution.claim is not Status.CRASHED
-
-
-FLAT = np.diag([1.0, 0.0])
 UNBOUNDED = {
     "no rows": program(FLAT, [1, 2]),
     "no rows, no P": program(0 * FLAT, [1, 2]),
+    "nothing but a slope": program([[0]], [1]),
     "equality": program(FLAT, [1, 2], [[1, 0]], [1], [1]),
+    "along an equality": program(np.ones((2, 2)), [1, -1], [[1, 1]], [0], [0]),
     "inequality": program(FLAT, [1, 2], [[0, 1]], [-INF], [1]),
     "two-sided": program(0 * FLAT, [1, 2], [[1, 0]], [-1], [1]),
 }
+ILL_POSED = {
+    **{f"infeasible: {name}": (qp, Status.INFEASIBLE) for name, qp in CONTRADICTORY.items()},
+    **{f"unbounded: {name}": (qp, Status.UNBOUNDED) for name, qp in UNBOUNDED.items()},
+}
 
 
-@pytest.mark.parametrize("qp", UNBOUNDED.values(), ids=UNBOUNDED)
+@pytest.mark.parametrize(("qp", "status"), ILL_POSED.values(), ids=ILL_POSED)
 @pytest.mark.parametrize("name", SOLVERS)
-def test_unbounded_programs_are_never_solved(name: str, qp: go.QP) -> None:
+def test_ill_posed_programs_are_called_so(name: str, qp: go.QP, status: Status) -> None:
+    """Consistency is checked by us, never taken from a solver's word, whatever the tolerance on answers."""
     if not takes(name, qp):
         return
-    solution = go.solve(qp, name)
-    assert solution.status is Status.UNBOUNDED
-    assert solution.claim is not Status.CRASHED
+    for tolerance in (1e-7, INF):
+        solution = go.solve(qp, name, tolerance=tolerance)
+        assert solution.status is status
+        assert solution.claim is not Status.CRASHED
+        assert solution.message
 
 
 SINGULAR = {
@@ -403,18 +409,6 @@ def test_the_program_is_only_read(name: str) -> None:
         assert engine.solve(qp)[0].claim is Status.SOLVED
     for part, original in zip(arrays, (case.qp.P, case.qp.q, case.qp.A, case.qp.l, case.qp.u), strict=True):
         np.testing.assert_array_equal(part, original)
-
-
-@pytest.mark.parametrize("name", HERE)
-def test_an_answer_outlives_the_next_one(name: str) -> None:
-    """Backends hand out views of their memory; the adapters must not."""
-    cases = moving(3)
-    engine = SolverSequence(name)
-    first = engine.solve(cases[0].qp)[0]
-    x, y = first.x.copy(), first.y.copy()
-    engine.solve(cases[2].qp)
-    np.testing.assert_array_equal(first.x, x)
-    np.testing.assert_array_equal(first.y, y)
 
 
 @pytest.mark.parametrize("name", HERE)

@@ -13,7 +13,6 @@ from gaussopt.bodies import Touch
 from gaussopt.core.programs import QP, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
-from gaussopt.kinds import page_of
 from gaussopt.kinds.step import judge
 from gaussopt.solving.solver_sequence import SolverSequence
 
@@ -191,17 +190,6 @@ def test_an_unknown_solver_gets_the_nearest(assert_sentence: Callable[..., None]
         with pytest.raises(go.UnknownName) as caught:
             attempt()
         assert_sentence(caught.value, "'newtn'", "did you mean 'newton'")
-
-
-@pytest.mark.parametrize("tolerance", [1e-7, inf])
-@pytest.mark.parametrize("x", [None, np.array([np.nan, 0.0])])
-def test_a_program_without_an_answer_is_never_solved(x: Any, tolerance: float) -> None:
-    qp = go.formulate(STEP, "gauss")
-    assert isinstance(qp, QP)
-    for claim in (Status.SOLVED, Status.CRASHED, Status.INFEASIBLE):
-        status, message, *_ = page_of(qp).judge(qp, RawSolution(x, None, claim), tolerance)
-        assert status is not Status.SOLVED
-        assert message
 
 
 def test_a_crash_during_a_warm_start_is_an_answer_too(monkeypatch: pytest.MonkeyPatch) -> None:
