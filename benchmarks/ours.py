@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rivals.interface import AdaptiveRival, Rival, Run, per_mark
 
 import gaussopt as go
-from gaussopt.codegen import modules
 from gaussopt.codegen.job import Orders
+from gaussopt.compiled import modules
 from gaussopt.core import registry
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.lagrangian import LagrangianSystem

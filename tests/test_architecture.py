@@ -30,6 +30,8 @@ MAY_IMPORT_LATE = ("gaussopt/__init__.py", "gaussopt/__main__.py", "gaussopt/cli
 """The facade, the applications and the problems, whose evidence is computed on request only."""
 KERNELS = ("_kernel.py", "_kernels.py", "core/acceptance.py", "lcp/pivoting.py")
 """Ends of the names of files whose functions are translated to machine code, where arrays are passed one by one."""
+MARCH = "compiled/march/"
+"""The room of the loops that are translated."""
 DEPENDENCIES = {
     "numpy", "scipy", "sympy", "cvxpy", "osqp", "deap", "matplotlib", "pandas", "xarray", "llvmlite", "h5netcdf",
     "h5py", "jinja2", "typer", "rich", "daqp", "piqp", "proxsuite", "qpsolvers", "clarabel", "highspy", "scs",
@@ -37,6 +39,12 @@ DEPENDENCIES = {
 }  # fmt: skip
 OBJECT_MEMORY = re.compile(r"from_address\(\s*id\(|\bid\(\w+\)\s*\+|py_object|\bosqp\.ext|__array_interface__")
 """Reading of objects at fixed offsets, and private modules."""
+
+ENDING = re.compile(r"\w*size >=? 0\.5 \* [\w.]*best|(SLIVER|1e-0?9) \* (self\.)?dt")
+"""A residual that stops halving, and a sliver of a step."""
+
+LOOP = re.compile(r"\s*(for \w+ in|while) ")
+"""A loop of Python, written into a string."""
 
 CERTIFICATE = re.compile(r"(Contact|QP|Linear|LCP|)Certificate")
 """Classes of certificates, whose many numbers are given by name."""
@@ -86,7 +94,7 @@ def wide_functions() -> Iterator[str]:
     for file, tree in sources().items():
         public = _public(file, tree)
         for function in functions(tree):
-            if function in public or file.endswith(KERNELS):
+            if function in public or file.endswith(KERNELS) or MARCH in file:
                 continue
             if any("kernel" in ast.unparse(d) for d in function.decorator_list):
                 continue
@@ -204,7 +212,26 @@ def arrays_from_elsewhere() -> Iterator[str]:
                     yield f"{file}:{node.lineno} takes {name} from {node.module}"
 
 
+def loops_in_strings() -> Iterator[str]:
+    for file, tree in sources().items():
+        docs = {id(x.value) for x in ast.walk(tree) if isinstance(x, ast.Expr)}
+        for node in ast.walk(tree) if "codegen/" in file else ():
+            text = node.value if isinstance(node, ast.Constant) and id(node) not in docs else ""
+            if isinstance(text, str) and any(LOOP.match(line) for line in text.splitlines()):
+                yield f"{file}:{node.lineno} {text[:60]}"
+
+
+def rules_written_again() -> Iterator[str]:
+    """When an iteration has settled and where the last step ends is said in `gaussopt/core/endings.py` alone."""
+    for file, tree in sources().items():
+        for node in ast.walk(tree) if file != "gaussopt/core/endings.py" else ():
+            if isinstance(node, ast.Compare | ast.BinOp) and ENDING.fullmatch(ast.unparse(node)):
+                yield f"{file}:{node.lineno} {ast.unparse(node)}"
+
+
 RULES = (
+    loops_in_strings,
+    rules_written_again,
     arrays_from_elsewhere,
     certificates_by_position,
     kinds_asked_elsewhere,
@@ -225,6 +252,8 @@ def test_rule(rule) -> None:
 
 
 PLANTED = {
+    loops_in_strings: "TEXT = f'    for i in range({n}):'",
+    rules_written_again: "near = size < goal or size >= 0.5 * best",
     arrays_from_elsewhere: "from gaussopt.core.step_data import StepData, Vector",
     certificates_by_position: "found = QPCertificate(Status.SOLVED, 0.0, primal_residual=0.0)",
     kinds_asked_elsewhere: "rows = program.m if isinstance(program, go.QP | LCP) else None",
@@ -238,7 +267,7 @@ PLANTED = {
 @pytest.mark.parametrize("rule", PLANTED, ids=lambda rule: rule.__name__)
 def test_rules_are_broken_by_a_wrong_line(rule, monkeypatch) -> None:
     tree = ast.parse(PLANTED[rule])
-    monkeypatch.setattr(sys.modules[__name__], "sources", lambda: {"gaussopt/core/planted.py": tree})
+    monkeypatch.setattr(sys.modules[__name__], "sources", lambda: {"gaussopt/core/codegen/planted.py": tree})
     assert len(list(rule())) == 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,9 @@ from mechanisms import crank_slider
 from page import Goal, Section, Table, spread
 
 import gaussopt as go
-from gaussopt.codegen import modules, runge_kutta, source
 from gaussopt.codegen.job import LoopJob, Orders
-from gaussopt.codegen.loop import Parts
 from gaussopt.codegen.step import Lines
+from gaussopt.compiled import modules
 from gaussopt.core import registry
 from gaussopt.modelling.lagrangian import LagrangianSystem
 
@@ -27,9 +25,10 @@ STRIDE = 100
 class Unchecked(LoopJob):
     """The same loop without the residuals of its steps."""
 
-    def parts(self) -> Parts:
+    def acceleration(self) -> tuple[Lines, Lines, Lines | None]:
         """Nothing to check."""
-        return replace(super().parts(), check=Lines((), (), {"residuals": (None, None)}, "True", frozenset()))
+        step, _, correct = super().acceleration()
+        return step, Lines((), (), {"residuals": (None, None)}, "True", frozenset()), correct
 
 
 def measure(budget: float) -> Section:
@@ -89,8 +88,7 @@ def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[LoopJob]) ->
     """The loop of the system's RK4 steps."""
     orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
     job = kind(system.model, registry.load("stepper", "rk4"), orders, False)
-    key = source.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders))
-    return modules.stored(f"benchmark_{kind.__name__}", key, lambda: runge_kutta.write(job), "rk4")
+    return modules.compiled(job, modules.METHODS["rk4"], f"rk4_{kind.__name__}")
 
 
 def _simulated(problem: go.Problem, every: int) -> Callable[[], object]:

@@ -12,7 +12,6 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.codegen.ldl import Entry, StepFactors, Writer
-from gaussopt.codegen.loop import LoopWriter, Parts, value
 from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, relative_squares, step_matrix, unbalanced
 from gaussopt.symbolic.model import TIME, SymbolicModel
 
@@ -57,36 +56,6 @@ def _repeated(
     regular = all_hold([c for c in conditions if names_used(c) & changing])
     found = {name: tuple(entries) for name, entries in results.items()}
     return first, Lines((), tuple(changes), found, regular, first.imports)
-
-
-class ConstrainedLoopWriter(LoopWriter):
-    """A loop whose residuals read the acceleration a_0, ... and the multipliers lam_0, ... of the latest solve.
-
-    One slope, behind the state before the step; the second half of it is the acceleration. The multipliers stand behind
-    the work space of `LoopWriter`.
-    """
-
-    def __init__(self, model: SymbolicModel, parts: Parts) -> None:
-        super().__init__(model, parts, 1)
-        self._multipliers = self.work
-        self.work += self.m
-
-    def acceleration(self, i: int) -> str:
-        """Where an acceleration is."""
-        return f"work[{self.size + self.n + i}]"
-
-    def stores(self, lines: Lines) -> list[str]:
-        """Also the multipliers, which the residuals read."""
-        return super().stores(lines) + self.store_multipliers(lines)
-
-    def store_multipliers(self, lines: Lines) -> list[str]:
-        """The multipliers of a solve into the work space."""
-        return [f"work[{self._multipliers + r}] = {value(x)}" for r, x in enumerate(lines.results["lam"])]
-
-    def latest(self) -> list[str]:
-        """The names of the latest solve."""
-        known = [f"a_{i} = {self.acceleration(i)}" for i in range(self.n)]
-        return known + [f"lam_{r} = work[{self._multipliers + r}]" for r in range(self.m)]
 
 
 # -- the velocity-level Gauss step ----------------------------------------------------------------------

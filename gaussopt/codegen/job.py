@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.codegen import step as source
-from gaussopt.codegen.loop import Parts
 from gaussopt.codegen.pivot_order import elimination_order
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import StepData
@@ -70,11 +69,10 @@ class LoopJob:
     orders: Orders
     projected: bool
 
-    def parts(self) -> Parts:
-        """The lines of a step, its check, and a projection if there is one; raises NotCompiled if they are too long."""
+    def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
+        """Lines of accelerations, of their check, and of a projection if there is one; NotCompiled if too long."""
         step, check = source.acceleration(self.model, self.orders.step, True)
-        within_limit(step)
-        return Parts(step, check, self.correction())
+        return within_limit(step), check, self.correction()
 
     def correction(self) -> source.Lines | None:
         """The lines of a projection, None without one."""

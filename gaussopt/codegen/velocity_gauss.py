@@ -1,26 +1,20 @@
-"""The velocity-level Gauss step as a generated loop."""
+"""The functions of the velocity-level Gauss step."""
 
 from __future__ import annotations
 
 from gaussopt.codegen import constrained_step
+from gaussopt.codegen.functions import StraightFunctions, Written, looks, stores, value
 from gaussopt.codegen.job import LoopJob, within_limit
-from gaussopt.codegen.loop import Parts, Written
 
 
 def write(job: LoopJob) -> Written:
-    """The loop of the stepper velocity-gauss."""
-    model = job.model
-    step = within_limit(constrained_step.velocity_step(model, job.orders.step))
-    parts = Parts(step, constrained_step.velocity_residuals(model), job.correction())
-    loop = constrained_step.ConstrainedLoopWriter(model, parts)
-    size, half = loop.size, loop.n
-    text = [
-        "t = start",
-        f"slope = {size}",
-        *loop.slope(),
-        *loop.check(),
-        f"for i in range({half}):",
-        f"    y[{half} + i] = work[{half} + i] + h*work[{size + half} + i]",
-        f"    y[i] = work[i] + h*y[{half} + i]",
-    ]
-    return loop.written(loop.march(text))
+    """Of the stepper velocity-gauss."""
+    step = within_limit(constrained_step.velocity_step(job.model, job.orders.step))
+    check, correct = constrained_step.velocity_residuals(job.model), job.correction()
+    functions = StraightFunctions(job.model, [x for x in (step, check, correct) if x])
+    known = [f"{name}_{i} = {value(x)}" for name in ("a", "lam") for i, x in enumerate(step.results[name])]
+    lines = [
+        *step.body, *stores("a", step.results["a"]), f"good = {step.regular}", *known, *looks(check), "return good",
+    ]  # fmt: skip
+    impulse = functions.function("impulse(t, stop, h, y, once, a, limit, worst)", lines)
+    return functions.written([impulse], functions.n, correct)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.codegen.loop import ROW
 from gaussopt.compiled.generated_loop import GeneratedLoop
+from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.integration.loops import End

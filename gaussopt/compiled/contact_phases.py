@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.codegen.contact_equations import contact_equations
 from gaussopt.compiled import contact_kernel as kernel
+from gaussopt.compiled.contact_equations import contact_equations
 from gaussopt.compiled.generated_loop import CHUNK
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_workspace import MONOTONE, UNDECIDED
 from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.endings import SLIVER
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.loop import PhaseSegment
@@ -92,7 +93,7 @@ class PhaseMarcher:
         dt, end = control.dt, control.t_end
         assert dt is not None
         first = round((t - origin) / dt)
-        count = min(self._most, int((end - origin) / dt - 1e-9) - first)
+        count = min(self._most, int((end - origin) / dt - SLIVER) - first)
         if t != origin + first * dt or count < 1:
             return None
         if motion.phase is not self._phase:

@@ -12,6 +12,7 @@ import numpy as np
 
 from gaussopt.compiled.generated_loop import CHUNK, GeneratedLoop
 from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.endings import SLIVER
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.bilateral_loop import BilateralLoop
@@ -98,7 +99,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         t, q, v = self._known
         dt, end = self.control.dt, self.control.t_end
         assert dt is not None
-        last = self.steps + 1 if self._suspect is None else math.ceil((self._suspect - self.origin) / dt - 1e-9)
+        last = self.steps + 1 if self._suspect is None else math.ceil((self._suspect - self.origin) / dt - SLIVER)
         self.steps = round((t - self.origin) / dt)
         behind = self.steps, q, v
         while self.steps < last:
@@ -184,10 +185,11 @@ class GeneratedFixedStepLoop(GeneratedLoop):
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
         """Steps done by the generated code, with y the state behind them."""
         assert self.control.dt is not None
-        return self._march.march(
+        done: int = self._march.march(
             self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,
             self.sharp, self._work, worst, trace,
         )  # fmt: skip
+        return done
 
     def _instant(self) -> float:
         """The instant behind the steps done."""

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.codegen import modules
 from gaussopt.codegen.job import Orders
-from gaussopt.codegen.loop import ROW
+from gaussopt.compiled import modules
+from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.acceptance import NEGLIGIBLE, accepts
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, NotCompiled
@@ -83,7 +83,7 @@ class GeneratedLoop(MotionLoop):
     @classmethod
     def why_not(cls, method: Stepper, stabiliser: Stabilisation) -> str | None:
         """Why a motion cannot run as generated code, None if it can."""
-        if method.name not in modules.WRITERS:
+        if method.name not in modules.METHODS:
             return f"the stepper {method.name!r} has no generated loop"
         if not isinstance(stabiliser, Unstabilised | Projection):
             return f"the stabilisation {stabiliser.name!r} has no generated form"

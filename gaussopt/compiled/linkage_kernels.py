@@ -29,7 +29,8 @@ from gaussopt.compiled.linkage_equations import (
     square,
     substitute,
 )  # fmt: skip
-from gaussopt.core.settling import settled
+from gaussopt.compiled.march.common import MOST_CORRECTIONS
+from gaussopt.core.endings import last_step, settled
 
 # What becomes of accelerations: nothing, a step of semi-implicit Euler, the four stages of RK4.
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
@@ -43,9 +44,6 @@ LARGEST = 2.0**20
 REFINED = 1e-24
 """Square of the relative residual of J a = gamma beyond which accelerations are refined. Multipliers of a long row
 between two fixed pins lose digits to the condition of S; those of a hanging row do not."""
-
-MOST_CORRECTIONS = 20
-"""Newton iterations of a projection."""
 
 
 def any_order(function: Callable[..., None]) -> Callable[..., None]:
@@ -237,7 +235,7 @@ def march(
     method: int, begin: float, dt: float, end: float, first: int, count: int, every: int, y: Array, table: Table,
     work: Table, store: Table, limit: float, sharp: float, worst: Array, trace: Table,
 ) -> int:  # fmt: skip
-    """Steps first, ..., first + count - 1, as in `gaussopt.codegen.loop`; returns how many were done.
+    """Steps first, ..., first + count - 1, as in `gaussopt.compiled.march.fixed`; returns how many were done.
 
     Parameters
     ----------
@@ -253,10 +251,7 @@ def march(
     sums, carry = zeros(6), zeros(6)
     place, done, refine = 0, 0, False
     for step in range(first, first + count):
-        start, stop = begin + step * dt, begin + (step + 1) * dt
-        if stop > end - 1e-9 * dt:
-            stop = end
-        h = stop - start
+        h = last_step(begin + (step + 1) * dt, end, dt) - (begin + step * dt)
         good = begun(method, refine, h, q0, v0, q, v, store, table, work, sums, carry)
         refine = sums[5] > 0.0
         if good:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.certificates import certify
-from gaussopt.codegen import modules
 from gaussopt.compiled import linkage_equations as equations
 from gaussopt.compiled import linkage_kernels as kernels
+from gaussopt.compiled import modules
 from gaussopt.compiled.fixed_step_loop import GeneratedFixedStepLoop
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, NotCompiled

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from gaussopt.core.arrays import Vector
+from gaussopt.core.endings import SLIVER, last_step
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 
@@ -108,7 +109,7 @@ class Control:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
             return 1
-        return math.floor((t - self.origin) / self.dt + 1e-9) + 1
+        return math.floor((t - self.origin) / self.dt + SLIVER) + 1
 
     def instant(self, number: int) -> float:
         """The multiple of dt of this number from the origin, or the end where no more than a sliver would be left.
@@ -121,7 +122,7 @@ class Control:
         assert self.dt is not None
         assert self.origin is not None
         t = self.origin + number * self.dt
-        return self.t_end if t > self.t_end - 1e-9 * self.dt else t
+        return last_step(t, self.t_end, self.dt)
 
 
 @dataclass(frozen=True, slots=True)

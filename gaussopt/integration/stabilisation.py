@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector, is_sparse
+from gaussopt.core.endings import settled
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.row_rounding import rounding
-from gaussopt.core.settling import settled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem

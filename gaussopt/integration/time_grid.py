@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Vector
+from gaussopt.core.endings import SLIVER
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class TimeGrid:
     @cached_property
     def steps(self) -> int:
         """How many steps."""
-        return max(1, math.ceil((self.end - self.begin) / self.dt - 1e-9))
+        return max(1, math.ceil((self.end - self.begin) / self.dt - SLIVER))
 
     @cached_property
     def times(self) -> Vector:

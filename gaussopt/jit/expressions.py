@@ -229,11 +229,11 @@ class Expressions(Arithmetic):
 
     def _call(self, node: ast.expr, name: str, nodes: Sequence[ast.expr]) -> Any:
         b = self._b
-        if name == "zeros":
-            if not (isinstance(nodes[0], ast.Constant) and isinstance(nodes[0].value, int)):
-                raise untranslated(node)
-            return self._zeros(nodes[0].value)
         arguments = [self._value(x) for x in nodes]
+        if name == "zeros":
+            if not (isinstance(arguments[0], ir.Constant) and arguments[0].type == INTEGER):
+                raise untranslated(node)
+            return self._zeros(arguments[0].constant)
         if name == "len":
             return arguments[0].shape[0]
         if name == "bool":

@@ -71,6 +71,10 @@ def prepare(*functions: Callable[..., Any]) -> None:
             _ = function.code
 
 
+unrolled = range
+"""What a loop runs over that machine code holds written out, number by number; its bound is a constant."""
+
+
 def inlined(function: F) -> F:
     """Return a function that machine code holds wherever it calls it."""
     return function

@@ -39,13 +39,16 @@ def target() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), features
 
 
-def functions(module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True) -> dict[str, MachineCode]:
+def functions(
+    module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True, given: Sequence[ModuleType] = ()
+) -> dict[str, MachineCode]:
     """Annotated functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
 
     A product and a sum may `contract` to one operation with one rounding; loops may be given a form that runs in
-    `vectors`, which few entries gain nothing from. Raises NotCompiled if the source holds what has no translation.
+    `vectors`, which few entries gain nothing from. Functions and numbers that the module only declares are those of the
+    modules that are `given`. Raises NotCompiled if the source holds what has no translation.
     """
-    address = _compiled(module, names, contract, vectors, False)
+    address = _compiled(module, names, contract, vectors, False, given)
     return {name: MachineCode(plain(getattr(module, name)), address(name + ENTRANCE), address(name)) for name in names}
 
 
@@ -60,14 +63,16 @@ def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int
 
 
 def _compiled(
-    module: ModuleType, names: Sequence[str], contract: bool, vectors: bool, checked: bool
-) -> Callable[[str], int]:
+    module: ModuleType, names: Sequence[str], contract: bool, vectors: bool, checked: bool,
+    given: Sequence[ModuleType] = (),
+) -> Callable[[str], int]:  # fmt: skip
     """Get machine code from the disk, or compile it now; what is returned finds the address of a function."""
-    sources = _sources(module, names)
+    sources = _sources(module, names, given)
     parts = [part for text, known in sources for part in (text, repr(known))]
     settings = [str(contract), str(vectors), str(checked), VERSION, llvmlite.__version__, llvm.get_process_triple()]
     assert module.__file__ is not None
-    file = f"{Path(module.__file__).stem}_{cache.key_of(*parts, *names, *settings, *target())}.o"
+    stem = Path(str((*given, module)[0].__file__)).stem
+    file = f"{stem}_{cache.key_of(*parts, *names, *settings, *target())}.o"
     code = cache.read(file)
     if code is None:
         code = _translated(sources, names, contract, vectors, checked)
@@ -79,9 +84,11 @@ def _compiled(
     return engine.get_function_address  # type: ignore[no-any-return]
 
 
-def _sources(module: ModuleType, names: Sequence[str]) -> list[Source]:
-    """Return texts of a module, and of those that its functions call functions of, each with its numbers by name."""
-    met, waiting = {module}, [plain(getattr(module, name)) for name in names]
+def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleType]) -> list[Source]:
+    """Return texts of a module and of those whose functions it calls, each with the numbers that it may name."""
+    met, waiting = {module, *given}, [plain(getattr(module, name)) for name in names]
+    own = [(home, x) for home in given for x in vars(home).values() if isinstance(x, FunctionType)]
+    waiting += [x for home, x in own if x.__module__ == home.__name__]
     seen: set[FunctionType] = set()
     while waiting:
         function = waiting.pop()
@@ -100,7 +107,10 @@ def _sources(module: ModuleType, names: Sequence[str]) -> list[Source]:
                 met.add(home)
                 kinds += [(vars(home), held) for held in record.__annotations__.values()]
     ordered = [module, *sorted(met - {module}, key=lambda x: x.__name__)]
-    numbers = [{name: y for name, y in vars(x).items() if isinstance(y, int | float)} for x in ordered]
+    numbers = [
+        {name: y for home in (*given, x) for name, y in vars(home).items() if isinstance(y, int | float)}
+        for x in ordered
+    ]
     return [Source(generated_modules.text_of(x), known) for x, known in zip(ordered, numbers, strict=True)]
 
 

@@ -82,6 +82,12 @@ class Body(Expressions):
                 self._assign(target, self._binary(op, self._value(target), self._value(value)))
             case ast.For(target=ast.Name() as name, iter=ast.Call(func=ast.Name(id="range"), args=bounds), body=body):
                 self._for(name, [self._value(x) for x in bounds], body)
+            case ast.For(
+                target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="unrolled"), args=[bound]), body=body
+            ):
+                for i in range(int(self._value(bound).constant)):
+                    self._values[name] = constant(i)
+                    self._statements(body)
             case ast.While(test=test, body=body):
                 self._loop(lambda: self._truth(self._value(test)), body, lambda: None)
             case ast.If(test=test, body=body, orelse=other):

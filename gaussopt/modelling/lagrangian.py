@@ -33,9 +33,9 @@ from gaussopt.core import generated_modules
 from gaussopt.core.arrays import Matrix, Vector, as_state
 from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, check_normals
 from gaussopt.core.display import counted, listed
+from gaussopt.core.endings import settled
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.row_rounding import may_be_rounding, without_rounding
-from gaussopt.core.settling import settled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.codegen import modules
+from gaussopt.compiled import modules
 from gaussopt.compiled.generated_loop import GeneratedLoop
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.status import Status

@@ -9,11 +9,11 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.codegen import modules
 from gaussopt.codegen.job import Orders
-from gaussopt.codegen.loop import ROW
-from gaussopt.codegen.simd_blocks import LANES
+from gaussopt.compiled import modules
 from gaussopt.compiled.generated_loop import CHUNK, norms, passing
+from gaussopt.compiled.march.lanes import LANES
+from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.arrays import Matrix
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.stepper import Stabilisation, Stepper
@@ -76,11 +76,11 @@ class SimdBatch:
         chosen[list(members.faults)] = self._sample
         values = np.column_stack([members.values[name] for name in system.parameters] or [np.zeros((N, 0))])
         self._p = np.ascontiguousarray(values[chosen])
-        self._memory = np.zeros((len(chosen) // LANES, self._code.places["length"]))
+        self._memory = np.zeros((len(chosen) // LANES, self._code.numbers["LENGTH"]))
         parameters = self._p.reshape(len(self._memory), LANES, self._p.shape[1])
-        self._section("parameters", self._p.shape[1])[:] = parameters.swapaxes(1, 2)
+        self._section("CONSTANTS", self._p.shape[1])[:] = parameters.swapaxes(1, 2)
         state = np.hstack((members.q, members.v))[chosen]
-        self._section("state", 2 * n)[:] = state.reshape(-1, LANES, 2 * n).swapaxes(1, 2)
+        self._section("STATE", 2 * n)[:] = state.reshape(-1, LANES, 2 * n).swapaxes(1, 2)
         self._march(0, fresh=True)
         self.states[:, 0] = self.now()
         self._off = np.zeros(N, dtype=bool) if self._sharp else self._off_constraints()
@@ -88,12 +88,12 @@ class SimdBatch:
 
     def _section(self, name: str, size: int) -> NDArray[np.float64]:
         """A part of all blocks, (blocks, size, lanes)."""
-        begin = self._code.places[name]
+        begin = self._code.numbers[name]
         return self._memory[:, begin : begin + size * LANES].reshape(len(self._memory), size, LANES)
 
     def now(self) -> Matrix:
         """The present states, (N, 2 n)."""
-        return self._section("state", 2 * self.n).swapaxes(1, 2).reshape(-1, 2 * self.n)[: self.members.count]
+        return self._section("STATE", 2 * self.n).swapaxes(1, 2).reshape(-1, 2 * self.n)[: self.members.count]
 
     def _off_constraints(self) -> NDArray[np.bool_]:
         """Members whose start does not satisfy the constraints, as `simulate` judges it."""
@@ -101,7 +101,8 @@ class SimdBatch:
         drift = np.zeros((N, 2))
         if self._rows is not None:
             table = np.zeros((N, ROW + n + 2 * self.m))
-            self._rows(0, N, 1, np.array([self.instants.begin]), self.states[:, 0].copy(), self._p, table)
+            at = np.array([self.instants.begin])
+            self._rows(0, N, 1, at, self.states[:, 0].ravel(), self._p.ravel(), table.reshape(-1))
             drift = table[:, 13:ROW]
         else:
             members, t = self.members, self.instants.begin
@@ -116,13 +117,13 @@ class SimdBatch:
     @property
     def failed(self) -> NDArray[np.int64]:
         """Number of the step that failed, counted from 1; 0 where none did."""
-        return self._section("failed", 1).reshape(-1)[: self.members.count].astype(int)
+        return self._section("FAILED", 1).reshape(-1)[: self.members.count].astype(int)
 
     def _march(self, count: int, fresh: bool = False) -> None:
         i, limit = self.instants, min(self.tolerance, DEFAULT_TOLERANCE) ** 2
         rest = (
-            self._memory, fresh, i.begin, i.dt, i.end, self.steps, count, i.every, limit, self._sharp, self.states,
-            *self.states.shape[:2],
+            self._memory.reshape(-1), fresh, i.begin, i.dt, i.end, self.steps, count, i.every, limit, self._sharp,
+            self.states.reshape(-1), *self.states.shape[:2],
         )  # fmt: skip
         share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
 
@@ -153,7 +154,9 @@ class SimdBatch:
         for i in range(0, N, chunk):
             part = slice(i, i + chunk)
             share(
-                lambda first, last: rows(first, last, recorded, times, states, self._p, table),
+                lambda first, last: rows(
+                    first, last, recorded, times, states.reshape(-1), self._p.reshape(-1), table.reshape(-1)
+                ),
                 range(i, min(i + chunk, N)), self.threads,
             )  # fmt: skip
             if table is not known:

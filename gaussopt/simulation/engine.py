@@ -7,8 +7,7 @@ from contextlib import suppress
 from time import perf_counter
 
 from gaussopt.bodies.tables import TableSystem
-from gaussopt.codegen import modules
-from gaussopt.compiled import loop_of
+from gaussopt.compiled import loop_of, modules
 from gaussopt.compiled.contact_phases import PhaseMarcher
 from gaussopt.compiled.generated_loop import GeneratedLoop
 from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled

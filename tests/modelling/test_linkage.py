@@ -9,7 +9,7 @@ import pytest
 from chains import moving
 
 import gaussopt as go
-from gaussopt.codegen import modules
+from gaussopt.compiled import modules
 from gaussopt.compiled.linkage_loop import LinkageKernels, PinRow
 from gaussopt.core.errors import NotAccepted
 from gaussopt.modelling.chain import Chain

@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.codegen import modules
+from gaussopt.compiled import modules
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.simulation import batch_alone, batch_dataset

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gaussopt.codegen import source
-from gaussopt.codegen.modules import native
+from gaussopt.compiled.modules import native
 from gaussopt.core import generated_modules
 from gaussopt.symbolic.model import SymbolicModel
 

@@ -1,0 +1,45 @@
+"""The functions of `gaussopt.compiled.march.recording`: those of a model's own module, and the acceleration."""
+
+from __future__ import annotations
+
+from gaussopt.codegen import step
+from gaussopt.codegen.functions import Written, indented, names_in, stores
+from gaussopt.codegen.job import Orders, within_limit
+from gaussopt.core.errors import NotCompiled
+from gaussopt.symbolic.model import SymbolicModel
+
+
+def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
+    """Of a model whose generated module has the source `equations`; raises NotCompiled."""
+    if "def certificate(" not in equations:
+        raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
+    lines = within_limit(step.acceleration(model, orders.step, False)[0])
+    texts = [f"def {text.strip()}" for text in equations.split("\ndef ")[1:]]
+    n, m = len(model.q), len(model.equations.J)
+    sizes = {
+        "N": n,
+        "M": m,
+        "M_H": len(model.holonomic),
+        "PARAMETERS": len(model.p),
+        "FLAT": n * n + 2 * n + m * n + m,
+        "CERTIFIED": 9 + 2 * m,
+    }
+    return Written([*texts, _answer(model, lines)], lines.imports | _imports(equations), sizes)
+
+
+def _answer(model: SymbolicModel, lines: step.Lines) -> str:
+    used = names_in([*lines.once, *lines.body])
+    reads = [
+        f"{s} = {name}[{i}]"
+        for name, symbols in (("q", model.q), ("v", model.v), ("p", model.p))
+        for i, s in enumerate(symbols)
+        if str(s) in used
+    ]
+    found = [*stores("a", lines.results["a"]), *stores("lam", lines.results["lam"]), f"return {lines.regular}"]
+    return "\n".join(["def answer(t, q, v, p, a, lam):", *indented([*reads, *lines.once, *lines.body, *found])])
+
+
+def _imports(text: str) -> frozenset[str]:
+    """Names that a generated module takes from math."""
+    found = [line.removeprefix("from math import ").split(", ") for line in text.splitlines() if "from math" in line]
+    return frozenset(name for names in found for name in names)

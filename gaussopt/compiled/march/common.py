@@ -1,0 +1,52 @@
+"""What the loops of kernels share: copies, sizes, and the projection onto the constraints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gaussopt.core.endings import settled
+from gaussopt.jit.kernel import inlined
+
+if TYPE_CHECKING:
+    from gaussopt.compiled.march.given import M_H, SIZE, N, correction
+    from gaussopt.core.arrays import Vector
+
+MOST_CORRECTIONS = 20
+"""Newton iterations of a projection."""
+
+
+@inlined
+def copied(x: Vector, target: Vector, count: int) -> None:
+    """Copy `count` entries."""
+    for i in range(count):
+        target[i] = x[i]
+
+
+@inlined
+def largest(x: Vector, count: int) -> float:
+    """Largest |x|, zero of nothing."""
+    found = 0.0
+    for i in range(count):
+        found = max(found, abs(x[i]))
+    return found
+
+
+def on_constraints(t: float, y: Vector, once: Vector, sharp: float, space: Vector) -> bool:
+    """Newton's method on phi(q) = 0, then one linear step on the velocity constraints; whether it settled.
+
+    As `gaussopt.integration.stabilisation.Projection`; `sharp` is its tolerance, `space` has M_H + SIZE entries.
+    """
+    best = 1e300
+    phi, d = space, space[M_H:]
+    for _ in range(MOST_CORRECTIONS):
+        good = correction(t, y, once, phi, d)
+        size = largest(phi, M_H)
+        near = settled(size, sharp * (1.0 + largest(y, N)), best)
+        best = min(best, size)
+        if near or not good:
+            for i in range(N, SIZE):
+                y[i] -= d[i]
+            return near & good
+        for i in range(N):
+            y[i] -= d[i]
+    return False

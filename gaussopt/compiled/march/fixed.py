@@ -1,0 +1,52 @@
+"""Steps of constant length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gaussopt.compiled.march.common import copied, on_constraints
+from gaussopt.core.arrays import Vector
+from gaussopt.core.endings import last_step
+
+if TYPE_CHECKING:
+    from gaussopt.compiled.march.given import M_H, ONCE, PROJECTED, SIZE, prepare
+    from gaussopt.compiled.march.runge_kutta import advance
+
+
+def march(
+    begin: float, dt: float, end: float, first: int, count: int, every: int, y: Vector, p: Vector, limit: float,
+    sharp: float, work: Vector, worst: Vector, trace: Vector,
+) -> int:  # fmt: skip
+    """Steps first, ..., first + count - 1, of which `advance` takes one; returns how many were done.
+
+    Step number i goes from begin + i dt to begin + (i + 1) dt, but not beyond the end. Where a pivot vanishes, a
+    residual exceeds its limit or an iteration does not settle, the loop ends with the state before that step.
+
+    Parameters
+    ----------
+    y : (SIZE,), the state (q, v)
+    p : parameters
+    limit : largest square of a relative residual
+    sharp : tolerance of a projection
+    work : `once`, the state before the step, space of a projection, then what `advance` needs
+    worst : (2,), the largest squares of relative residuals of constraints and forces so far
+    trace : takes the states whose number is a multiple of `every`, one behind the other
+    """
+    once, before = work, work[ONCE:]
+    space, own = work[ONCE + SIZE :], work[ONCE + 2 * SIZE + M_H :]
+    place = 0
+    prepare(p, once)
+    for step in range(first, first + count):
+        start = begin + step * dt
+        stop = last_step(begin + (step + 1) * dt, end, dt)
+        copied(y, before, SIZE)
+        good = advance(start, stop, stop - start, y, before, once, own, limit, worst)
+        if PROJECTED:
+            good = good & on_constraints(stop, y, once, sharp, space)
+        if not good:
+            copied(before, y, SIZE)
+            return step - first
+        if (step + 1) % every == 0:
+            copied(y, trace[place:], SIZE)
+            place += SIZE
+    return count

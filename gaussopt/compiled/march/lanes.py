@@ -1,0 +1,112 @@
+"""Many motions side by side: Runge-Kutta steps as SIMD code over the lanes of a block, blocks shared between cores.
+
+Everything a block needs lies in one flat array, entry i of lane l at i W + l, so that a compiler sees at once that no
+two entries overlap. Lanes never branch: one that fails is marked and goes on with numbers that nobody reads. Functions
+of two lanes hold the lines of lane l and of lane l + W / 2 in turns: the elimination of one hides the latency of the
+other's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gaussopt.compiled.march.common import MOST_CORRECTIONS
+from gaussopt.core.arrays import Vector
+from gaussopt.core.endings import last_step
+
+if TYPE_CHECKING:
+    from gaussopt.compiled.march.given import (
+        BEST,
+        DONE,
+        FAILED,
+        LENGTH,
+        PROJECTED,
+        REACH,
+        SHARE,
+        SIZE,
+        STAGES,
+        STATE,
+        TOTAL,
+        C,
+        constants,
+        corrected,
+        first,
+        stage,
+    )
+
+LANES = 16
+"""Motions of a block: two of the widest vectors."""
+
+
+def all_on_constraints(memory: Vector, t: float, sharp: float, number: float) -> None:
+    """The projection of `gaussopt.compiled.march.common` of all lanes, until all have settled."""
+    for l in range(LANES):
+        memory[BEST + l], memory[DONE + l] = 1e300, 0.0
+    for _ in range(MOST_CORRECTIONS):
+        for l in range(LANES // 2):
+            corrected(memory, l, t, sharp, number)
+        left = 0
+        for l in range(LANES):
+            if memory[DONE + l] == 0.0 and memory[FAILED + l] == 0.0:
+                left += 1
+        if left == 0:
+            break
+    for l in range(LANES):
+        failed = memory[FAILED + l]
+        memory[FAILED + l] = failed if memory[DONE + l] > 0.0 or failed > 0.0 else number
+
+
+def stages(memory: Vector, start: float, h: float, number: float, limit: float) -> None:
+    """All stages of a step, each in a loop over the lanes."""
+    for j in range(STAGES):
+        t, reach, share = start + C[j] * h, REACH[j] * h, SHARE[j] * h
+        if j == 0:
+            for l in range(LANES // 2):
+                first(memory, l, t, reach, share, number, limit)
+        else:
+            for l in range(LANES // 2):
+                stage(memory, l, t, reach, share, number)
+    for i in range(SIZE * LANES):
+        memory[STATE + i] = memory[TOTAL + i]
+
+
+def block(
+    memory: Vector, begin: float, dt: float, end: float, first_step: int, count: int, every: int, limit: float,
+    sharp: float, states: Vector, instants: int, left: int,
+) -> None:  # fmt: skip
+    """Steps of one block; states whose number is a multiple of `every` are recorded.
+
+    `states` begins at the first motion of the block, and `left` counts the motions from there on.
+    """
+    for step in range(first_step, first_step + count):
+        start = begin + step * dt
+        stop = last_step(begin + (step + 1) * dt, end, dt)
+        stages(memory, start, stop - start, step + 1.0, limit)
+        if PROJECTED:
+            all_on_constraints(memory, stop, sharp, step + 1.0)
+        if (step + 1) % every == 0:
+            for l in range(min(LANES, left)):
+                row = SIZE * (l * instants + (step + 1) // every)
+                for i in range(SIZE):
+                    states[row + i] = memory[STATE + i * LANES + l]
+
+
+def march(
+    first_block: int, last_block: int, memory: Vector, fresh: int, begin: float, dt: float, end: float,
+    first_step: int, count: int, every: int, limit: float, sharp: float, states: Vector, members: int, instants: int,
+) -> None:  # fmt: skip
+    """Steps of some blocks; fresh ones get their constants, and their states on the constraints by a projection.
+
+    `states` holds `instants` states of each of `members` motions, one behind the other.
+    """
+    for b in range(first_block, last_block):
+        own = memory[LENGTH * b :]
+        if fresh:
+            for l in range(LANES):
+                constants(own, l)
+            if PROJECTED:
+                all_on_constraints(own, begin, sharp, 1.0)
+        block(
+            own, begin, dt, end, first_step, count, every, limit, sharp, states[SIZE * LANES * b * instants :],
+            instants, members - LANES * b,
+        )  # fmt: skip

@@ -1,0 +1,60 @@
+"""What is recorded of states: accelerations, multipliers, the certificate's numbers, energies, drifts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numpy import zeros
+
+from gaussopt.compiled.march.common import copied, largest
+from gaussopt.core.arrays import Vector
+
+if TYPE_CHECKING:
+    from gaussopt.compiled.march.given import (
+        CERTIFIED,
+        FLAT,
+        M_H,
+        PARAMETERS,
+        M,
+        N,
+        answer,
+        certificate,
+        energy,
+        position,
+        step,
+        velocity,
+    )
+
+ROW = 15
+"""Numbers of a recorded row before acceleration, multipliers, and reciprocal squares of the distances of rows."""
+
+
+def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
+    """For each of `count` states (q, v) in y one row of `table`.
+
+    A row holds whether the step and its certificate are regular, the certificate's numbers (9), energies and power (3),
+    drifts (2), a (N), lam (M), and how far rows are from those before them (M).
+    """
+    s, c, a, lam = zeros(FLAT), zeros(CERTIFIED), zeros(N), zeros(M)
+    e, phi, rate = zeros(3), zeros(M_H), zeros(M)
+    for r in range(count):
+        q, v = y[2 * N * r : 2 * N * r + N], y[2 * N * r + N : 2 * N * r + 2 * N]
+        row = table[(ROW + N + 2 * M) * r :]
+        step(t[r], q, v, p, s)
+        good = answer(t[r], q, v, p, a, lam)
+        row[0] = 1.0 if certificate(s, a, lam, c) and good else 0.0
+        energy(t[r], q, v, p, e)
+        position(t[r], q, p, phi)
+        velocity(t[r], q, v, p, rate)
+        copied(c, row[1:], 9)
+        copied(e, row[10:], 3)
+        row[13], row[14] = largest(phi, M_H), largest(rate, M)
+        copied(a, row[ROW:], N)
+        copied(lam, row[ROW + N :], M)
+        copied(c[9 + M :], row[ROW + N + M :], M)
+
+
+def all_rows(first: int, last: int, count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
+    """The same for the motions first, ..., last - 1, whose parameters, states and rows lie one behind the other."""
+    for i in range(first, last):
+        rows(count, t, y[2 * N * count * i :], p[PARAMETERS * i :], table[(ROW + N + 2 * M) * count * i :])

@@ -1,0 +1,40 @@
+"""A step of an explicit Runge-Kutta method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gaussopt.jit.kernel import inlined, unrolled
+
+if TYPE_CHECKING:
+    from gaussopt.compiled.march.given import SIZE, STAGES, A, C, slope
+    from gaussopt.core.arrays import Vector
+
+
+@inlined
+def combined(stage: int, h: float, before: Vector, slopes: Vector, y: Vector) -> None:
+    """The state of the next stage, or behind the step, from the slopes up to this stage.
+
+    Written out for every stage: the compiler sees the coefficients, and leaves out those that are zero.
+    """
+    for s in unrolled(STAGES):
+        if s == stage:
+            for i in range(SIZE):
+                total = 0.0
+                for j in unrolled(STAGES):
+                    if A[STAGES * (s + 1) + j] != 0.0:
+                        total += A[STAGES * (s + 1) + j] * slopes[SIZE * j + i]
+                y[i] = before[i] + h * total
+
+
+@inlined
+def advance(
+    start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
+    worst: Vector,
+) -> bool:  # fmt: skip
+    """One step; the residuals of the first stage are those of the state before it."""
+    good = True
+    for stage in range(STAGES):
+        good = slope(start + C[stage] * h, y, once, slopes[SIZE * stage :], stage == 0, limit, worst) & good
+        combined(stage, h, before, slopes, y)
+    return good

@@ -1,0 +1,135 @@
+"""Generated modules put into the loops of `gaussopt.compiled.march`: written once, kept on disk, compiled by LLVM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from gaussopt.codegen import lanes as lane_functions
+from gaussopt.codegen import rattle as rattle_functions
+from gaussopt.codegen import recording as recorded_functions
+from gaussopt.codegen import runge_kutta as runge_kutta_functions
+from gaussopt.codegen import source as codegen
+from gaussopt.codegen import velocity_gauss as velocity_gauss_functions
+from gaussopt.codegen.functions import Written
+from gaussopt.codegen.job import LoopJob, Orders
+from gaussopt.codegen.sincos import sine_cosine
+from gaussopt.compiled.march import embedded, fixed, lanes, rattle, recording, runge_kutta, velocity_gauss
+from gaussopt.core import generated_modules
+from gaussopt.core.errors import NotCompiled
+from gaussopt.core.stepper import Stepper
+from gaussopt.jit.kernel import COMPILED, functions
+from gaussopt.symbolic.model import SymbolicModel
+
+VERSION = "13"
+"""Raised whenever the generated functions change."""
+
+
+class Method(NamedTuple):
+    """How a stepper is compiled: what writes its functions, the loop, and the module with `advance` if it has one."""
+
+    write: Callable[[LoopJob], Written]
+    loop: ModuleType
+    advance: ModuleType | None
+
+
+_CONTROLLED = Method(runge_kutta_functions.error_control, embedded, None)
+METHODS: Mapping[str, Method] = {
+    "rk4": Method(runge_kutta_functions.constant_step, fixed, runge_kutta),
+    "dop853": _CONTROLLED, "rk45": _CONTROLLED,
+    "rattle": Method(rattle_functions.write, fixed, rattle),
+    "velocity-gauss": Method(velocity_gauss_functions.write, fixed, velocity_gauss),
+}  # fmt: skip
+"""Steppers that can be compiled, by name."""
+
+
+def has_llvm() -> bool:
+    """Whether LLVM, which compiles the loops, is there; see `gaussopt.jit.kernel`."""
+    return COMPILED
+
+
+@cache
+def native(module: ModuleType, *names: str, given: tuple[ModuleType, ...] = (), contract: bool = True) -> Any:
+    """Functions of a module as machine code, with what other modules give them; see `gaussopt.jit.llvm`."""
+    return functions(module, names, contract, given=given)
+
+
+class Compiled(NamedTuple):
+    """A loop that can be called, see `gaussopt.compiled.march`, and the numbers of the module put into it."""
+
+    march: Callable[..., Any]
+    numbers: Mapping[str, Any]
+
+    @property
+    def work(self) -> int:
+        """Entries of the work space of a loop over one motion."""
+        return int(self.numbers["WORK"])
+
+
+def march(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> Compiled:
+    """The loop of a method for a model.
+
+    Raises NotCompiled if the method has no generated functions, or the system is too large to unroll.
+    """
+    known = METHODS.get(method.name)
+    if known is None:
+        raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
+    return compiled(LoopJob(model, method, orders, projected), known, method.name)
+
+
+def compiled(job: LoopJob, method: Method, label: str) -> Compiled:
+    """A loop with functions that were written before, or are now."""
+    title = f"Motion of {job.model.name} by {label}{' with projection' if job.projected else ''}."
+    module = _kept(job, label, lambda: method.write(job), title)
+    given = (module,) if method.advance is None else (module, method.advance)
+    return Compiled(native(method.loop, "march", given=given)["march"], vars(module))
+
+
+def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> Compiled:
+    """The loop over blocks of motions.
+
+    Raises NotCompiled if the method has no such form, or the system is too large to unroll.
+    """
+    job = LoopJob(model, method, orders, projected)
+    title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
+    write = lambda: lane_functions.write(job, lanes.LANES)  # noqa: E731
+    module = _kept(job, f"{method.name}_blocks", write, title)
+    return Compiled(native(lanes, "march", given=(module,))["march"], vars(module))
+
+
+def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = False) -> Callable[..., None]:
+    """The function of `gaussopt.compiled.march.recording` for one motion, or for several `together`.
+
+    `equations` is the source of the model's generated module. Raises NotCompiled.
+    """
+    key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows")
+    write = lambda: recorded_functions.write(model, equations, orders)  # noqa: E731
+    module = _stored(f"{model.name}_rows", key, write, f"Recorded rows of {model.name}.")
+    found: Mapping[str, Callable[..., None]] = native(recording, "rows", "all_rows", given=(module,), contract=False)
+    return found["all_rows" if together else "rows"]
+
+
+def _kept(job: LoopJob, label: str, write: Callable[[], Written], title: str) -> ModuleType:
+    """The generated module of a job, from the cache or written now."""
+    key = codegen.key_of(VERSION, job.model.key, repr(job.orders), label, str(job.projected))
+    return _stored(f"{job.model.name}_{label}", key, write, title)
+
+
+def _stored(name: str, key: str, write: Callable[[], Written], title: str) -> ModuleType:
+    return generated_modules.load(name, key) or generated_modules.store(name, key, _text(write(), title))
+
+
+def _text(written: Written, title: str) -> str:
+    """The source of a module."""
+    constants = [f"{name} = {value!r}" for name, value in written.constants.items()]
+    functions, imports = written.functions, written.imports
+    head = [f'"""{codegen.plain(title)}', "", "Generated by gaussopt; edit the model, not this file.", '"""', ""]
+    if "sine_cosine" in imports:
+        functions = [sine_cosine(), *functions]
+    from_math = sorted(imports - {"sine_cosine"})
+    if from_math:
+        head.append(f"from math import {', '.join(from_math)}")
+    head += ["from numpy import floor, int32"]
+    return "\n".join([*head, "", *constants, *([""] if constants else []), "", "\n\n\n".join(functions), ""])
