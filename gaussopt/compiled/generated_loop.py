@@ -7,8 +7,6 @@ does not pass, go through the same formulation, solver and certificate as an int
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import suppress
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -20,7 +18,7 @@ from gaussopt.compiled import modules
 from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.acceptance import NEGLIGIBLE, accepts
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.errors import BadInput, NotCompiled
+from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
@@ -107,10 +105,8 @@ class GeneratedLoop(MotionLoop):
         self._march = modules.march(system.model, self.method, orders, projected)
         self._p = np.array(list(system.parameters.values()))
         self._work = np.zeros(self._march.work)
-        self._rows: Callable[..., None] | None = None
         # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
-        with suppress(NotCompiled):
-            self._rows = modules.rows(system.model, system.source, orders)
+        self._rows = modules.rows(system.model, system.source, orders)
         self.motion.timing["compile"] = perf_counter() - begin
 
     def _table(self, times: Vector, states: Matrix) -> Matrix | None:

@@ -23,7 +23,7 @@ from gaussopt.core.stepper import Stepper
 from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
-VERSION = "13"
+VERSION = "14"
 """Raised whenever the generated functions change."""
 
 
@@ -99,14 +99,18 @@ def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: boo
     return Compiled(native(lanes, "march", given=(module,))["march"], vars(module))
 
 
-def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = False) -> Callable[..., None]:
+def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = False) -> Callable[..., None] | None:
     """The function of `gaussopt.compiled.march.recording` for one motion, or for several `together`.
 
-    `equations` is the source of the model's generated module. Raises NotCompiled.
+    None where the certificate has no generated form: recorded states are certified one by one then. `equations` is the
+    source of the model's generated module.
     """
     key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows")
     write = lambda: recorded_functions.write(model, equations, orders)  # noqa: E731
-    module = _stored(f"{model.name}_rows", key, write, f"Recorded rows of {model.name}.")
+    try:
+        module = _stored(f"{model.name}_rows", key, write, f"Recorded rows of {model.name}.")
+    except NotCompiled:
+        return None
     found: Mapping[str, Callable[..., None]] = native(recording, "rows", "all_rows", given=(module,), contract=False)
     return found["all_rows" if together else "rows"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
@@ -62,9 +61,7 @@ class SimdBatch:
         self._sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
         self._sample, orders = _orders(members, instants.begin)
         self._code = modules.blocks(system.model, method, orders, isinstance(stabiliser, Projection))
-        self._rows: Callable[..., None] | None = None
-        with suppress(NotCompiled):
-            self._rows = modules.rows(system.model, system.source, orders, together=True)
+        self._rows = modules.rows(system.model, system.source, orders, together=True)
         N, n = members.q.shape
         self.n, self.m, self.steps = n, system.m, 0
         self.states = np.zeros((N, instants.count, 2 * n))
