@@ -29,7 +29,7 @@ LOST = 1e6
 
 
 class Settling:
-    """When an iteration ends, with a tolerance relative to 1 + the largest entry; see `gaussopt.core.settling`."""
+    """When an iteration ends, with a tolerance relative to 1 + the largest entry; see `gaussopt.core.endings`."""
 
     def __init__(self, tolerance: float) -> None:
         self._tolerance, self._best, self.lost = tolerance, math.inf, False
