@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,19 +20,13 @@ from gaussopt.solving.answer import Answer
 DIVERGED = "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
 
 
-class WorthCompiling(Exception):
-    """A motion turned out so long that it is quicker to begin anew as machine code."""
-
-
 class BilateralLoop(MotionLoop):
     """One integration from start to end.
 
     An adaptive method takes its own steps, wherever it records: a state between two of them is the end of a shorter
-    step from the first, or of an implicit method read off the path between them. `too_long` is asked after every step
-    whether to end by WorthCompiling.
+    step from the first, or of an implicit method read off the path between them.
     """
 
-    too_long: Callable[[float], bool] | None = None
     diverged = DIVERGED
 
     def begin(self) -> None:
@@ -110,8 +104,6 @@ class BilateralLoop(MotionLoop):
             self.record(t, q, v, answer)
         self.t, self.q, self.v, self._u = t, q, v, u
         self.steps += integration.taken
-        if self.too_long is not None and self.too_long(t):
-            raise WorthCompiling
         return None
 
     def _dense(self) -> Any:

@@ -97,10 +97,14 @@ class MotionLoop(ABC):
     sums : integrals at the recorded instants, where some are asked for
     engine : "interpreted" or "compiled"
     looks : Looks or None, takes the positions at all steps, recorded or not
+    too_long : function of the instant or None, asked after every step whether the motion is worth beginning anew as
+        machine code; the loop ends there, `left`
     """
 
     engine = "interpreted"
     looks: Looks | None = None
+    too_long: Callable[[float], bool] | None = None
+    left = False
     diverged = "the motion diverged and is no longer finite; use a smaller step."
 
     def __init__(
@@ -159,6 +163,9 @@ class MotionLoop(ABC):
             ended = self.forward()
             if ended is not None:
                 return ended
+            if self.too_long is not None and self.too_long(self.t):
+                self.left = True
+                return Status.INTERRUPTED, "The motion begins anew as machine code."
             if self.progress is not None:
                 self.progress((self.t - begin) / (end - begin))
         if self.method.adaptive:

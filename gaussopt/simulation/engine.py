@@ -50,7 +50,7 @@ CONTACT_LOOPS: dict[str, type[EventLoop | TimeSteppingLoop | PrintedLoop]] = {
 def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
     """The loop of checked settings, by the engine asked for or by the one that is worth it, ready to integrate.
 
-    A loop by an adaptive method may end by WorthCompiling; then the run is `long`.
+    A loop by an adaptive method may be `left` for machine code; then the run is `long`.
 
     Raises NotAccepted if compiled code was asked for and cannot run this motion, or the stepper does not fit.
     """

@@ -6,7 +6,6 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -28,7 +27,6 @@ from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
-from gaussopt.integration.bilateral_loop import WorthCompiling
 from gaussopt.integration.looks import Steps
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.restart import Deferred, Mark
@@ -153,8 +151,8 @@ def _computed(
         loop = choose_engine(settings, of_motion(progress) if error_estimate else progress, long)
         loop.looks = Steps() if error_estimate else None
         loop.motion.timing["prepare"] = perf_counter() - begin - loop.motion.seconds
-        with suppress(WorthCompiling):
-            end = _integrate(loop, start, keep_interrupted, begin)
+        end = _integrate(loop, start, keep_interrupted, begin)
+        if not loop.left:
             break
     columns = loop.recorder.arrays(len(settings.start.q))
     if error_estimate and end.status is Status.SOLVED:
@@ -183,8 +181,6 @@ def _integrate(
             status, message = loop.resume(start) if isinstance(start, Mark) else loop.integrate(*start)
         if not len(loop.recorder):
             loop.record_start()
-    except WorthCompiling:
-        raise
     except Rejected as rejected:
         failed, status, message = rejected.step, *_rejected(rejected)
         if not len(loop.recorder):
