@@ -23,7 +23,7 @@ from gaussopt.animation.space_scene import space_scene
 from gaussopt.animation.video import mp4
 from gaussopt.core.display import About, shown
 from gaussopt.core.errors import BadInput, UnknownName
-from gaussopt.core.files import check_target, write_bytes
+from gaussopt.core.files import check_target, ending_of, write_bytes
 from gaussopt.core.keywords import suggesting
 from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.system import AbstractSystem
@@ -181,10 +181,7 @@ def check_drawable(entry: Problem, path: Path) -> None:
 
 def check_ending(path: Path) -> str:
     """Return the ending of a file; BadInput if no animation has it."""
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; an animation ends in {', '.join(ENDINGS)}.")
-    return ending
+    return ending_of(path, ENDINGS, "an animation")
 
 
 def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSystem | None) -> Problem:

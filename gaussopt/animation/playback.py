@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicHermiteSpline
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
@@ -149,25 +150,13 @@ def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
         if len(own) == 1:
             at = own if long else own[:0]
         times.append(at)
-        places.append(_cubic(own, trajectory.q[first:behind], trajectory.v[first:behind], at))
+        q, v = trajectory.q[first:behind], trajectory.v[first:behind]
+        places.append(CubicHermiteSpline(own, q, v)(at) if len(own) > 1 else np.repeat(q, len(at), axis=0))
         forces.append(np.reshape([np.interp(at, own, c) for c in table[first:behind].T], (table.shape[1], len(at))).T)
     force = np.concatenate(forces)
     k, both = trajectory.lam_N.shape[1], table.shape[1] - trajectory.lam.shape[1]
     friction = force[:, k:both].reshape(len(force), *trajectory.lam_T.shape[1:])
     return Frames(np.concatenate(times), np.concatenate(places), force[:, :k], friction, force[:, both:], speed)
-
-
-def _cubic(t: Vector, q: Matrix, v: Matrix, at: Vector) -> Matrix:
-    """Hermite's cubic through places and velocities."""
-    if len(t) == 1:
-        return np.repeat(q, len(at), axis=0)
-    i = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
-    h = (t[i + 1] - t[i])[:, None]
-    s = (at - t[i])[:, None] / h
-    return np.asarray(
-        q[i] * (1 + 2 * s) * (1 - s) ** 2 + q[i + 1] * s**2 * (3 - 2 * s)
-        + h * (v[i] * s * (1 - s) ** 2 + v[i + 1] * s**2 * (s - 1))
-    )  # fmt: skip
 
 
 def captions_of(trajectory: RecordedMotion, frames: Frames) -> tuple[Caption, ...]:

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -178,6 +178,14 @@ def check_target(path: Path) -> None:
         raise BadInput(f"Cannot write {str(path)!r}: there is no folder {path.parent}.")
     if not os.access(path.parent, os.W_OK):
         raise BadInput(f"Cannot write {path}: the folder {path.parent} is read-only.")
+
+
+def ending_of(path: Path, known: Sequence[str], what: str) -> str:
+    """Return the ending of a file in small letters; BadInput if none of `what`, such as "a figure", has it."""
+    ending = path.suffix.lower()
+    if ending not in known:
+        raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; {what} ends in {', '.join(known)}.")
+    return ending
 
 
 def check_new(folder: Path) -> None:

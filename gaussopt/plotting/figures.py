@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.errors import BadInput, one_line
-from gaussopt.core.files import check_target, write_bytes
+from gaussopt.core.files import check_target, ending_of, write_bytes
 from gaussopt.plotting.svg import compact
 
 ENDINGS = (".svg", ".pdf", ".pgf", ".png")
@@ -114,10 +114,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:
 
 def check_ending(path: Path) -> str:
     """Return the ending of a file; BadInput if no figure has it."""
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; a figure ends in {', '.join(ENDINGS)}.")
-    return ending
+    return ending_of(path, ENDINGS, "a figure")
 
 
 def figure_of(size: tuple[float, float], layout: Any, dpi: float | None = None) -> Any:
