@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicHermiteSpline
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
@@ -133,6 +132,8 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: floa
 
 def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
     """The frames at instants (G,) that increase, and at both sides of events that last long enough to be seen."""
+    from scipy.interpolate import CubicHermiteSpline  # whose loading no motion waits for that is not drawn
+
     rows = usable(trajectory)
     t = trajectory.t[:rows]
     blocks = trajectory.lam_N, trajectory.lam_T, trajectory.lam
