@@ -79,7 +79,7 @@ class Places:
         return np.asarray(found[self._kept])
 
     def matrix(self, values: Vector) -> Any:
-        """Compressed columns with short indices, as all backends take them; the same object with other values."""
+        """Give compressed columns with short indices, as all backends take them; the same object with other values."""
         self._made.data = values
         return self._made
 

@@ -182,7 +182,7 @@ class Hybrid(Kept[HybridOptions]):
         return seen[-1]
 
     def _search(self, first: Vector) -> tuple[Vector, ...]:
-        """Impulses of solutions with different velocities, the first among them; none where there is only one."""
+        """Give impulses of solutions with different velocities, the first among them; none where there is only one."""
         problem = self.program
         if monotonicity(problem) > 0:
             return ()

@@ -158,7 +158,7 @@ def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
 def _shortened(
     equations: ConeEquations, own: ConeComplementarity, x: Vector, d: Vector, bound: float
 ) -> tuple[Vector, float] | None:
-    """The longest part of a step, halved again and again, that brings |Phi| below the bound; None if none does."""
+    """Give the longest part of a step, halved again and again, that brings |Phi| below the bound; None if none does."""
     if not np.isfinite(d).all():
         return None
     part = 1.0

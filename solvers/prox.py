@@ -59,7 +59,7 @@ def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: flo
 
 
 def damped_sweeps(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> Vector:
-    """The best point, by the natural map, of at most `limit` proximal problems from r, each swept a few times."""
+    """Give the best point, by the natural map, of at most `limit` proximal problems from r, each swept a few times."""
     own, s = scaled(problem)
     inner = ConeComplementarity(shifted_operator(own.W, DAMPING), own.q.copy(), own.mu)
     sweeps = Sweeps(inner)

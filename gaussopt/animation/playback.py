@@ -131,7 +131,7 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: floa
 
 
 def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
-    """The frames at instants (G,) that increase, and at both sides of events that last long enough to be seen."""
+    """Give the frames at instants (G,) that increase, and at both sides of events that last long enough to be seen."""
     from scipy.interpolate import CubicHermiteSpline  # whose loading no motion waits for that is not drawn
 
     rows = usable(trajectory)

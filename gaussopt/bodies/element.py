@@ -207,7 +207,7 @@ def angle(a: Marker, b: Marker) -> Any:
 
 
 def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
-    """A row of an element, of `same_turn` in the plane less the full turns that it misses at the guesses `known`.
+    """Give a row of an element, of `same_turn` in the plane less the full turns that it misses at the guesses `known`.
 
     The directions of axes are known up to full turns: without this, two parallel sliders between the same two bodies
     could ask for angles that differ by one, and nothing could satisfy both.

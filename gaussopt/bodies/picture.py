@@ -53,7 +53,7 @@ def drawn_in_space(
     bodies: Sequence[RigidBody], elements: Sequence[Element], gravity: Sequence[Any], values: Mapping[Any, float],
     built: Sequence[RigidBody],
 ) -> SpacePicture:  # fmt: skip
-    """The picture of a model at values of its symbols; a body without a shape is drawn by its inertia and joints.
+    """Give the picture of a model at values of its symbols; a body without a shape is drawn by its inertia and joints.
 
     Where they are is said by `built`, the same bodies with the coordinates of the motion.
     """

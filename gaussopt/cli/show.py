@@ -69,7 +69,7 @@ def show_command(context: typer.Context, name: Name, set_: Set = None, json_: Js
 
 
 def _kinds(word: str) -> list[str]:
-    """The kinds of entries of this name; raises UnknownName, or BadInput where a file of that name lies there."""
+    """Give the kinds of entries of this name; raises UnknownName, or BadInput where a file of that name lies there."""
     from gaussopt.core import registry
 
     name = word.partition(":")[0]
@@ -93,7 +93,7 @@ def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
 
 
 def _problem(entry: Problem, given: str, settings: list[str]) -> Known:
-    """A problem, and the line that simulates it, with what keeps it on its constraints and goes on to its end."""
+    """Give a problem, and the line that simulates it, with what keeps it on its constraints and goes on to its end."""
     from gaussopt.comparison.items import typical_step
     from gaussopt.comparison.pairing import misfit
     from gaussopt.core import registry

@@ -19,7 +19,7 @@ def accepts(
     rounding_floor: float, constraint_residual: float, residual_share: float, natural_scale: float, norm_a: float,
     norm_gamma: float,
 ) -> bool:  # fmt: skip
-    """Whether error bound, force residual, law residual, rounding floor and constraint residual are small enough.
+    """Tell whether error bound, force residual, law residual, rounding floor and constraint residual are small enough.
 
     Written with comparisons only, so that it holds for numbers, for arrays, and translated to machine code; a NaN is
     small beside nothing.
@@ -75,7 +75,7 @@ class ProgramCertificate:
         raise NotImplementedError
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Whether the answer is right within the (relative) tolerance, and rounding lets that be told."""
+        """Tell whether the answer is right within the (relative) tolerance, and rounding lets that be told."""
         m = self.measures
         accepted = accepts(
             tolerance, own_tolerance=tolerance, error_bound=min(m.error, LARGEST), force_residual=0.0,

@@ -117,7 +117,7 @@ def error_words(bound: float, relative: float, floor: float) -> str:
 def table(
     title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = (), more: Sequence[str] = (), below: str = ""
 ) -> str:
-    """A small table as HTML, in the colours and letters of the page, under a title and lines; `below` is HTML."""
+    """Give a small table as HTML, in the colours and letters of the page, under a title and lines; `below` is HTML."""
     cell = "text-align:left;padding:.15em .8em .15em 0;vertical-align:top"
     heads = "".join(f'<th scope="col" style="{cell}">{escape(str(x))}</th>' for x in head)
     cells = ("".join(f'<td style="{cell}">{escape(short(x))}</td>' for x in row) for row in rows[:MOST_ROWS])

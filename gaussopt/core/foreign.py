@@ -70,7 +70,7 @@ class Changed(Exception):
 
 
 def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vector | None) -> Any:
-    """A function of (t, q) or (t, q, v) at copies of a state; raises Changed if they are other numbers afterwards.
+    """Call a function of (t, q) or (t, q, v) with copies of a state; raises Changed if they are others afterwards.
 
     What is changed and put back, as for a difference quotient, passes.
     """

@@ -112,7 +112,7 @@ class Control:
         return math.floor((t - self.origin) / self.dt + SLIVER) + 1
 
     def instant(self, number: int) -> float:
-        """The multiple of dt of this number from the origin, or the end where no more than a sliver would be left.
+        """Give the multiple of dt of this number from the origin, or the end where no more than a sliver would be left.
 
         Multiples of dt, not a running sum, so that rounding does not add up. The landing of this number where there
         are such.

@@ -67,7 +67,7 @@ class SteppedSystem(AbstractSystem):
 
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
-        """The state as the beginning of a step; raises BadInput where something is no contact of Coulomb's law."""
+        """Give the state as the beginning of a step; raises BadInput where something is no contact of Coulomb's law."""
 
     depends_on_time = False  # what moves by itself is refused or held
 

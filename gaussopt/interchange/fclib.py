@@ -118,7 +118,7 @@ def dense(name: str, A: Any) -> Matrix:
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """The problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
+    """Give the problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if reader.has(ROLLING):

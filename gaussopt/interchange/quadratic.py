@@ -44,7 +44,7 @@ MOST_BYTES = 200_000_000
 
 
 def read(content: bytes) -> QP | None:
-    """The quadratic program in a file of a known kind; None if it is of none. Raises BadInput, MissingBackend."""
+    """Give the quadratic program in a file of a known kind; None if it is of none. Raises BadInput, MissingBackend."""
     try:
         if content.startswith(b"PK\x03\x04"):
             return of_qpsolvers(arrays_of(content, ARRAYS))
@@ -90,7 +90,7 @@ def read_set(content: bytes) -> dict[str, QP | BadInput]:
 
 
 def of_qpsolvers(data: Mapping[str, Any]) -> QP:
-    """The program min 1/2 x'Px + q'x with G x <= h, A x = b, lb <= x <= ub of arrays by name; raises BadInput."""
+    """Give the program min 1/2 x'Px + q'x with G x <= h, A x = b, lb <= x <= ub of arrays by name; raises BadInput."""
     if data["P"] is None or data["q"] is None:
         raise BadInput("it lacks one of the arrays P and q.")
     h, b = (None if data[k] is None else data[k].ravel() for k in "hb")
@@ -145,7 +145,7 @@ def _of_matlab(content: bytes) -> QP:
 
 
 def _unpacked(content: bytes) -> int:
-    """Bytes that the compressed parts of a MATLAB file (level 5) unpack to, counted no further than MOST_BYTES."""
+    """Count the bytes that the compressed parts of a MATLAB file (level 5) unpack to, no further than MOST_BYTES."""
     total, at, order = 0, 128, "<" if content[126:128] == b"IM" else ">"
     while at + 8 <= len(content):
         kind, size = struct.unpack(order + "II", content[at : at + 8])

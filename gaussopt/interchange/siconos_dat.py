@@ -109,7 +109,7 @@ def _is_number(word: str) -> bool:
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """The problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
+    """Give the problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")

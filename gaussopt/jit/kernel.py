@@ -55,7 +55,7 @@ class Kernel:
 
 
 def kernel(function: F) -> F:
-    """A function in the forms of `gaussopt.jit.translation`, called from Python: as machine code if it can be."""
+    """Give a function in the forms of `gaussopt.jit.translation`, called from Python: as machine code if it can be."""
     return cast("F", Kernel(function)) if COMPILED else function
 
 

@@ -101,7 +101,7 @@ class Chain:
     # -- geometry ------------------------------------------------------------------------------
 
     def state(self, phi: Vector, spin: Vector | None = None) -> tuple[Vector, Vector]:
-        """Positions and velocities with these angles and rates, (N,) each: every pin closed but the one at `end`.
+        """Give positions and velocities with these angles and rates, (N,) each: every pin closed but the one at `end`.
 
         Raises BadInput if there is not one finite number for each link.
         """
@@ -118,5 +118,5 @@ class Chain:
         return self.state(np.full(self.links, -0.5 * np.pi))
 
     def arc(self, opening: float) -> tuple[Vector, Vector]:
-        """The chain at rest along an arc, whose tangent turns evenly by `opening` rad in all, from -opening/2."""
+        """Give the chain at rest along an arc, whose tangent turns evenly by `opening` rad in all, from -opening/2."""
         return self.state(finite_number("opening", opening) * ((np.arange(self.links) + 0.5) / self.links - 0.5))

@@ -99,7 +99,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
 
 
 def _load(order: Order) -> Job | Refusal:
-    """The job of an order, or what stands in its way: a new child, with the search path of now, may be able to."""
+    """Give the job of an order, or what stands in its way: a new child, with the search path of now, may be able to."""
     try:
         registry.adopt(order.plugins)
         reason = identity.difference(order.environment, identity.environment(order.depends))

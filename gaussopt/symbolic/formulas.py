@@ -66,7 +66,7 @@ def _matrix(rows: Iterable[Iterable[Any]], letters: dict[Any, str]) -> str:
 
 
 def _read(expr: Any) -> Any:
-    """An expression as one writes it: common factors in front, products of sines as sums where that is shorter."""
+    """Give an expression as one writes it: common factors in front, products of sines as sums where that is shorter."""
     plain = sp.expand(expr)
     return min((sp.factor_terms(x) for x in (plain, sp.expand(TR8(plain)))), key=sp.count_ops)
 
