@@ -44,12 +44,12 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """On the slope at s = 0."""
+    """Start on the slope at s = 0."""
     return np.zeros(2), np.array([p["speed0"], 0.0])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The block on its slope, which falls to the right."""
+    """Draw the block on its slope, which falls to the right."""
     a, size = p["alpha"], 0.4 * p["speed0"] ** 2 / p["g"] or 0.1
     foot = along(along((0.0, 0.0), q[0], -a), q[1], np.pi / 2 - a)
     return (

@@ -41,12 +41,12 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """At the initial height with the initial velocity."""
+    """Start at the initial height with the initial velocity."""
     return np.array([p["y0"]]), np.array([p["speed0"]])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The ball over its floor; its radius is only drawn, y is the height of its lowest point."""
+    """Draw the ball over its floor; its radius is only drawn, y is the height of its lowest point."""
     y, r = float(q[0]), 0.07 * max(p["y0"], 1e-3)
     return (
         Ground((0.0, 0.0)), Disk((0.0, y + r), r, np.pi / 2), ContactPoint("floor", (0.0, y)),

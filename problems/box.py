@@ -66,12 +66,12 @@ def build(points: tuple[str, ...] = ("left", "middle", "right")) -> AbstractSyst
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Upright over the floor, moving along it."""
+    """Start upright over the floor, moving along it."""
     return np.array([0.0, p["gap0"] + p["height"] / 2, 0.0]), np.array([p["vx0"], 0.0, 0.0])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The box on its floor with all its contacts; a variant with fewer has forces at those only."""
+    """Draw the box on its floor with all its contacts; a variant with fewer has forces at those only."""
     x, y, angle = q
     foot = along((x, y), p["height"] / 2, angle - np.pi / 2)
     places = {name: along(foot, s * p["width"], angle) for name, s in (("left", -0.5), ("middle", 0.0), ("right", 0.5))}

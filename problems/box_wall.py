@@ -28,7 +28,7 @@ def wall(rows: int) -> Pile:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen along the y axis; boxes are drawn by their turn about it."""
+    """Draw it as seen along the y axis; boxes are drawn by their turn about it."""
     blocks = []
     for x, _, z, e0, e1, e2, e3 in q.reshape(-1, 7).tolist():
         angle = np.arctan2(2 * (e1 * e3 - e0 * e2), e0**2 + e1**2 - e2**2 - e3**2)

@@ -53,7 +53,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> list[Shape]:
-    """The hinges, seen along the z axis."""
+    """Draw the hinges, seen along the z axis."""
     from scipy.spatial.transform import Rotation
 
     places = [p["L"] * CORNERS[5]]

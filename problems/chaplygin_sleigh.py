@@ -31,7 +31,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The body from its blade to its centre, from above."""
+    """Draw the body from its blade to its centre, from above."""
     x, y, theta = q.tolist()
     end = along((x, y), -p["a"], theta)
     return Bar(end, (x, y), "a"), Blade(end, 0.15, theta), Point((x, y), "C"), Point(end, "A", trace=True)

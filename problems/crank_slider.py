@@ -59,7 +59,7 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Stretched out along the x axis, at rest: theta1 = theta2 = 0."""
+    """Start stretched out along the x axis, at rest: theta1 = theta2 = 0."""
     l1, l2 = p["l1"], p["l2"]
     return np.array([l1 / 2, 0.0, 0.0, l1 + l2 / 2, 0.0, 0.0, l1 + l2]), np.zeros(7)
 
@@ -86,14 +86,14 @@ def linkage(q: Vector, p: Parameters, slider: Place) -> tuple[Shape, ...]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The linkage, its slider on a smooth guide."""
+    """Draw the linkage, its slider on a smooth guide."""
     l1, l2 = p["l1"], p["l2"]
     y = -0.09 * l2
     return draw.Wall((l2 - l1 - 0.15 * l2, y), (l1 + l2 + 0.15 * l2, y)), *linkage(q, p, (q[6], 0.0))
 
 
 def pose(p: Parameters) -> Vector:
-    """The crank at 55 degrees."""
+    """Turn the crank to 55 degrees for the labelled drawing."""
     th1 = np.radians(55.0)
     th2 = -np.arcsin(p["l1"] * np.sin(th1) / p["l2"])
     tip = p["l1"] * np.array([np.cos(th1), np.sin(th1)])

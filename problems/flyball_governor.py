@@ -69,7 +69,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen in the plane of the rods, which turns with the shaft."""
+    """Draw it as seen in the plane of the rods, which turns with the shaft."""
     _, beta, s = q.tolist()
     L, a = p["L"], p["a"]
     shapes: list[Shape] = [Wall((-2 * a, 0.0), (2 * a, 0.0)), Bar((0.0, 0.0), (0.0, L)), Block((0.0, s), 2 * a, 2 * a)]

@@ -73,7 +73,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Both cranks, and the coupler at its hinge angle; it meets crank 2 where the constraints hold."""
+    """Draw both cranks, and the coupler at its hinge angle; it meets crank 2 where the constraints hold."""
     l, (th1, th2, th3) = p["l"], q
     O, P = (0.0, 0.0), (l, 0.0)
     A, B = along(O, l, th1), along(P, l, th2)

@@ -45,7 +45,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen along the y axis."""
+    """Draw it as seen along the y axis."""
     x, _, z = q[:3].tolist()
     legs = [Bar((x + side * p["a"], z), (x + side * p["a"], z - p["height"])) for side in (-1, 1)]
     return Ground((0.0, 0.0)), Block((x, z), 2.2 * p["a"], 0.05), *legs

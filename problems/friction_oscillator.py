@@ -45,12 +45,12 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """On the floor."""
+    """Start on the floor."""
     return np.array([p["x0"], 0.0]), np.array([p["speed0"], 0.0])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The mass between wall and floor; the spring is relaxed at x = 0."""
+    """Draw the mass between wall and floor; the spring is relaxed at x = 0."""
     x, y = q
     reach = np.hypot(p["x0"], p["speed0"] * np.sqrt(p["m"] / p["k"])) or 1.0
     side = 0.22 * reach

@@ -65,7 +65,7 @@ def at_angle(theta: float, omega: float, p: Parameters) -> tuple[Vector, Vector]
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The linkage with both walls of the guide; the contact force acts where the slider bears."""
+    """Draw the linkage with both walls of the guide; the contact force acts where the slider bears."""
     l1, l2, x, y = p["l1"], p["l2"], q[6], q[7]
     left, right, half = l2 - l1 - 0.15 * l2, l1 + l2 + 0.15 * l2, 0.09 * l2
     return (
@@ -75,7 +75,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def pose(p: Parameters) -> Vector:
-    """The crank at 55 degrees."""
+    """Turn the crank to 55 degrees for the labelled drawing."""
     return at_angle(float(np.radians(55.0)), 0.0, p)[0]
 
 

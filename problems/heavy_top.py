@@ -34,7 +34,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Tip and centre of mass, seen along the y axis."""
+    """Draw tip and centre of mass, seen along the y axis."""
     x, _, z = q[:3].tolist()
     return Bearing((0.0, 0.0), "tip"), Disk((x, z), p["l"] / 20), Point((x, z), "C", trace=True)
 

@@ -58,7 +58,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The stick over its floor; the slip, and with it the friction, is positive to the left."""
+    """Draw the stick over its floor; the slip, and with it the friction, is positive to the left."""
     x, y, phi = q
     up = phi + np.pi / 2
     end, top = along((x, y), -p["l"] / 2, up), along((x, y), p["l"] / 2, up)

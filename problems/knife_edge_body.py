@@ -58,13 +58,13 @@ def build(row: str = "regular") -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """At the origin, moving along the blade."""
+    """Start at the origin, moving along the blade."""
     phi, speed = p["phi0"], p["omega1_0"]
     return np.array([0.0, phi, 0.0]), np.array([speed * np.cos(phi), p["Omega"], speed * np.sin(phi)])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The body from above, as large as its inertia says, with its blade at C."""
+    """Draw the body from above, as large as its inertia says, with its blade at C."""
     x, phi, y = q
     r, C = np.sqrt(p["I_C"] / p["M"]), (x, y)
     return (
@@ -74,7 +74,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def pose(p: Parameters) -> Vector:
-    """Away from the origin and turned."""
+    """Move it away from the origin and turn it for the labelled drawing."""
     r = np.sqrt(p["I_C"] / p["M"])
     return np.array([3.2 * r, 0.6, 1.6 * r])
 

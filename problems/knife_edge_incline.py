@@ -33,7 +33,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The blade from above, and its path."""
+    """Draw the blade from above, and its path."""
     x, y, phi = q.tolist()
     return Blade((x, y), 0.2, phi), Point((x, y), trace=True), Point((0.0, 0.0), "O")
 

@@ -19,7 +19,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen along the z axis."""
+    """Draw it as seen along the z axis."""
     x, y, _ = q.tolist()
     return Axes((0.0, 0.0)), Disk((x, y), 0.03), Point((x, y), trace=True), Point((0.0, 0.0), "O")
 

@@ -41,7 +41,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen along the y axis: the ends of the capsule between finger and wall."""
+    """Draw it as seen along the y axis: the ends of the capsule between finger and wall."""
     x, z, r, half = q[0], q[2], p["r"], p["length"] / 2
     return (
         Wall((r, half + r), (r, -half - r)), Block((q[7] - r / 2, q[9]), r, 2 * half), Disk((x, z + half), r),

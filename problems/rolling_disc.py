@@ -41,7 +41,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The centre over the plane, seen along the y axis."""
+    """Draw the centre over the plane, seen along the y axis."""
     x, _, z = q[:3].tolist()
     return Ground((0.0, 0.0)), Disk((x, z), p["r"] / 10), Point((x, z), "C", trace=True)
 

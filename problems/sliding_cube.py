@@ -38,7 +38,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen along the y axis."""
+    """Draw it as seen along the y axis."""
     x, _, z = q[:3].tolist()
     return Ground((0.0, 0.0)), Block((x, z), p["edge"], p["edge"]), Force((x, z), 0.0, "v")
 

@@ -64,7 +64,7 @@ def events(p: Parameters) -> tuple[Event, ...]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The rod on the floor; the path is that of its upper end."""
+    """Draw the rod on the floor; the path is that of its upper end."""
     l, centre = p["l"], (q[0], q[1])
     A, end = along(centre, -l, q[2]), along(centre, l, q[2])
     return (

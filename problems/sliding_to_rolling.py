@@ -46,12 +46,12 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """On the floor at x = 0."""
+    """Start on the floor at x = 0."""
     return np.array([0.0, p["r"], 0.0]), np.array([p["speed0"], 0.0, p["omega0"]])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The body on its floor; phi turns clockwise."""
+    """Draw the body on its floor; phi turns clockwise."""
     x, y, phi = q
     r = p["r"]
     return (

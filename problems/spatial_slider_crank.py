@@ -57,7 +57,7 @@ def _attitude(along: Vector) -> list[float]:
 
 
 def sketch(q: Vector, p: Parameters) -> Sequence[Shape]:
-    """Seen along the y axis: the pivot, the ball, the slider on its guide."""
+    """Draw it as seen along the y axis: the pivot, the ball, the slider on its guide."""
     e0, e1, e2, e3 = q[3:7]
     ball = (A[0] + CRANK * 2 * (e1 * e3 + e0 * e2), A[2] + CRANK * (e0**2 - e1**2 - e2**2 + e3**2))
     return (

@@ -29,7 +29,7 @@ def pile(number: int) -> Pile:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen along the y axis."""
+    """Draw it as seen along the y axis."""
     walls = (Wall((-HALF, 0.3), (-HALF, 0.0)), Wall((HALF, 0.0), (HALF, 0.3)))
     return Ground((0.0, 0.0)), *walls, *(Disk((x, z), RADIUS) for x, z in q.reshape(-1, 7)[:, [0, 2]].tolist())
 

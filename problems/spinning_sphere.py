@@ -37,7 +37,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen from above."""
+    """Draw it as seen from above."""
     x, y = q[:2].tolist()
     r = p["r"]
     return Disk((x, y), r), Length((x, y), along((x, y), r, 0.8), "r", 1.25 * r), Point((x, y), trace=True)

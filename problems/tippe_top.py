@@ -43,7 +43,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Seen along the y axis: the ball, its centre of mass and the end of its stem."""
+    """Draw it as seen along the y axis: the ball, its centre of mass and the end of its stem."""
     x, _, z, e0, e1, e2, e3 = q.tolist()
     axis = (2 * (e1 * e3 + e0 * e2), e0**2 - e1**2 - e2**2 + e3**2)
     centre = (x + p["offset"] * axis[0], z + p["offset"] * axis[1])

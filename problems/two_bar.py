@@ -145,14 +145,14 @@ def _bars(A: Place, hinge: tuple[Place, Place], C: Place, q: Vector, angle: floa
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Bars AB and BC on the floor."""
+    """Draw bars AB and BC on the floor."""
     half, centre = p["l"] / 2, (q[0], q[1])
     B = along(centre, half, q[2])
     return _bars(along(centre, -half, q[2]), (B, B), along(B, p["l"], q[3] - np.pi / 2), q, q[3])
 
 
 def sketch_maximal(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """The same in the coordinates of both bars, which meet at B where the hinge rows hold."""
+    """Draw the same in the coordinates of both bars, which meet at B where the hinge rows hold."""
     half, first, second, down = p["l"] / 2, (q[0], q[1]), (q[3], q[4]), q[5] - np.pi / 2
     hinge = along(first, half, q[2]), along(second, -half, down)
     return _bars(along(first, -half, q[2]), hinge, along(second, half, down), q, q[5])

@@ -119,7 +119,7 @@ class QuadraticSearch:
         return out
 
     def distance(self, y: Vector) -> float:
-        """Give the expected distance from y to the minimiser along the steepest descent, or to violated rows if farther."""
+        """Estimate the distance from y to the minimiser along the steepest descent, or to violated rows if farther."""
         self.refer(y)
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)
