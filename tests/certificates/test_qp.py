@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quadratic_programs import program
 
 import gaussopt as go
 from gaussopt.certificates.qp import classify_qp
@@ -15,12 +15,6 @@ from gaussopt.certificates.qp import classify_qp
 EPS = 2.2e-16
 inf = np.inf
 seeds = st.integers(0, 2**32 - 1)
-
-
-def program(P: Any, q: Any, A: Any = (), l: Any = (), u: Any = ()) -> go.QP:
-    P = np.array(P, dtype=float)
-    rows = np.array(A, dtype=float).reshape(-1, len(P))
-    return go.QP(P, np.array(q, dtype=float), rows, np.array(l, dtype=float), np.array(u, dtype=float))
 
 
 def solved_program(seed: int, n: int, m: int) -> tuple[go.QP, np.ndarray, np.ndarray]:

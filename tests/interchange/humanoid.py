@@ -1,4 +1,32 @@
-"""A body of 24 joints with hands tied together, that stands on a floor, as a model of MuJoCo."""
+"""Models of MuJoCo that several test files share, and motions of them.
+
+`HUMANOID` is a body of 24 joints with hands tied together, that stands on a floor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gaussopt as go
+
+mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
+
+
+def loaded(xml: str, q: Any = None, v: Any = None) -> tuple[Any, Any]:
+    """A model and its data, at rest in its own pose if nothing else is given."""
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    data.qpos[:] = data.qpos if q is None else q
+    data.qvel[:] = 0.0 if v is None else v
+    return model, data
+
+
+def moved(given: go.Problem, **settings: Any) -> go.Trajectory:
+    """Its motion by the steps of Moreau and Jean."""
+    return go.simulate(given, stepper="moreau-jean", **{"error_estimate": False, **settings})
+
 
 LIMB = """
 <body name="{s}_{a}" pos="{place}"><joint name="{s}_{a}_1" axis="1 0 0"/><joint name="{s}_{a}_2" axis="0 1 0"/>

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from tests.interchange.humanoid import loaded
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
 
@@ -16,13 +17,6 @@ DOOR = """<mujoco><worldbody>
 <body pos="0 2 0"><joint name="a" type="slide" axis="1 0 0"/><geom size=".1"/></body>
 <body pos="0 3 0"><joint name="b" type="slide" axis="1 0 0"/><geom size=".1"/></body></worldbody>
 <equality><joint joint1="a" joint2="b" polycoef="0 1 1 0 0"/>{more}</equality></mujoco>"""
-
-
-def loaded(xml: str, q: Any, v: Any) -> tuple[Any, Any]:
-    model = mujoco.MjModel.from_xml_string(xml)
-    data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:] = q, v
-    return model, data
 
 
 def words(values: Any) -> str:

@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from tests.interchange.humanoid import HUMANOID
+from tests.interchange.humanoid import HUMANOID, loaded
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
-
-
-def loaded(xml: str, q: list[float] | None = None, v: list[float] | None = None) -> tuple[Any, Any]:
-    model = mujoco.MjModel.from_xml_string(xml)
-    data = mujoco.MjData(model)
-    data.qpos[:] = data.qpos if q is None else q
-    data.qvel[:] = 0.0 if v is None else v
-    return model, data
 
 
 @pytest.fixture(scope="module")

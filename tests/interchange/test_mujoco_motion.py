@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from tests.interchange.humanoid import HUMANOID
+from tests.interchange.humanoid import HUMANOID, loaded, moved
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
 
@@ -22,15 +22,7 @@ range="-30 90" {joint}/><geom type="sphere" size=".1" pos="0 0 -1" mass="2"/></b
 
 
 def problem(xml: str, v: list[float] | None = None, q: list[float] | None = None, **more: Any) -> go.Problem:
-    model = mujoco.MjModel.from_xml_string(xml)
-    data = mujoco.MjData(model)
-    data.qpos[:] = data.qpos if q is None else q
-    data.qvel[:] = 0.0 if v is None else v
-    return go.problem_from_mujoco(model, data, **more)
-
-
-def moved(given: go.Problem, **settings: Any) -> go.Trajectory:
-    return go.simulate(given, stepper="moreau-jean", **{"error_estimate": False, **settings})
+    return go.problem_from_mujoco(*loaded(xml, q, v), **more)
 
 
 def test_a_ball_slides_until_it_rolls(tmp_path: Path) -> None:
@@ -83,8 +75,7 @@ def test_a_limit_stops_a_pendulum_and_the_estimate_knows_the_error() -> None:
 
 
 def test_a_humanoid_on_its_feet_by_all_solvers_and_with_its_loop_closed() -> None:
-    model = mujoco.MjModel.from_xml_string(HUMANOID)
-    data = mujoco.MjData(model)
+    model, data = loaded(HUMANOID)
     data.qvel[:] = 0.5 * np.sin(np.arange(model.nv))
     data.qvel[2] -= 1.0
     data.qvel[:] -= np.linalg.pinv(J := go.from_mujoco(model, data).J) @ (J @ data.qvel)
@@ -105,8 +96,7 @@ def test_a_humanoid_on_its_feet_by_all_solvers_and_with_its_loop_closed() -> Non
 
 def test_without_contacts_it_is_mujoco_s_own_motion() -> None:
     xml = STOP.format(joint='damping="0.5"').replace('limited="true"', 'limited="false"')
-    model = mujoco.MjModel.from_xml_string(xml)
-    data = mujoco.MjData(model)
+    model, data = loaded(xml)
     data.qpos[0] = 1.0
     motion = moved(go.problem_from_mujoco(model, data, t_end=0.5))
     for _ in range(500):
@@ -159,8 +149,7 @@ def test_what_a_motion_would_not_carry_on_is_refused(xml: str, words: str) -> No
 
 
 def test_a_control_callback_is_refused() -> None:
-    model = mujoco.MjModel.from_xml_string(MOTOR.format(joint="", words=""))
-    data = mujoco.MjData(model)
+    model, data = loaded(MOTOR.format(joint="", words=""))
     mujoco.set_mjcb_control(lambda model, data: None)
     try:
         with pytest.raises(go.BadInput, match="control callback"):
@@ -191,8 +180,7 @@ def test_a_motion_whose_first_step_has_no_answer_keeps_its_start() -> None:
 
 
 def test_a_step_knows_nothing_of_what_becomes_of_the_data_it_was_made_from() -> None:
-    model = mujoco.MjModel.from_xml_string(BALL.format(height=2.0, words=""))
-    data = mujoco.MjData(model)
+    model, data = loaded(BALL.format(height=2.0, words=""))
     data.qvel[:] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     system = go.problem_from_mujoco(model, data, t_end=0.1).system
     q, v = system.state(data)

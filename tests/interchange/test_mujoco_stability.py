@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from tests.interchange.humanoid import loaded, moved
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
 
@@ -21,15 +22,10 @@ mass=".1" {touching}/>
 
 
 def problem(xml: str, t_end: float, ctrl: Any = ()) -> go.Problem:
-    model = mujoco.MjModel.from_xml_string(xml)
+    model, data = loaded(xml)
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
-    data = mujoco.MjData(model)
     data.ctrl[:] = ctrl
     return go.problem_from_mujoco(model, data, t_end=t_end)
-
-
-def moved(given: go.Problem, **settings: Any) -> go.Trajectory:
-    return go.simulate(given, stepper="moreau-jean", **{"error_estimate": False, **settings})
 
 
 @pytest.mark.parametrize("tilt", ["0 0 0", "30 20 10"])
@@ -68,8 +64,7 @@ SERVOS = """<mujoco><option timestep="0.002" integrator="{integrator}"/><worldbo
 def test_servos_are_damped_at_the_end_of_a_step_where_mujoco_s_integrator_does_so(kp: int, kv: int) -> None:
     xml = SERVOS.format(integrator="implicitfast", wrist='damping="0.1"', kp=kp, kv=kv)
     motion = moved(problem(xml, 0.2, [0.5, 0.2]))
-    model = mujoco.MjModel.from_xml_string(xml)
-    data = mujoco.MjData(model)
+    model, data = loaded(xml)
     data.ctrl[:] = [0.5, 0.2]
     for _ in range(100):
         mujoco.mj_step(model, data)
@@ -117,8 +112,7 @@ def boxes(memory: str) -> Any:
     text = f"""<mujoco><size memory="{memory}"/><worldbody><geom type="plane" size="9 9 1" pos="0 0 1e-4"/>{each}
 <body pos="0 0 5"><joint name="j" type="slide"/><geom size=".1"/></body></worldbody>
 <equality><joint joint1="j"/></equality></mujoco>"""
-    model = mujoco.MjModel.from_xml_string(text)
-    return model, mujoco.MjData(model)
+    return loaded(text)
 
 
 @pytest.mark.parametrize("memory", ["60K", "100K", "400K"])
@@ -142,8 +136,7 @@ def test_a_mug_at_rest_is_a_step_though_its_contacts_jump_about_its_foot() -> No
     mug = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1"/><body pos="0 0 .0026"><freejoint/>
 <geom name="foot" type="cylinder" size=".045 .0026" mass=".2"/><geom type="box" size=".04 .04 .03" pos="0 0 .04"
 mass=".2" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
-    model = mujoco.MjModel.from_xml_string(mug)
-    data = mujoco.MjData(model)
+    model, data = loaded(mug)
     for _ in range(250):
         mujoco.mj_step(model, data)
     assert 0.0 < np.abs(data.qvel).max() < 1e-6

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from quadratic_programs import equality_program
+from quadratic_programs import program as qp
 
 import gaussopt as go
 from gaussopt.comparison.items import states_of
@@ -40,20 +42,6 @@ def raw(program: Program, name: str, start: Any = None, **options: Any) -> RawSo
     solver.check(program)
     solver.setup(program)
     return solver.solve(start)
-
-
-def qp(P: Any, q: Any, A: Any = (), l: Any = (), u: Any = ()) -> go.QP:
-    P = np.array(P, dtype=float)
-    rows = np.array(A, dtype=float).reshape(-1, len(P))
-    return go.QP(P, np.array(q, dtype=float), rows, np.array(l, dtype=float), np.array(u, dtype=float))
-
-
-def equality_program(seed: int, n: int = 5, m: int = 3) -> tuple[go.QP, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    root, A, b = rng.standard_normal((n, n)), rng.standard_normal((m, n)), rng.standard_normal(m)
-    P, q = root @ root.T + np.eye(n), rng.standard_normal(n)
-    K = np.block([[P, A.T], [A, np.zeros((m, m))]])
-    return go.QP(P, q, A, b, b), np.linalg.solve(K, np.concatenate((-q, b)))[:n]
 
 
 def steps(crank: go.Problem, count: int = 6) -> list[tuple[go.StepData, np.ndarray]]:
