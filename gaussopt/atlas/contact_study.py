@@ -82,7 +82,7 @@ BORDER = (1e-11, 1e-6)
 
 
 def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> Matrix:
-    """Minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, (B, k), P symmetric positive definite.
+    """Find the minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, (B, k), P symmetric positive definite.
 
     NaN where the complementarity problem of the multipliers was not solved to its certificate.
     """
@@ -99,7 +99,7 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
 
 
 def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector, Matrix]:
-    """Eta at the solutions z of the LCPs, (B, k), and by how much it violates eta >= 0, eta . w = 0, relative, (B,).
+    """Find eta at the solutions z of the LCPs, (B, k), and its relative violation of eta >= 0, eta . w = 0, (B,).
 
     The printed program returns z if the violation is zero up to rounding. The last entry, (2, B), is by how much
     it may be violated at least and at most, where force and gap acceleration of a contact are both too small to say
@@ -123,21 +123,21 @@ def _times(A: Matrix, x: Matrix) -> Matrix:
 
 
 def _relative(difference: Matrix, value: Matrix) -> Vector:
-    """Norms of the differences divided by those of the values, with 0 / 0 = 0."""
+    """Return the norms of the differences divided by those of the values, with 0 / 0 = 0."""
     above, below = np.linalg.norm(difference, axis=1), np.linalg.norm(value, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(above == 0, 0.0, above / below)
 
 
 def _spread(where: Mask, values: NDArray[Any], empty: float, kind: Any = np.float64) -> NDArray[Any]:
-    """The values in their places among all states."""
+    """Put the values in their places among all states."""
     full: NDArray[Any] = np.full((len(where), *values.shape[1:]), empty, dtype=kind)
     full[where] = values
     return full
 
 
 def weights_stack(A: Matrix) -> Matrix:
-    """Symmetrising weights of each matrix, (B, k); NaN where there are none. See `qp_equivalence.weights`."""
+    """Return symmetrising weights of each matrix, (B, k); NaN where there are none. See `qp_equivalence.weights`."""
     found = np.full(A.shape[:2], np.nan)
     for i, matrix in enumerate(A):
         d = weights(matrix)
@@ -147,7 +147,7 @@ def weights_stack(A: Matrix) -> Matrix:
 
 
 def contractions(smooth: Matrix, delassus: Matrix) -> Vector:
-    """Rho = || A_0^(-1/2) C A_0^(-1/2) ||_2 of frozen friction, (B,); NaN where A_0 is singular."""
+    """Compute rho = || A_0^(-1/2) C A_0^(-1/2) ||_2 of frozen friction, (B,); NaN where A_0 is singular."""
     diagonal = smooth.diagonal(axis1=1, axis2=2)
     safe = (diagonal > 0).all(axis=1)
     d = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -159,7 +159,7 @@ def contractions(smooth: Matrix, delassus: Matrix) -> Vector:
 
 
 def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
-    """What LCP, printed QP and relatives do in B states, by the names in MEANINGS.
+    """Compute what LCP, printed QP and relatives do in B states, by the names in MEANINGS.
 
     Forces and eta are (B, k), all others but the operator (B,); codes are indices into CLASSES. `predicted`, `agrees`
     and `joint_agrees` are -1 where the criterion does not apply because the operator is not positive definite, and the
@@ -186,7 +186,7 @@ def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
 
 
 def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[np.int_]]:
-    """Forces, class and number of solutions; P-matrices have one, the others are enumerated."""
+    """Solve for forces, class and number of solutions; P-matrices have one, the others are enumerated."""
     A, b = stack.delassus, stack.bias
     z = np.full(b.shape, np.nan)
     code, solutions = np.zeros(len(b), dtype=np.int8), np.ones(len(b), dtype=int)
@@ -204,7 +204,7 @@ def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[
 
 
 def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
-    """Why the printed programs have no (unique) minimiser where the operator is not positive definite."""
+    """Say why the printed programs have no (unique) minimiser where the operator is not positive definite."""
     code = np.zeros(len(b), dtype=np.int8)
     for i in np.flatnonzero(~definite):
         try:
@@ -217,7 +217,7 @@ def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
 
 
 def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell: Matrix | None) -> dict[str, Any]:
-    """The printed program (over all ideal forces if ell is given) beside the LCP's solutions z, by names of results."""
+    """Compare the printed program (over all ideal forces if ell is given) with the LCP's solutions z."""
     A, b, true = stack.delassus[definite], stack.bias[definite], z[definite]
     pull = None if ell is None else ell[definite]
     x = solve_printed(0.5 * (A + A.swapaxes(1, 2)), A, b, None if pull is None else 0.5 * pull)
@@ -241,7 +241,7 @@ def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell
 
 
 def _weighted(A: Matrix, b: Matrix, z: Matrix, p_matrix: Mask) -> dict[str, Any]:
-    """The weighted program where weights exist and the operator is a P-matrix."""
+    """Solve the weighted program where weights exist and the operator is a P-matrix."""
     d = weights_stack(A)
     there = np.isfinite(d).all(axis=1)
     use = there & p_matrix

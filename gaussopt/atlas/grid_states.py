@@ -19,12 +19,12 @@ from gaussopt.modelling.problem import Problem
 
 
 def grid_of(entry: Problem) -> AtlasGrid:
-    """The problem's own grid, or one chosen from its parameters."""
+    """Return the problem's own grid, or one chosen from its parameters."""
     return entry.atlas or default_grid(entry.parameters)
 
 
 def chosen_axes(entry: Problem, axes: Sequence[Axis] | None) -> tuple[Axis, ...]:
-    """The axes of a scan, those of the problem's own grid if None is given; raises UnknownName and BadInput."""
+    """Return the axes of a scan, those of the problem's own grid if None is given; raises UnknownName and BadInput."""
     known = {p.name for p in entry.parameters}
     fixed = set(entry.values)
     chosen = tuple(axes) if axes is not None else tuple(a for a in grid_of(entry).axes if a.name not in fixed)
@@ -39,7 +39,7 @@ def chosen_axes(entry: Problem, axes: Sequence[Axis] | None) -> tuple[Axis, ...]
 
 
 def values_at(entry: Problem, axes: Sequence[Axis], point: Sequence[float]) -> dict[str, float]:
-    """Parameters at a point of the axes, with those that follow from them."""
+    """Return the parameters at a point of the axes, with those that follow from them."""
     held = {a.name for a in axes} | set(entry.values)
     values = dict(zip((a.name for a in axes), map(float, point), strict=True))
     full = {**entry.parameter_values, **values}
@@ -54,7 +54,7 @@ def states(entry: Problem, axes: Sequence[Axis]) -> Iterator[StepData]:
 
 
 def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepData:
-    """Step data of the start with these parameters, of which so many will be asked for."""
+    """Return the step data of the start with these parameters; `points` of them will be asked for."""
     at = entry.at(**values) if values else entry
     at.system.prepare(points)
     try:
@@ -65,7 +65,7 @@ def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepD
 
 
 def closed_sliding(step: StepData, slip: NDArray[np.int_], load: Vector | None = None) -> StepData:
-    """The step with all contacts closed and sliding, as `ContactStack` studies it.
+    """Return the step with all contacts closed and sliding, as `ContactStack` studies it.
 
     The signs `slip`, (k,), replace those of v_T, whose size is 1 m/s where there is none, and in space reverse its
     direction; a `load`, (k,) in m/s^2, replaces the gap accelerations without contact forces.

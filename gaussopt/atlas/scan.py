@@ -97,7 +97,7 @@ class Atlas(Mapped):
         return picture(data_uri(svg_of(axes[0].figure)), f"The printed QP beside the contact laws: {self.problem}.")
 
     def _counts(self, name: str) -> dict[str, int]:
-        """Points by class, of the classes that occur."""
+        """Count the points by class, of the classes that occur."""
         classes = CLASSES[name]
         counts = np.bincount(self.codes(name).ravel(), minlength=len(classes))
         return {label: int(count) for label, count in zip(classes, counts, strict=True) if count}
@@ -108,16 +108,16 @@ class Atlas(Mapped):
         return int(self.data["lcp"].size)
 
     def codes(self, name: str) -> NDArray[np.int_]:
-        """The codes of "lcp", "matrix", "qp", "joint" or "weighted", over axes, slip and load."""
+        """Return the codes of "lcp", "matrix", "qp", "joint" or "weighted", over axes, slip and load."""
         return np.asarray(self.data[name].values, dtype=int)
 
     def values(self, cell: Cell) -> dict[str, float]:
-        """The parameters at a cell, on the axes and those that follow from them; see `step` for what is raised."""
+        """Return parameters at a cell, on the axes and those that follow from them; see `step` for what is raised."""
         index = self._index(cell)
         return values_at(self._entry(), self.axes, [a.values[i] for a, i in zip(self.axes, index, strict=False)])
 
     def step(self, cell: Cell) -> StepData:
-        """The step that was studied at a cell: all contacts closed, sliding by the cell's signs, under its load.
+        """Return the step that was studied at a cell: all contacts closed, sliding by the cell's signs, under its load.
 
         `cell` is its number in the order of the arrays, or its indices on the axes, of the signs and of the load.
         Raises BadInput for a cell that is not there, UnknownName where the problem of an atlas from a file is not
@@ -129,12 +129,12 @@ class Atlas(Mapped):
         return closed_sliding(found, self.slips[index[len(self.axes)]], load)
 
     def lcp(self, cell: Cell) -> LCP:
-        """The complementarity problem of the normal forces at a cell, see `step`."""
+        """Return the complementarity problem of the normal forces at a cell, see `step`."""
         index = self._index(cell)
         return LCP(*(np.array(self.data[name].values[index], dtype=np.float64) for name in ("delassus", "bias")))
 
     def counterexamples(self, count: int) -> list[int]:
-        """Numbers of at most `count` cells where the contact laws have one answer and the printed QP another or none.
+        """Find at most `count` cells where the contact laws have one answer and the printed QP another or none.
 
         The ways of being wrong take turns. Where there are forces the largest differences come first; cells that
         rounding decides are left out.
@@ -151,7 +151,7 @@ class Atlas(Mapped):
         return self.entry or registered_problem(self.problem.partition(" (")[0], **self.settings)
 
     def _index(self, cell: Cell) -> tuple[int, ...]:
-        """Indices on the axes, of signs and of loads; raises BadInput."""
+        """Return the indices on the axes, of signs and of loads; raises BadInput."""
         shape = self.codes("lcp").shape
         try:
             if isinstance(cell, int | np.integer):
@@ -164,7 +164,7 @@ class Atlas(Mapped):
             ) from None
 
     def summary(self) -> dict[str, Any]:
-        """How many points fall into each class."""
+        """Count the points that fall into each class."""
         found: dict[str, Any] = {"points": self.points}
         found |= {name: self._counts(name) for name in CLASSES}
         values = {name: np.asarray(self.data[name].values) for name in MEANINGS}
@@ -226,7 +226,7 @@ class Atlas(Mapped):
 
     @classmethod
     def _of(cls, data: xr.Dataset) -> Atlas:
-        """The atlas of a dataset, whose attribute says what was asked."""
+        """Return the atlas of a dataset, whose attribute says what was asked."""
         meta: dict[str, Any] = json.loads(data.attrs["atlas"])
         return cls(
             meta["problem"], tuple(Axis(name, data[name].values) for name in meta["axes"]), tuple(meta["units"]),
@@ -311,7 +311,7 @@ def scan(
 
 
 def _shape(axes: Sequence[Axis], slips: NDArray[np.int_], loads: Matrix | None) -> tuple[int, ...]:
-    """Shape of the grid: axes, signs of slip, loads if there are any."""
+    """Return the shape of the grid: axes, signs of slip, loads if there are any."""
     return (*(len(a.values) for a in axes), len(slips), *(() if loads is None else (len(loads),)))
 
 
@@ -319,7 +319,7 @@ def _study(
     states: Iterator[StepData], signs: NDArray[np.int_], directions: Matrix | None, points: int,
     progress: Callable[[float], None] | None,
 ) -> dict[str, NDArray[Any]]:  # fmt: skip
-    """Findings and operators of all points by their names in MEANINGS, some thousand points together."""
+    """Return the findings and operators of all points by their names in MEANINGS, some thousand points together."""
     together = max(1, CHUNK // (len(signs) * (1 if directions is None else len(directions))))
     found: list[dict[str, NDArray[Any]]] = []
     done = 0
@@ -335,7 +335,7 @@ def _study(
 
 
 def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_]:
-    """Rows of k signs; raises BadInput."""
+    """Read rows of k signs; raises BadInput."""
     if isinstance(slips, str):
         if slips.strip() == "all":
             if k > MAX_SIGNS:
@@ -352,7 +352,7 @@ def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_
 
 
 def load_directions(count: int, k: int) -> Matrix:
-    """Unit vectors in the space of the bias, (L, k); raises BadInput."""
+    """Return the unit vectors in the space of the bias, (L, k); raises BadInput."""
     if not 1 <= count <= MAX_POINTS:
         raise BadInput(f"loads is {count}; give the number of directions of the load, from 1 to {MAX_POINTS}.")
     if k == 1:

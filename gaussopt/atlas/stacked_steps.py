@@ -62,7 +62,7 @@ class ContactStack:
 
     @classmethod
     def of(cls, steps: Sequence[StepData], slips: NDArray[np.int_]) -> ContactStack:
-        """Operators of all states, which have the same k contacts, with all slip signs; the signs run fastest.
+        """Stack operators of all states, which have the same k contacts, with all slip signs; the signs run fastest.
 
         The signs +1 and -1 of `slips`, (S, k), replace that of v_T; in space they reverse its direction. Raises
         BadInput in space where there is no slip to reverse, and NotAccepted where the joints are ill-posed.
@@ -89,7 +89,7 @@ class ContactStack:
         )  # fmt: skip
 
     def with_bias(self, bias: Matrix) -> ContactStack:
-        """Every operator with every bias, (L, k); the biases run fastest. What the joints do is then unknown."""
+        """Pair every operator with every bias, (L, k); the biases run fastest. What the joints do is then unknown."""
         delassus, smooth, motion, ell = (
             np.repeat(x, len(bias), axis=0) for x in (self.delassus, self.smooth, self.motion, self.ell)
         )
@@ -151,7 +151,7 @@ class MatrixClasses:
 
 
 def classify_stack(A: Matrix) -> MatrixClasses:
-    """What `classify_matrix` says of each matrix, (B, n, n)."""
+    """Return what `classify_matrix` says of each matrix, (B, n, n)."""
     n = A.shape[1]
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = diagonal > 0

@@ -51,7 +51,7 @@ class AtlasView:
     left_out: str
 
     def of(self, atlas: Mapped, name: str) -> list[Panel]:
-        """Panels of a variable."""
+        """Return the panels of a variable."""
         x, y, *_ = self.axes
         return [
             Panel(title, np.asarray(atlas.data[name].isel(index).transpose(*self.drawn), float).reshape(len(y), len(x)))
@@ -64,7 +64,7 @@ GREEK = {"theta": "θ", "omega": "ω", "phi": "φ", "mu": "μ"}
 
 
 def _symbol(name: str) -> str:
-    """A parameter as it is written: "θ₁" for theta1_0; the value at the start needs no mark, a state is an instant."""
+    """Write a parameter as in print: "θ₁" for theta1_0; the start needs no mark, since a state is an instant."""
     found = re.fullmatch(r"(theta|omega|phi|mu)(\d?)(_?0)?", name)
     if found is None or (found[2] == "0" and not found[3]):
         return GREEK.get(name.removesuffix("0"), name)
@@ -72,7 +72,7 @@ def _symbol(name: str) -> str:
 
 
 def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vector]]:
-    """Label and values of the dimensions of the grid, angles in degrees; `plain` labels are heads of data files."""
+    """Label the dimensions of the grid, with their values, angles in degrees; `plain` labels head data files."""
     found: dict[str, tuple[str, Vector]] = {}
     for axis, unit in zip(atlas.axes, atlas.units, strict=True):
         values, unit = (np.degrees(axis.values), "degrees") if unit == "rad" else (axis.values, unit)
@@ -114,12 +114,12 @@ def view_of(atlas: Mapped) -> AtlasView:
 
 
 def signs_in_print(row: Any) -> str:
-    """Signs of slip as text, with the minus of print."""
+    """Write signs of slip as text, with the minus of print."""
     return slip_label(row).replace("-", "−")
 
 
 def _slips(atlas: Mapped, index: int) -> str:
-    """Signs of slip with the names of their contacts."""
+    """Return the signs of slip with the names of their contacts."""
     signs = zip(atlas.contacts, signs_in_print(atlas.slips[index]), strict=True)
     return f"slip {', '.join(f'{contact} {sign}' for contact, sign in signs)}"
 
@@ -155,5 +155,5 @@ def maps(atlas: Mapped, view: AtlasView, name: str, onto: Any = plain_figure) ->
 
 
 def slip_label(row: Sequence[int] | NDArray[np.int_]) -> str:
-    """Signs as text, such as "+-"."""
+    """Write signs as text, such as "+-"."""
     return "".join("+" if s > 0 else "-" for s in row)

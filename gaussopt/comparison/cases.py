@@ -36,7 +36,7 @@ NOWHERE = (
 
 
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
-    """Answers of a solver with its options to a source, as mappings, once for each start that makes a difference.
+    """Answer a source by a solver with its options; returns mappings, one for each start that makes a difference.
 
     `spec` is a mapping that `sources.spec_of` reads; the formulation of programs is "".
     """
@@ -65,7 +65,7 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
 
 
 def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
-    """The steps at which every solver begins anew, see `records.Answers`."""
+    """Return the steps at which every solver begins anew, see `records.Answers`."""
     sizes = [page_of(item.data).size(item.data) for item in items]
     return [i for i in range(len(items)) if i == 0 or not where.follows or sizes[i] != sizes[i - 1]]
 
@@ -73,7 +73,7 @@ def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """Times of rivals on a source, as mappings: see `clock`. Each has `budget` seconds for each start."""
+    """Time rivals on a source; returns mappings: see `clock`. Each has `budget` seconds for each start."""
     where = spec_of(spec)
     items = where.items()
     if not items:

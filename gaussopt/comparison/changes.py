@@ -114,7 +114,7 @@ class Changes:
         return [*(p.label for p in self.pairs if p.worse), *self.refused]
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
+        """Return plain data, for JSON."""
         rows = [{**asdict(p), "speed": p.speed, "worse": p.worse} for p in self.pairs]
         return {
             "worse": self.worse, "pairs": rows, "pace": dict(self.pace), "absent": list(self.absent),
@@ -168,7 +168,7 @@ Key = tuple[SourceKey, str, str]
 
 
 def _cases(results: Results) -> dict[Key, list[TimedAnswers]]:
-    """The cases of each pair on each source, one for each kind of start; refusals are left out."""
+    """Return the cases of each pair on each source, one for each kind of start; refusals are left out."""
     found: dict[Key, list[TimedAnswers]] = {}
     for case in join(results.answers, results.times):
         if not case.answers.refused:
@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Pairs that answered then and are refused now, with the reason; that of a formulation holds for all solvers."""
+    """Find pairs that answered then and are refused now, and why; the reason of a formulation holds for all solvers."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:
@@ -198,7 +198,7 @@ def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:
 
 
 def _why(old: Results, new: Results, key: Key) -> str:
-    """Why a pair is another one than before."""
+    """Say why a pair is not the same as before."""
     _, formulation, solver = key
     said = []
     for part in (f"solver {registered_name(solver)}", *([f"formulation {formulation}"] if formulation else [])):
@@ -208,7 +208,7 @@ def _why(old: Results, new: Results, key: Key) -> str:
 
 
 def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[int, int, int, int]:
-    """Steps gained and lost, false claims before and after."""
+    """Count steps gained and lost, and false claims before and after."""
     before, after = ({c.answers.start: c for c in cases} for cases in (old, new))
     gained = sum(int((after[s]["right"] & ~before[s]["right"]).sum()) for s in before)
     lost = sum(int((before[s]["right"] & ~after[s]["right"]).sum()) for s in before)
@@ -217,7 +217,7 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
 
 
 def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
-    """New time divided by old time as used in a simulation: median over the steps, its interval, and their number."""
+    """Divide new times by old ones as used in a simulation: median over the steps, its interval, and their number."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None
@@ -239,7 +239,7 @@ def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[fl
 
 
 def sentences(found: Changes) -> list[str]:
-    """What a change did, for a person."""
+    """Say for the user what a change did."""
     lines = [f"Changed since then: {why}." for why in dict.fromkeys(p.changed for p in found.pairs if p.changed)]
     if not lines:
         lines = ["Every pair has the code and the packages that it had then."]

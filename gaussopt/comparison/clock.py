@@ -67,7 +67,7 @@ def on_one_clock(
     source: StepSource, rivals: Sequence[About], items: Sequence[Item], begins: Sequence[int], tolerance: float,
     budget: float,
 ) -> list[Times]:  # fmt: skip
-    """Times of rivals, each with `budget` seconds; `begins` are the steps at which every solver begins anew."""
+    """Time rivals, each with `budget` seconds; `begins` are the steps at which every solver begins anew."""
     units = drawn_units()
     found = [_Rival(about, tolerance, items, units, budget) for about in rivals]
     empty = _Harness(rivals[0][0])
@@ -89,7 +89,7 @@ def on_one_clock(
 
 @contextmanager
 def _collected() -> Iterator[None]:
-    """The garbage collector off; what is there already need not be looked through after every pass."""
+    """Turn the garbage collector off; what is there already need not be looked through after every pass."""
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -161,7 +161,7 @@ class _Harness:
 
 
 def work(t: Timing) -> float:
-    """Seconds between the first call of a solver and the reading of its answer."""
+    """Return the seconds between the first call of a solver and the reading of its answer."""
     return t.setup + t.update + t.solve
 
 
@@ -248,7 +248,7 @@ class _Rival:
         return sum(right[i] for i in wrong)
 
     def times(self, source: StepSource, ranked: Sequence[int], harness: float, early: int) -> Times:
-        """Quantiles over what was timed at the steps by which solvers are ranked, without the time of the harness."""
+        """Take quantiles over what was timed at the steps that rank solvers, without the time of the harness."""
         own = [[max(0.0, work(t) - harness) for t in at] for at in self._new]
         timed = [i for i in ranked if i < self._steps] or list(range(self._steps))
         samples = [t for i in timed for t in self._new[i]]

@@ -112,7 +112,7 @@ class CasesDone:
         self._tell, self._told = tell, 0.0
 
     def stage(self, cases: int, later: int = 0) -> Callable[[float], None]:
-        """The progress of a stage with so many cases that begins now, before at most so many that follow it."""
+        """Return the progress of a stage of `cases` that begins now, before at most `later` that follow it."""
         before, part = self._told, cases / max(1, cases + later)
 
         def progress(done: float) -> None:

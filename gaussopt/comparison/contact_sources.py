@@ -81,7 +81,7 @@ class ContactFiles(Spec):
         return True
 
     def items(self) -> tuple[Item, ...]:
-        """One problem for each file; raises BadInput if a file has changed."""
+        """Return one problem for each file; raises BadInput if a file has changed."""
         for path, digest in zip(self.paths, self.digests, strict=True):
             check_digest(Path(path), digest)
         return tuple(
@@ -89,7 +89,7 @@ class ContactFiles(Spec):
         )
 
     def typical(self) -> ConeComplementarity:
-        """That of the first file."""
+        """Return the problem of the first file."""
         return _read(self.paths[0], self.digests[0], self.rows)
 
 

@@ -46,7 +46,7 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
 
 
 def _least_cost(program: Program, solver: Solver[Any]) -> float:
-    """The least cost that a search with these options can find, by an exact solver."""
+    """Return the least cost that a search with these options can find, by an exact solver."""
     least = page_of(program).least_cost(program)
     if least is not None:
         return least
@@ -61,7 +61,7 @@ def _least_cost(program: Program, solver: Solver[Any]) -> float:
 
 
 def _penalised(qp: QP, penalty: float) -> tuple[QP, float]:
-    """The program with squared violations of its equality rows in the objective, and the constant left out of it."""
+    """Move squared violations of equality rows into the objective; returns the program and the constant left out."""
     eq = qp.equality
     A, b = qp.A[eq], qp.l[eq]
     P = qp.P + 2.0 * penalty * (A.T @ A)

@@ -58,7 +58,7 @@ class Item:
 
 
 def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | None = None) -> Iterator[Item]:
-    """The steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
+    """Yield the steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
 
     The problem's own motion may end earlier than it does by default.
 
@@ -91,14 +91,14 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
 
 
 def typical_step(entry: Problem) -> StepData:
-    """The step of the start; where it flies, with all contacts closed."""
+    """Return the step of the start; where it flies, with all contacts closed."""
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     closed = decided(step)
     return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
 
 
 def decided(step: StepData) -> StepData | None:
-    """The step of the closed contacts; None where a slip vanishes or a contact is about to impact."""
+    """Return the step of the closed contacts; None where a slip vanishes or a contact is about to impact."""
     try:
         closed = step.select(closed_contacts(step))
     except BadInput:
@@ -111,7 +111,7 @@ def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def end_within(entry: Problem, seconds: float) -> float:
-    """How far a processor gets with the default motion of a problem in so many seconds, in s of the motion."""
+    """Measure how far a processor gets with the default motion of a problem in `seconds`, in s of the motion."""
     begin, share = math.inf, 0.0
 
     def late(done: float) -> None:
@@ -132,7 +132,7 @@ class _Late(BaseException):
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
-    """The default motion of a problem, from event to event; `build` tells editions of a file apart."""
+    """Return the default motion of a problem, from event to event; `build` tells editions of a file apart."""
     entry = registered_problem(name, **dict(settings))
     # The interval of the whole motion, as states may cost more than the steps between them; with some at least.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)

@@ -82,7 +82,7 @@ def merge_results(
 
 
 def parts_of(results: Results, name: str = "") -> dict[str, Results]:
-    """The comparisons that a merged one was made of, by machine; one that is not merged is its only part.
+    """Return the comparisons that a merged one was made of, by machine; one that is not merged is its only part.
 
     Its machine then has the given name, as far as file names can have it. The store of a part is the folder of its
     trajectories.
@@ -105,7 +105,7 @@ def parts_of(results: Results, name: str = "") -> dict[str, Results]:
 
 
 def _moved(record: Any, machine: str) -> Any:
-    """A record of answers or times, of another machine."""
+    """Move a record of answers or times to another machine."""
     return replace(record, source=replace(record.source, machine=machine))
 
 
@@ -120,7 +120,7 @@ def _check_alike(parts: Mapping[str, Results]) -> None:
 
 
 def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
-    """The parts as one; `there` are the trajectories that are kept."""
+    """Join the parts; `there` are the trajectories that are kept."""
     metas = {name: part.meta for name, part in parts.items()}
     meta: dict[str, Any] = {
         "sources": [f"{label}, on {name}" for name, of in metas.items() for label in of.get("sources", ())],
@@ -147,7 +147,7 @@ def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
 
 
 def conflicts(parts: Mapping[str, Results]) -> Iterator[str]:
-    """Sentences on what two comparisons say of the same thing: other verdicts, other problems, the same machine twice.
+    """Say where two comparisons contradict each other: other verdicts, other problems, the same machine twice.
 
     Answers are compared by verdict, claim and, where both are confirmed, by their error against the reference, which
     may differ by no more than the two certified errors and the tolerance. Digits beyond that are those of the machine.
@@ -176,12 +176,12 @@ def _case(a: Answers) -> str:
 
 
 def _where(a: Answers) -> tuple[str, ...]:
-    """What tells the machine and the versions of a record; empty where they are not on record."""
+    """Name the machine and the versions of a record; empty where they are not on record."""
     return (*machine_of(a.made), a.made.get("versions", "")) if a.made else ()
 
 
 def _difference(a: Answers, b: Answers, tolerance: float, names: tuple[str, str]) -> str:
-    """How the answers of two machines contradict each other; "" if they do not."""
+    """Say how the answers of two machines contradict each other; "" if they do not."""
     for said, x, y in (("refused", a.refused, b.refused), ("ended early", a.failure, b.failure)):
         if bool(x) != bool(y):
             return f"{said} on {names[0] if x else names[1]} only ({(x or y).rstrip('.')})"

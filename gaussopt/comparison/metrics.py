@@ -31,7 +31,7 @@ def correct(count: Mapping[str, int]) -> float:
 
 
 def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> list[Any]:
-    """One row for each source, formulation, solver and start, in the order of the answers.
+    """Return one row for each source, formulation, solver and start, in the order of the answers.
 
     Returns
     -------
@@ -115,17 +115,17 @@ def words(answers: Sequence[Answers]) -> list[Any]:
 
 
 def ranked(names: Any) -> tuple[str, ...]:
-    """Names, the most frequent first."""
+    """Return the names, the most frequent first."""
     return tuple(name for name, _ in Counter(names).most_common())
 
 
 def liars(answers: Sequence[Answers]) -> list[Any]:
-    """Solvers with false claims, be it "solved" or "infeasible", the worst first; rows of `words`."""
+    """Return the solvers with false claims, be it "solved" or "infeasible", the worst first; rows of `words`."""
     return [r for r in words(answers) if r.false_claims]
 
 
 def wrong_programs(answers: Sequence[Answers]) -> list[Any]:
-    """Formulations that are wrong on their own account, by problem or family, over all solvers.
+    """Return the formulations that are wrong on their own account, by problem or family, over all solvers.
 
     Returns
     -------

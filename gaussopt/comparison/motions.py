@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 
 
 def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
-    """How many trajectories there are if all pairs are right."""
+    """Count the trajectories there are if all pairs are right."""
     carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.solvers}
     if plan.carriers is not None:
         carrying = {(name, f, s if s in plan.carriers else "") for name, f, s in carrying}
@@ -35,9 +35,9 @@ def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
 
 
 def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], seconds: float) -> list[Job]:
-    """Trajectories of the pairs whose every answer to every reference of a problem was confirmed, or of the fastest.
+    """Plan trajectories of the pairs with every answer to every reference of a problem confirmed, or of the fastest.
 
-    Each is expected to take so many seconds.
+    Each is expected to take `seconds`.
     """
     found = []
     free = plan.carriers is None
@@ -65,7 +65,7 @@ def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], 
 def _passed(
     plan: Plan, problem: str, settings: Mapping[str, object], answers: Iterable[Answers], times: Iterable[Times]
 ) -> dict[Pair, float]:
-    """The pairs whose every answer on a problem was confirmed, with the seconds of a step, infinite if not timed."""
+    """Return pairs whose every answer on a problem was confirmed, with the seconds of a step, infinite if not timed."""
     own = {
         s.source.key for s in plan.specs
         if isinstance(s, ProblemStates) and (s.problem, dict(s.settings)) == (problem, settings)
@@ -82,7 +82,7 @@ def _passed(
 
 
 def _fastest(passed: Mapping[Pair, float], carriers: Sequence[str]) -> list[Pair]:
-    """The fastest pair of each formulation, and those of the carriers, the fastest first."""
+    """Return the fastest pair of each formulation, and those of the carriers, the fastest first."""
     ranked = sorted(passed, key=lambda pair: passed[pair])
     best = {f: (f, s) for f, s in reversed(ranked)}
     return [pair for pair in ranked if pair == best[pair[0]] or pair[1] in carriers]

@@ -20,7 +20,7 @@ from gaussopt.solving.foreign_formulation import find
 
 
 def installed_solvers(stochastic: bool = True) -> list[str]:
-    """Names of all solvers whose packages are there; stochastic ones too, or not."""
+    """Return the names of all solvers whose packages are there; stochastic ones too, or not."""
     entries = {name: registry.load("solver", name) for name in registry.names("solver")}
     return [name for name, entry in entries.items() if not missing_packages(entry) and stochastic >= entry.stochastic]
 
@@ -33,7 +33,7 @@ def is_exact(formulation: str) -> bool:
 
 
 def depends_on(formulation: str) -> tuple[tuple[str, str], ...]:
-    """The registered entry of a formulation, (kind, name), if it is one; those of contacts in space are core."""
+    """Return the registered entry of a formulation, (kind, name), if it is one; those of contacts in space are core."""
     return (("formulation", formulation),) if is_step_formulation(formulation) else ()
 
 
@@ -51,7 +51,7 @@ def check_formulation(name: str) -> None:
 
 
 def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: Data) -> list[tuple[str, str]]:
-    """The pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
+    """Return the pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
     data: Any = typical
     formulated = page_of(data).formulations
     if formulated == "contact":
@@ -72,7 +72,7 @@ def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: Data) ->
 
 
 def misfit(formulation: Formulation, step: StepData) -> str | None:
-    """Reason why a formulation does not fit a step, also where only its program says so; None if it fits."""
+    """Return the reason why a formulation does not fit a step, also where only its program says so; None if it fits."""
     if formulation.level == "velocity" and step.k:
         return "it is at velocity level, and references hold accelerations"
     reason = formulation.misfit(step)

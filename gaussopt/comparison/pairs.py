@@ -42,7 +42,7 @@ class PairRow(NamedTuple):
 
 
 def rows(answers: Sequence[Answers], times: Sequence[Times]) -> list[PairRow]:
-    """All pairs that were not refused, each on every source and from every start."""
+    """Return all pairs that were not refused, each on every source and from every start."""
     nothing = (math.nan,) * 3
     work = {(t.source.key, t.formulation, t.solver, t.start): t.parts["work"] for t in times}
     found = []
@@ -83,7 +83,7 @@ def draw(found: Sequence[PairRow], source: str | None, start: str | None, onto: 
 
 
 def text_of(frame: pd.DataFrame, form: str) -> str:
-    """A table as Markdown, CSV or LaTeX; raises UnknownName for another form."""
+    """Format a table as Markdown, CSV or LaTeX; raises UnknownName for another form."""
     if form == "csv":
         return frame.to_csv(index=False, lineterminator="\n")
     if form == "latex":

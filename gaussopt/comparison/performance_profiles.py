@@ -29,7 +29,7 @@ SHIFT = 10e-6
 """Seconds; differences well below it count little: ten microseconds are about one call through Python."""
 
 PENALTY = 10.0
-"""A failure costs so many times the slowest confirmed answer to the same step."""
+"""A failure costs the slowest confirmed answer to the same step times this factor."""
 
 
 TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
@@ -118,7 +118,7 @@ class Profile:
     problems: int
 
     def order(self) -> list[int]:
-        """Indices of the names by the area under rho over log tau, the largest first; for drawing, not for ranking."""
+        """Sort the indices of the names by the area under rho over log tau, the largest first; this ranks nobody."""
         weights = np.diff(np.log(self.taus), prepend=0.0) if len(self.taus) > 1 else np.ones(len(self.taus))
         area = weights @ self.rho
         return [int(i) for i in np.lexsort((-self.solved, -area))]
@@ -153,7 +153,7 @@ def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
 
 
 def charged(values: Matrix) -> Matrix:
-    """Costs with every failure charged.
+    """Charge every failure of a table of costs.
 
     A failure costs PENALTY times the slowest confirmed answer to that step by anyone; where all fail, all are charged
     PENALTY times the slowest confirmed answer to any step. Without any confirmed answer the charge is infinite.
@@ -166,7 +166,7 @@ def charged(values: Matrix) -> Matrix:
 
 
 def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
-    """exp(mean(log(values + shift))) - shift, in the unit of the values.
+    """Compute exp(mean(log(values + shift))) - shift, in the unit of the values.
 
     The shift keeps steps of a microsecond, where only the overhead of a call is measured, from deciding the mean; the
     logarithm keeps the slowest steps from deciding it. It is a mean of charged times, not of times: the charge depends
@@ -197,7 +197,7 @@ class Mean(NamedTuple):
 
 
 def geometric_means(table: Costs) -> list[Mean]:
-    """Shifted geometric means, the least first; behind them competitors that refuse steps, then those never right.
+    """Rank shifted geometric means, the least first; behind them who refuses steps, then who was never right.
 
     Means over different steps do not compare: the order is that of the ratios to whoever has most steps, over the steps
     that are counted for both.
@@ -256,7 +256,7 @@ class PrecisionPoint(NamedTuple):
 def work_precision(
     answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None
 ) -> list[PrecisionPoint]:
-    """Points (achieved error, work), by base name and then by falling error; `formulation` is as of `costs`.
+    """Return the points (achieved error, work), by base name and then by falling error; `formulation` is as of `costs`.
 
     Solvers are matched by the accuracy that was achieved and not by the tolerance that was asked for. Ill-posed steps
     that are recognised have no error and do not count for it; an answer that is confirmed on record and not on the
@@ -286,7 +286,7 @@ def work_precision(
 
 
 def pareto_front(points: Sequence[PrecisionPoint]) -> list[PrecisionPoint]:
-    """Points that no other beats, the fastest first; a point with an infinite error is never among them."""
+    """Return the points that no other beats, the fastest first; a point with an infinite error is never among them."""
     front: list[PrecisionPoint] = []
     for p in sorted(points, key=lambda p: (p.work, p.error)):
         if np.isfinite(p.error) and (not front or p.error < front[-1].error):
@@ -297,7 +297,7 @@ def pareto_front(points: Sequence[PrecisionPoint]) -> list[PrecisionPoint]:
 def fastest_at(
     points: Sequence[PrecisionPoint], targets: Sequence[float] = TARGETS
 ) -> dict[float, list[PrecisionPoint]]:
-    """By accuracy target, the fastest point of each base solver that achieves it, the fastest first."""
+    """Rank, by accuracy target, the fastest point of each base solver that achieves it."""
     found = {}
     for target in targets:
         best: dict[str, PrecisionPoint] = {}

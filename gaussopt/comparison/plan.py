@@ -98,7 +98,7 @@ class Plan:
         return self.case_limit, ("all pairs", self.total)
 
     def meta(self) -> dict[str, Any]:
-        """Settings and versions for the report, no dates and no machine names."""
+        """Return the settings and versions for the report, no dates and no machine names."""
         return {
             "sources": [s.source.label for s in self.specs],
             "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
@@ -109,7 +109,7 @@ class Plan:
         }  # fmt: skip
 
     def _files(self) -> dict[str, list[str]]:
-        """Names of the files of contacts, by folder."""
+        """Return the names of the files of contacts, by folder."""
         found: dict[str, list[str]] = {}
         for spec in self.specs:
             if spec.files:
@@ -117,7 +117,7 @@ class Plan:
         return found
 
     def _code(self) -> dict[str, Any]:
-        """Source code and packages of each solver and formulation, by which a later comparison knows them again."""
+        """Fingerprint code and packages of solvers and formulations, by which later comparisons know them again."""
         parts = {("solver", registered_name(s)) for s in self.solvers} | {
             entry for f in self.formulations for entry in depends_on(f)
         }
@@ -135,7 +135,7 @@ class Plan:
 
 
 def listed_sources(sources: Any, note: Callable[[str], None]) -> tuple[list[str | Problem | Spec], list[str]]:
-    """The sources, each of a known kind, and the solvers among them, which are files; raises BadInput.
+    """Return the sources, each of a known kind, and the solvers among them, which are files; raises BadInput.
 
     With nothing else than solvers the sets of programs that they take are the sources.
     """
@@ -206,7 +206,7 @@ def plan_of(
 
 
 def _all_formulations(specs: Sequence[Spec]) -> list[str]:
-    """Those of steps, of contacts in space, or both, as the sources need."""
+    """Name the formulations of steps, of contacts in space, or both, as the sources need."""
     contacts = [spec for spec in specs if spec.has_cones]
     of_steps = registry.names("formulation") if len(contacts) < len(specs) else []
     return [*of_steps, *(RELAXATIONS if contacts else ())]
@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Formulations whose programs are also solved from loose to tight; "" stands for programs without one."""
+    """Return formulations whose programs are also solved from loose to tight; "" stands for programs without one."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:
@@ -239,7 +239,7 @@ def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tupl
 
 
 def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
-    """Each spec once, under a name of its own."""
+    """Keep each spec once, under a name of its own."""
     found = list({json.dumps(s.to_mapping(), sort_keys=True): s for s in specs}.values())
     for name, count in Counter(_words(s) for s in found).items():
         if count > 1:
@@ -248,7 +248,7 @@ def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
 
 
 def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
-    """A case for every pair and source, and the record that stands for it if it fails."""
+    """Make a case for every pair and source, with the record that stands for it if it fails."""
     found = []
     asked_of: list[tuple[Spec, type, list[tuple[str, str]]]] = []
     alike: dict[type, dict[tuple[str, str], None]] = {}
@@ -282,7 +282,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
 
 
 def _words(spec: Spec) -> str:
-    """A label that tells all sources of a comparison apart."""
+    """Label a source so that it differs from all others of a comparison."""
     source = spec.source
     if source.kind != "family":
         return source.label
@@ -317,13 +317,13 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
 
 
 def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
-    """Seconds of work that the times of these pairs take, each with its ways of starting."""
+    """Return the seconds of work that the times of these pairs take, each with its ways of starting."""
     follow = {spec.source.key: spec.follows for spec in plan.specs}
     return plan.time_budget * sum(len(starts_of(r.solver, follow[r.source.key])) for r in asked)
 
 
 def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
-    """All pairs that answered to a source, on one clock."""
+    """Put all pairs that answered to a source on one clock."""
     if plan.time_budget == 0:
         return []
     rivals: dict[SourceKey, dict[tuple[str, str], None]] = {}
@@ -351,7 +351,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
 
 
 def misfits(plan: Plan) -> list[Answers]:
-    """Formulations that do not fit a source, with the reason; once for each problem."""
+    """Return the formulations that do not fit a source, with the reason; once for each problem."""
     found: dict[tuple[str, str], Answers] = {}
     for spec in plan.specs:
         step: Any = spec.typical()

@@ -69,12 +69,12 @@ def _load(path: str, row: str = "", digest: str = "") -> Any:
 
 @lru_cache(maxsize=1)
 def _set(path: str, digest: str) -> dict[str, QP | BadInput]:
-    """The programs of a Parquet file with these contents, which is unpacked once for all of them."""
+    """Return the programs of a Parquet file with these contents, which is unpacked once for all of them."""
     return read_set(read_bytes(path))
 
 
 def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
-    """The programs of a folder, or of a Parquet file as qpbenchmark writes them, each a source of its own.
+    """Return the programs of a folder, or of a Parquet file as qpbenchmark writes them, each a source of its own.
 
     Contacts with friction cones are one source together. `note` is called with a sentence on each file that is left
     out; BadInput is raised if nothing is left.

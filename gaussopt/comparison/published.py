@@ -129,7 +129,7 @@ class PublishedCase:
         return str(published()[self.problem]["source"])
 
     def values(self) -> tuple[Vector, Values]:
-        """Instants, (r,), and values there, (r, columns)."""
+        """Return the instants, (r,), and values there, (r, columns)."""
         rows = np.array(published()[self.problem][self.rows], dtype=np.float64)
         times = rows[:, 0] if self.instant is None else np.full(1, self.instant)
         # At the start nothing was integrated.
@@ -137,7 +137,7 @@ class PublishedCase:
         return times[chosen], rows[chosen][:, list(self.compared)] if self.compared else np.zeros((chosen.sum(), 1))
 
     def codes(self) -> Iterator[tuple[str, str, str, float]]:
-        """Published results of other codes: the code, its setting, what is compared, and its error."""
+        """Yield the published results of other codes: the code, its setting, what is compared, and its error."""
         known = published()[self.problem]
         for told in known.get("codes", ()) if self.variant is None else ():
             if "table" in told:
@@ -150,7 +150,7 @@ class PublishedCase:
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
     def asked(self, early: bool) -> tuple[Vector, Values]:
-        """Instants and values as `values` returns them, or the early ones only, at least one."""
+        """Return the instants and values as `values` returns them, or the early ones only, at least one."""
         times, values = self.values()
         count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
         return times[:count], values[:count]
@@ -195,7 +195,7 @@ CASES = tuple(
 
 @cache
 def published() -> dict[str, Any]:
-    """Everything that is published of the benchmark problems, by problem."""
+    """Return everything that is published of the benchmark problems, by problem."""
     file = resources.files("gaussopt.problems").joinpath("data", "published.json")
     return dict(json.loads(file.read_text("utf-8")))
 
@@ -227,7 +227,7 @@ class PublishedRun:
 
     @classmethod
     def of(cls, job: Job, outcome: JobOutcome) -> PublishedRun:
-        """What became of the motion of a job."""
+        """Return what became of the motion of a job."""
         asked = {name: job.arguments[name] for name in ("case", "stepper", "setting", "formulation")}
         lost = {"status": outcome.kind.replace("_", " "), "message": outcome.failure}
         return cls(**asked, **(outcome.value or lost))
@@ -279,7 +279,7 @@ def measure(
 
 
 def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
-    """The motions of the report."""
+    """Yield the motions of the report."""
     for case in CASES:
         if quick and case.variant is not None:
             continue
@@ -323,7 +323,7 @@ def measured(
     out: str | Path, *, quick: bool = False, jobs: int = 1, progress: Callable[[float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Measured:  # fmt: skip
-    """Run the benchmark problems in so many processes; finished motions are kept in the folder and not run again.
+    """Run the benchmark problems in `jobs` processes; finished motions are kept in the folder and not run again.
 
     Raises BadInput, before anything is computed, if the folder cannot be written.
     """

@@ -71,7 +71,7 @@ class Reversal(NamedTuple):
 def places(
     answers: Sequence[Answers], times: Sequence[Times], dial: str, *, formulation: str | None = None
 ) -> list[Place]:
-    """Competitors along a swept dial, by family, then value, then work.
+    """Return the competitors along a swept dial, by family, then value, then work.
 
     Pairs of formulation and solver compete by work, formulating and recovering; solvers of one formulation by work.
     """
@@ -136,7 +136,7 @@ def _ratio(slow: float, fast: float) -> float:
 
 
 def decided(a: Place, b: Place) -> int:
-    """-1 if a is faster beyond the noise, 1 if b is, 0 if that cannot be told."""
+    """Return -1 if a is faster beyond the noise, 1 if b is, 0 if that cannot be told."""
     if np.isinf(a.work) and np.isinf(b.work):
         return 0
     sign = -1 if a.work < b.work else 1

@@ -37,7 +37,7 @@ from gaussopt.processes.environment import versions
 from gaussopt.processes.workers import Workers
 
 STATES = 9
-"""States that are asked at least, where the motion has so many; at most about twice as many are."""
+"""Least number of states that are asked, where the motion has them; at most about twice as many are."""
 
 MOTION, ANSWERS, CASE, CLOCK, EACH = 3.0, 36.0, 5.0, 18.0, 0.1
 """Seconds for the motion; for the answers of all pairs, on all cores together; of a pair; on the clock; and there for a
@@ -106,7 +106,7 @@ class Recommendation:
     machine: Mapping[str, str]
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
+        """Return plain data, for JSON."""
         return asdict(self) | {"message": self.message}
 
     @property
@@ -116,7 +116,7 @@ class Recommendation:
         return f"On {self.problem}: {said}." if said else f"No pair is right at all states of {self.source}."
 
     def __str__(self) -> str:
-        """The choices with their reasons, what was measured, and what was left out."""
+        """Tell the choices with their reasons, what was measured, and what was left out."""
         found = [_reason(c, self.contacts) for c in self.choices] or [self.message]
         if len(self.contacts) == 1 and (count := max(self.contacts)):
             found.append(f"Contacts: {count} closed at every state; steps with more of them were not measured.")
@@ -174,7 +174,7 @@ def recommend(
 
 
 def _states(entry: Problem) -> ProblemStates:
-    """The states that are asked: of a reference only where it is one of this problem as it is set."""
+    """Return the states that are asked: of a reference only where it is one of this problem as it is set."""
     if entry.references and not entry.settings:
         name = entry.references[0].name
         spec = ProblemStates(entry.name, name, {}, max(1, len(entry.reference(name).t) // ROWS))
@@ -187,7 +187,7 @@ def _states(entry: Problem) -> ProblemStates:
 
 
 def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[Answers]:
-    """Answers of the pairs that were right at all states, those that took least, as many as the clock has time for."""
+    """Choose answers of the quickest pairs that were right at all states, as many as the clock has time for."""
     right = {(a.formulation, a.solver): a for a in answers if _right(a)}
     spent = 0.0
     chosen: set[Pair] = set()
@@ -205,13 +205,13 @@ def _right(a: Answers) -> bool:
 
 
 def _median(case: TimedAnswers, kept: Any) -> float:
-    """Median seconds of some steps, infinite if none was timed."""
+    """Return the median seconds of some steps, infinite if none was timed."""
     costs = case.costs(whole=True)[kept]
     return float(np.median(costs[np.isfinite(costs)])) if case.times and np.isfinite(costs).any() else math.inf
 
 
 def _choices(cases: Sequence[TimedAnswers], most: Any) -> list[Choice]:
-    """The pairs for each purpose; `most` is the mask of the states with most closed contacts."""
+    """Return the pairs for each purpose; `most` is the mask of the states with most closed contacts."""
     errors = {c.pair: worst(c["certified"][c["right"]]) for c in cases}
 
     def choice(purpose: str, rivals: Sequence[TimedAnswers], only: Any = True, alike: int = 0) -> Choice:
@@ -235,7 +235,7 @@ def _choices(cases: Sequence[TimedAnswers], most: Any) -> list[Choice]:
 
 
 def _left_out(results: Results, right: set[Pair]) -> dict[str, tuple[str, ...]]:
-    """Who has no part in the answer, by reason."""
+    """Name those who have no part in the answer, by reason."""
     found: dict[str, dict[str, None]] = {}
 
     def say(reason: str, name: str) -> None:
@@ -266,7 +266,7 @@ def _time(seconds: float) -> str:
 
 
 def _reason(c: Choice, contacts: Mapping[int, int]) -> str:
-    """A choice and why."""
+    """Give a choice with its reason."""
     error = "" if math.isnan(c.error) else f", and {max(c.error, LEAST):.1g} from the reference"
     accurate = f"relative errors are at most {max(c.certified, LEAST):.1g}, certified{error}"
     resolve = f"{_time(c.seconds)} a re-solve, of which the solver takes {_time(c.work)}"

@@ -38,12 +38,12 @@ SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
 
 
 def machine_of(made: Mapping[str, str]) -> tuple[str, ...]:
-    """Processor, system and threads of what says where a record was made, by which times are of one machine."""
+    """Return processor, system and threads of `CaseRecord.made`: times with the same ones are of one machine."""
     return tuple(made.get(name, "") for name in ("processor", "system", "threads"))
 
 
 def on_machine(what: str, machine: str) -> str:
-    """Words with the machine behind them, if there is one."""
+    """Append the machine to words, if there is one."""
     return f"{what}, on {machine}" if machine else what
 
 
@@ -53,20 +53,20 @@ class Record:
     __slots__ = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain data, for JSON and tables."""
+        """Return plain data, for JSON and tables."""
         return asdict(self)  # type: ignore[call-overload, no-any-return]
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> Self:
-        """The record of a mapping."""
+        """Return the record of a mapping."""
         source = {"source": StepSource(**data["source"])} if "source" in data else {}
         return cls(**{**data, **source})
 
     @classmethod
     def read(cls, data: Any) -> Self:
-        """The record of a mapping that comes from a file, every entry of the type that its field says.
+        """Return the record of a mapping that comes from a file, every entry of the type that its field says.
 
-        Raises KeyError, TypeError or ValueError if it is none.
+        Raises KeyError, TypeError or ValueError if it is not the mapping of a record.
         """
         _check_types(cls, data)
         record = cls.from_mapping(data)

@@ -52,7 +52,7 @@ class PairResult:
 
 
 def typical_times(model: Sequence[float], timings: Sequence[Timing], setups: Sequence[float]) -> dict[str, float]:
-    """Median seconds of a step in each part, NaN where there are none.
+    """Return the median seconds of a step in each part, NaN where there are none.
 
     The set-up is the least of those of first steps, since one of them contains the import of the backend.
     """

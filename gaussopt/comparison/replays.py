@@ -20,7 +20,7 @@ FINENESS = 4096
 
 
 def drawn_units() -> Iterator[Units]:
-    """Units between 1 and 1.5, none twice, which nobody can foresee."""
+    """Draw units between 1 and 1.5, none twice, which nobody can foresee."""
     random = SystemRandom()
     count = FINENESS // 2
     while True:
@@ -29,5 +29,5 @@ def drawn_units() -> Iterator[Units]:
 
 
 def in_units(item: Item, units: Units) -> Item:
-    """An item in other units."""
+    """Write an item in other units."""
     return Item(page_of(item.data).in_units(item.data, *units), None if item.a is None else units[1] * item.a, item.t)

@@ -91,7 +91,7 @@ class Results:
         return one_or_all(pairs.draw(found, source, start, pyplot_figure if ax is None else ax))
 
     def table(self, name: str = "pairs", form: str = "markdown") -> str:
-        """A table as text: `form` is "markdown", "csv" or "latex".
+        """Format a table: `form` is "markdown", "csv" or "latex".
 
         `name` is "pairs" (who answers which steps, right answers and times) or one of those of `to_pandas`. Raises
         UnknownName for others.
@@ -107,7 +107,7 @@ class Results:
         return pairs.text_of(known[name], form)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Every record and what was asked, for JSON."""
+        """Return every record and what was asked, for JSON."""
         return {
             "answers": [r.to_mapping() for r in self.answers],
             "times": [r.to_mapping() for r in self.times],
@@ -117,7 +117,7 @@ class Results:
         }
 
     def to_pandas(self) -> dict[str, pd.DataFrame]:
-        """The tables `summary`, `steps`, `times` and `motions`."""
+        """Return the tables `summary`, `steps`, `times` and `motions`."""
         return tables.frames(self.answers, self.times, self.motions)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
@@ -129,12 +129,12 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:
-        """The results in a folder that `gaussopt compare --out`, or `compare` with a store, wrote; raises BadInput."""
+        """Load what `gaussopt compare --out`, or `compare` with a store, wrote into a folder; raises BadInput."""
         return read_results(Path(folder))
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
-        """The results of a mapping from a file; raises KeyError, TypeError or ValueError if it holds none."""
+        """Return the results of a mapping from a file; raises KeyError, TypeError or ValueError if it holds none."""
         failures, meta = data["failures"], data["meta"]
         if not isinstance(failures, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
             raise TypeError("failures are no mapping of text")
@@ -221,7 +221,7 @@ def _check_meta(meta: Any) -> None:
 
 
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:
-    """Reason why nobody answers to a source, by its label: what most pairs were refused for.
+    """Return the reason why nobody answers to a source, by its label: what most pairs were refused for.
 
     Misfits of a formulation alone, which name no solver, count where no pair was formed.
     """

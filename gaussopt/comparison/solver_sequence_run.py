@@ -54,7 +54,7 @@ class Reply:
 
 
 def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
-    """The rows of STARTS in which a solver differs from itself; the last is how it is used in a simulation.
+    """Return the rows of STARTS in which a solver differs from itself; the last is how it is used in a simulation.
 
     Of problems that do not follow one another each is set up anew.
     """
@@ -98,7 +98,7 @@ class SequenceRun:
         return self.ask(item)()
 
     def ask(self, item: Item) -> Callable[[], Reply]:
-        """As `solve`, without the certificate: a function that verifies, for who times several items in a row."""
+        """Solve without the certificate: returns a function that verifies, for whoever times several items in a row."""
         before = _contents(item)
         return partial(self._untampered, item, before, self._asked(item))
 
@@ -159,7 +159,7 @@ def _of_program(item: Item, verify: Callable[[], Solution]) -> Reply:
 
 
 def _arrays(item: Item) -> list[NDArray[Any]]:
-    """The arrays that an item is made of."""
+    """Return the arrays that an item is made of."""
     parts = (getattr(item.data, f.name) for f in fields(item.data))
     return [part for part in parts if isinstance(part, np.ndarray)]
 
@@ -169,7 +169,7 @@ def _contents(item: Item) -> list[bytes]:
 
 
 def _miss(x: Vector | None, reference: Vector | None) -> float:
-    """Distance of an answer to a program from its solution, relative to 1 + its size; NaN where that is not known."""
+    """Measure how far an answer is from a program's solution, relative to 1 + its size; NaN where that is not known."""
     if reference is None:
         return math.nan
     known = x is not None and x.shape == reference.shape
@@ -177,7 +177,7 @@ def _miss(x: Vector | None, reference: Vector | None) -> float:
 
 
 def error_of(step: StepData, a: Vector | None, reference: Vector | None) -> float:
-    """Distance from the true acceleration in the mass norm, relative to 1 + its size, as certified errors are."""
+    """Measure the distance from the true acceleration in the mass norm, relative to 1 + its size."""
     if reference is None:
         return math.nan
     if a is None:

@@ -31,18 +31,18 @@ def parse_word(text: str) -> tuple[str, dict[str, str]]:
 
 
 def registered_name(word: str) -> str:
-    """The name under which the solver is registered, without variant and options."""
+    """Return the name under which the solver is registered, without variant and options."""
     return parse_word(word)[0].partition(":")[0]
 
 
 def solver_word(name: str, options: Mapping[str, Any]) -> str:
-    """The word that `parse_word` reads back."""
+    """Return the word that `parse_word` reads back."""
     inside = ",".join(f"{k}={v}" for k, v in options.items())
     return f"{name}({inside})" if inside else name
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a comma-separated list; commas inside parentheses belong to the options; raises BadInput."""
+    """Split a comma-separated list; commas inside parentheses belong to the options; raises BadInput."""
     words, place = [], 0
     while place < len(text.rstrip()):
         found = _WORD.match(text, place)
@@ -54,13 +54,13 @@ def split_words(text: str) -> list[str]:
 
 
 def solver_class(word: str) -> type[Solver[Any]]:
-    """The class behind a word, checked with its options; raises UnknownName, BadInput, MissingBackend."""
+    """Return the class behind a word, checked with its options; raises UnknownName, BadInput, MissingBackend."""
     name, options = parse_word(word)
     return type(make_solver(name, options))
 
 
 def canonical(word: str) -> str:
-    """The word with its options as the solver reads them, sorted, so that one solver has one name.
+    """Write the options of a word as the solver reads them, sorted, so that each solver has a unique name.
 
     Raises UnknownName, BadInput, MissingBackend.
     """
@@ -71,7 +71,7 @@ def canonical(word: str) -> str:
 
 
 def precision_words(word: str) -> list[str]:
-    """Words for a solver at every setting of its precision, from loose to tight; none if it has no such setting."""
+    """Word a solver at every setting of its precision, from loose to tight; none if it has no such setting."""
     name, options = parse_word(word)
     cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
     return [solver_word(name, {**options, **setting}) for setting in cls.precision]
@@ -82,7 +82,7 @@ SETTINGS = {"default": 0.0, "low": 1e-3, "mid": 1e-6, "high": 1e-9}
 
 
 def at_setting(word: str, setting: str) -> str:
-    """Word for a solver with all of its tolerances at a named setting; one without tolerances stays as it is.
+    """Set all tolerances in the word for a solver to a named setting; a solver without tolerances keeps its word.
 
     Raises UnknownName.
     """

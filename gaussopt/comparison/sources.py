@@ -64,11 +64,11 @@ class ProblemStates(Spec):
         return StepSource("problem", self.entry.label, self.reference)
 
     def items(self) -> tuple[Item, ...]:
-        """The steps; see `states_of` for what is left out."""
+        """Return the steps; see `states_of` for what is left out."""
         return tuple(states_of(self.entry, self.reference, self.stride, self.t_end))
 
     def typical(self) -> StepData:
-        """The step of the start if it is one that is asked; otherwise the first that is."""
+        """Return the step of the start if it is one that is asked; otherwise the first that is."""
         entry = self.entry
         whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
         start = decided(whole)
@@ -81,7 +81,7 @@ class ProblemStates(Spec):
         return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
 
     def worded(self, reason: str, step: StepData) -> str:
-        """A sentence with the names that the system gives its contacts."""
+        """Word a sentence with the names that the system gives its contacts."""
         system = self.entry.system
         names = system.contact_names
         if step.k < len(names) and step.t is not None and step.q is not None and step.v is not None:
@@ -146,7 +146,7 @@ class CollectedLCP(Spec):
         return StepSource("lcp", self.name)
 
     def items(self) -> tuple[Item, ...]:
-        """The problem, with its solution where there is one only."""
+        """Return the problem, with its solution where there is one only."""
         known = known_lcps()[self.name]
         return (Item(known.lcp, known.z if known.answers == "one" else None),)
 
@@ -190,7 +190,7 @@ class ExportedSequence(Spec):
 
 @lru_cache(maxsize=8)
 def _manifest(folder: str, digest: str) -> dict[str, Any]:
-    """The manifest of a folder with these contents, which is read once."""
+    """Return the manifest of a folder with these contents, which is read once."""
     return read_manifest(Path(folder))
 
 
@@ -201,18 +201,18 @@ SPECS: dict[str, type[Spec]] = {
 
 
 def spec_of(data: Mapping[str, Any]) -> Spec:
-    """The spec of a mapping."""
+    """Return the spec of a mapping."""
     return SPECS[data["spec"]](**{k: v for k, v in data.items() if k != "spec"})
 
 
 def problem_specs(entry: Problem, stride: int) -> list[ProblemStates]:
-    """One spec for each reference of a problem, or its own motion if it has none."""
+    """Return one spec for each reference of a problem, or its own motion if it has none."""
     names = [r.name for r in entry.references] or [SIMULATED]
     return [ProblemStates(entry.name, name, plain_settings(entry), stride) for name in names]
 
 
 def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[FamilyPoint]:
-    """Points of a family along its dials, one dial at a time, the others at their settings or defaults.
+    """Sweep a family along its dials, one dial at a time, the others at their settings or defaults.
 
     Parameters
     ----------
@@ -252,23 +252,23 @@ def _possible(point: FamilyPoint) -> bool:
 
 
 def convex_programs() -> list[ConvexProgram]:
-    """The convex test set, program by program."""
+    """Return the convex test set, program by program."""
     return [ConvexProgram(name) for name in convex_set()]
 
 
 def lcp_programs() -> list[CollectedLCP]:
-    """The set of complementarity problems that tells solvers apart, problem by problem, the small ones first."""
+    """Return the set of complementarity problems that tells solvers apart, problem by problem, the small ones first."""
     return [CollectedLCP(name) for name, _ in sorted(known_lcps().items(), key=lambda known: known[1].lcp.n)]
 
 
 def plain_settings(entry: Problem) -> dict[str, Any]:
-    """The settings of a problem as JSON takes them."""
+    """Return the settings of a problem as JSON takes them."""
     return {k: v.tolist() if hasattr(v, "tolist") else v for k, v in entry.settings.items()}
 
 
 @cache
 def convex_set() -> dict[str, Any]:
-    """The small convex programs of Maros and Meszaros' and Hock and Schittkowski's sets that ship with the package."""
+    """Load the small convex programs of Maros and Meszaros' and Hock and Schittkowski's sets that ship."""
     text = resources.files("gaussopt.problems").joinpath("data", "convex_qp.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found

@@ -60,7 +60,7 @@ PROGRAM_TOLERANCE = 1e-6
 """Relative residuals up to which an answer solves its program, whatever the program is worth."""
 
 BEYOND = 1e3
-"""An error so many times the residuals is none that a tighter tolerance would mend."""
+"""A tighter tolerance would not mend an error that is larger than the residuals by this factor."""
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
 """Verdicts on a step, not on a solver: one of several answers cannot be confirmed as the true one."""
@@ -72,12 +72,12 @@ NAN = float("nan")
 
 
 def base_of(solver: str) -> str:
-    """The solver's name without its options."""
+    """Strip a solver's name of its options."""
     return solver.partition("(")[0].strip()
 
 
 def label_of(formulation: str, solver: str) -> str:
-    """A pair in words; sources of programs have no formulation."""
+    """Put a pair into words; sources of programs have no formulation."""
     return f"{formulation} by {solver}" if formulation else solver
 
 
@@ -95,7 +95,7 @@ class TimedAnswers:
     _first: int
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        """A column of the table, (steps,)."""
+        """Return a column of the table, (steps,)."""
         return self._table[column].to_numpy()[self._first : self._first + self.steps]
 
     @property
@@ -114,26 +114,26 @@ class TimedAnswers:
         return self.answers.formulation, self.answers.solver
 
     def median(self, *parts: str) -> float:
-        """Median seconds of a step in parts of the time (`records.PARTS`), summed; NaN where there are none.
+        """Return the median seconds of a step in parts of the time (`records.PARTS`), summed; NaN where there are none.
 
         No record holds step by step what `build` and `recover` take, nor what a backend says of itself.
         """
         return NAN if self.times is None else sum(self.times.parts[part][2] for part in parts)
 
     def around(self, whole: bool) -> float:
-        """Median seconds of formulating and recovering if the whole step counts, else 0.
+        """Sum the median seconds of formulating and recovering if the whole step counts, else 0.
 
         It does where formulations are compared: some of them do in `build` what others leave to the solver.
         """
         return self.median("build", "recover") if whole and self.times is not None else 0.0
 
     def costs(self, whole: bool = False) -> Vector:
-        """Seconds charged to each step, (steps,): the column `cost`, and `around`."""
+        """Return the seconds charged to each step, (steps,): the column `cost`, and `around`."""
         return self["cost"] + self.around(whole)
 
 
 def join(answers: Sequence[Answers], times: Sequence[Times] = ()) -> tuple[TimedAnswers, ...]:
-    """Every record of answers with its times, refusals included, in the order of the answers."""
+    """Return every record of answers with its times, refusals included, in the order of the answers."""
     table, clocks, steps = _joined(answers, times)
     begins = (np.cumsum(steps) - steps).tolist()
     return tuple(
@@ -143,7 +143,7 @@ def join(answers: Sequence[Answers], times: Sequence[Times] = ()) -> tuple[Timed
 
 
 def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
-    """The table of all steps, with what its records are about repeated at each step.
+    """Return the table of all steps, with what its records are about repeated at each step.
 
     These columns are `source` (a number for each), `name` (of the source), `formulation`, `solver`, `start`, `exact`,
     and `refused` (whether the pair does not apply).
@@ -162,7 +162,7 @@ def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.Da
 def _joined(
     answers: Sequence[Answers], times: Sequence[Times]
 ) -> tuple[pd.DataFrame, list[Times | None], NDArray[np.int_]]:
-    """The table, the times of each record of answers, and the number of steps of its source."""
+    """Return the table, the times of each record of answers, and the number of steps of its source."""
     import pandas as pd
 
     longest: dict[SourceKey, int] = {}
@@ -235,7 +235,7 @@ def _charge(table: pd.DataFrame) -> None:
 
 
 def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[TimedAnswers]:
-    """One case for each source, formulation and solver: the last of STARTS that was recorded, `most` or one before it.
+    """Choose a case for each source, formulation and solver: the last of STARTS on record, `most` or one before it.
 
     A solver has a row only where it differs from itself. One that cannot be updated has no cold start, and one that
     makes no use of an answer has no warm one; in a simulation its other row is what it does.
@@ -253,18 +253,18 @@ def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[Timed
 def competing(
     answers: Sequence[Answers], times: Sequence[Times], formulation: str | None = None, most: str = STARTS[-1]
 ) -> list[TimedAnswers]:
-    """Cases as they are used, starting at `most` so, without refusals; of one formulation if it is given."""
+    """Return the cases as they are used, starting at `most` so, without refusals; of one formulation if it is given."""
     used = (c for c in as_used(join(answers, times), most) if not c.answers.refused)
     return [c for c in used if formulation in (None, c.answers.formulation)]
 
 
 def stacked(cases: Iterable[TimedAnswers], column: str) -> NDArray[Any]:
-    """A column of all steps of cases, one behind the other; there must be a case."""
+    """Return a column of all steps of cases, one behind the other; there must be a case."""
     return np.concatenate([c[column] for c in cases])
 
 
 def quantiles(values: Vector) -> Vector:
-    """The QUANTILES of values, NaN left out; entries of the data, so that infinite ones do no harm."""
+    """Return the QUANTILES of values, NaN left out; entries of the data, so that infinite ones do no harm."""
     kept = np.sort(values[~np.isnan(values)])
     if not len(kept):
         return np.full(len(QUANTILES), np.nan)
@@ -273,6 +273,6 @@ def quantiles(values: Vector) -> Vector:
 
 
 def worst(values: Vector) -> float:
-    """The largest of values, NaN left out; NaN if nothing is left."""
+    """Return the largest of values, NaN left out; NaN if nothing is left."""
     kept = values[~np.isnan(values)]
     return float(kept.max()) if len(kept) else NAN

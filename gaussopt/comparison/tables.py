@@ -49,7 +49,7 @@ def _cases(records: Iterable[CaseRecord]) -> pd.DataFrame:
 def _with_origin(
     frame: pd.DataFrame, records: Sequence[CaseRecord | MotionRecord], rows: Any
 ) -> pd.DataFrame:  # fmt: skip
-    """A table with the columns of ORIGIN; `rows` are the numbers of the records that its rows are of."""
+    """Return a table with the columns of ORIGIN; `rows` are the numbers of the records that its rows are of."""
     machines = [r.machine if isinstance(r, MotionRecord) else r.source.machine for r in records]
     known = [(m, *(r.made.get(name, "") for name in ORIGIN[1:])) for m, r in zip(machines, records, strict=True)]
     origin = pd.DataFrame(known, columns=list(ORIGIN), dtype=object).iloc[list(rows)].reset_index(drop=True)
@@ -57,7 +57,7 @@ def _with_origin(
 
 
 def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
-    """One row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.summary`."""
+    """Return one row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.summary`."""
     frame, rows = _cases(answers), pd.DataFrame(metrics.summary(answers, times))
     for name, column in rows.items():
         if name in ("certified", "error", "work"):
@@ -68,7 +68,7 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataF
 
 
 def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
-    """One row for each answer; `work` is the median seconds at that step, NaN where it was not timed."""
+    """Return one row for each answer; `work` is the median seconds at that step, NaN where it was not timed."""
     table = step_table(answers, times)
     table = table[table["answered"]]
     frame = _cases(answers).loc[table["case"]].reset_index(drop=True)
@@ -79,14 +79,14 @@ def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFra
 
 
 def times(records: Sequence[Times]) -> pd.DataFrame:
-    """One row for each case and part of the time, quantiles in seconds over all steps and repetitions."""
+    """Return one row for each case and part of the time, quantiles in seconds over all steps and repetitions."""
     rows = [(*_case_of(t), part, *t.parts[part], len(t.per_step), t.repetitions) for t in records for part in PARTS]
     frame = pd.DataFrame(rows, columns=[*CASE, "part_of_time", *NAMED, "steps", "repetitions"])
     return _with_origin(frame, records, [i for i in range(len(records)) for _ in PARTS])
 
 
 def motions(records: Sequence[MotionRecord]) -> pd.DataFrame:
-    """One row for each trajectory."""
+    """Return one row for each trajectory."""
     columns = [f.name for f in fields(MotionRecord) if f.name not in ("machine", "made")]
     frame = pd.DataFrame([m.to_mapping() for m in records], columns=columns)
     return _with_origin(frame, records, range(len(records)))
@@ -95,7 +95,7 @@ def motions(records: Sequence[MotionRecord]) -> pd.DataFrame:
 def frames(
     answers: Sequence[Answers], timed: Sequence[Times] = (), moved: Sequence[MotionRecord] = ()
 ) -> dict[str, pd.DataFrame]:
-    """The tables `summary`, `steps`, `times` and `motions`."""
+    """Return the tables `summary`, `steps`, `times` and `motions`."""
     return {
         "summary": summary(answers, timed), "steps": steps(answers, timed), "times": times(timed),
         "motions": motions(moved),

@@ -18,20 +18,20 @@ Indices = NDArray[np.intp]
 
 
 def common_instants(traj: Trajectory, reference: ReferenceData) -> tuple[Indices, Indices]:
-    """Rows of the trajectory and of the reference at the instants that both have."""
+    """Return the rows of the trajectory and of the reference at the instants that both have."""
     index = np.searchsorted(traj.t, reference.t - 1e-9)
     keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
     return index[keep], np.flatnonzero(keep)
 
 
 def errors_against(traj: Trajectory, reference: ReferenceData) -> tuple[Vector, Vector]:
-    """Instants that both have, and the largest |q - q_ref| at each."""
+    """Return the instants that both have, and the largest |q - q_ref| at each."""
     here, there = common_instants(traj, reference)
     return reference.t[there], np.abs(traj.q[here] - reference.q[there]).max(axis=1)
 
 
 def energy_drift(traj: Trajectory) -> float:
-    """Largest |E(t) - E(0) - work done up to t|, relative to the largest kinetic or potential energy.
+    """Return the largest |E(t) - E(0) - work done up to t|, relative to the largest kinetic or potential energy.
 
     The work is the integral of the recorded power of the non-conservative forces (Simpson's rule), so that its error
     bounds what can be seen; a power that nobody states counts as none. NaN where the system states no energy, and

@@ -58,7 +58,7 @@ class WarmGain(NamedTuple):
 
 
 def verdict_of(ratios: Sequence[float]) -> str:
-    """Gain, loss or no difference, from the quartiles of a ratio, whose median lies farther from 1 than they apart."""
+    """Tell gain from loss by the quartiles of a ratio, whose median lies farther from 1 than they lie apart."""
     low, middle, high = ratios
     if np.isnan(middle):
         return "not timed"
@@ -70,7 +70,7 @@ def verdict_of(ratios: Sequence[float]) -> str:
 
 
 def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGain]:
-    """Gains by formulation and solver, over all sources that have warm and other answers of it."""
+    """Return the gains by formulation and solver, over all sources that have warm and other answers of it."""
     groups: dict[tuple[str, str], dict[SourceKey, dict[str, TimedAnswers]]] = {}
     for c in join(answers, times):
         if not c.answers.refused:
@@ -101,7 +101,7 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
 
 
 def _later(sources: Sequence[dict[str, TimedAnswers]], start: str, column: str) -> Vector:
-    """A column of all steps but the first of each source."""
+    """Return a column of all steps but the first of each source."""
     return np.concatenate([np.zeros(0), *(by[start][column][1:] for by in sources)])
 
 

@@ -19,7 +19,7 @@ from gaussopt.processes.job import sentence
 
 @contextlib.contextmanager
 def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
-    """The workers of an existing Dask cluster as an executor, for `run_jobs`.
+    """Lend the workers of an existing Dask cluster as an executor, for `run_jobs`.
 
     The address is that of the scheduler, such as "tcp://10.0.0.1:8786", whose answer is waited for, in seconds. Raises
     MissingBackend without Dask's distributed, BadInput if nobody answers, or a worker has no gaussopt or another

@@ -43,7 +43,7 @@ _ENTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def identity_of(case: Job) -> dict[str, Any]:
-    """Everything that decides the result of a case, ready for JSON.
+    """Return everything that decides the result of a case, ready for JSON.
 
     The function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and the packages of the
     entries that the case depends on, the source code of the core and of these entries, and the store's format. Not
@@ -71,7 +71,7 @@ class Store:
         self._open()
 
     def get(self, case: Job) -> JobOutcome | None:
-        """The outcome of a case, or None if it is to be computed.
+        """Return the outcome of a case, or None if it is to be computed.
 
         A failure at the time limit counts only while the limit is not raised. A damaged file is set aside.
         """
@@ -118,11 +118,11 @@ class Store:
         return self._outcome(key, record)
 
     def path(self, case: Job, entry: str = "json") -> Path:
-        """Path of the file of a case, or of one of its entries, once it is kept."""
+        """Return the path of the file of a case, or of one of its entries, once it is kept."""
         return self._cases / f"{checksum(identity_of(case))}.{entry}"
 
     def stale(self, cases: Iterable[Job]) -> int:
-        """Number of kept cases that are none of these: they belong to other code, versions or settings."""
+        """Count the kept cases that are not among these: they belong to other code, versions or settings."""
         wanted = {checksum(identity_of(case)) for case in cases}
         return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
 
@@ -227,7 +227,7 @@ class Store:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other process writes meanwhile; where the file system has no locks, renaming must do."""
+        """Keep other processes from writing meanwhile; where the file system has no locks, renaming must do."""
         with (self.folder / ".writing").open("ab") as lock:
             with contextlib.suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -235,7 +235,7 @@ class Store:
 
 
 def _apart(case: Job, value: Any) -> tuple[Any, dict[str, bytes]]:
-    """The value without its entries of bytes, and these."""
+    """Part the value from its entries of bytes."""
     if not isinstance(value, Mapping):
         return value, {}
     attachments = {str(k): bytes(v) for k, v in value.items() if isinstance(v, (bytes, bytearray))}

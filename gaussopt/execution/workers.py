@@ -26,7 +26,7 @@ FAILED = "the executor did not run the case"
 
 
 def check_jobs(jobs: int) -> int:
-    """A number of processes, from 1 to MOST_JOBS; raises BadInput."""
+    """Check a number of processes, from 1 to MOST_JOBS; raises BadInput."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or not 1 <= jobs <= MOST_JOBS:
         raise BadInput(f"jobs is {jobs!r}; give a number of processes, at most {MOST_JOBS}.")
     return jobs

@@ -36,11 +36,11 @@ class Points:
         return len(self.body)
 
     def take(self, index: NDArray[np.intp] | slice) -> Points:
-        """Some of the points."""
+        """Select points by their numbers."""
         return Points(self.body[index], self.place[index])
 
     def _arms(self, q: Vector) -> Matrix:
-        """R s, (p, 2)."""
+        """Compute R s, (p, 2)."""
         moving = self.body != GROUND
         phi = np.where(moving, q[3 * self.body + 2], 0.0)
         c, s = np.cos(phi), np.sin(phi)
@@ -48,12 +48,12 @@ class Points:
         return np.column_stack((c * x - s * y, s * x + c * y))
 
     def positions(self, q: Vector) -> Matrix:
-        """In space, (p, 2), m."""
+        """Return the positions in space, (p, 2), m."""
         moving = self.body != GROUND
         return self._arms(q) + np.where(moving[:, None], q.reshape(-1, 3)[self.body, :2], 0.0)
 
     def rows(self, q: Vector) -> NDArray[np.float64]:
-        """Jacobian of the positions, (p, 2, n)."""
+        """Return the Jacobian of the positions, (p, 2, n)."""
         out = np.zeros((len(self), 2, len(q)))
         moving = np.flatnonzero(self.body != GROUND)
         first = 3 * self.body[moving]
@@ -63,7 +63,7 @@ class Points:
         return out
 
     def bias(self, q: Vector, v: Vector) -> Matrix:
-        """Accelerations of the points where no coordinate accelerates, (p, 2), m/s^2."""
+        """Return the accelerations of the points where no coordinate accelerates, (p, 2), m/s^2."""
         spin = np.where(self.body != GROUND, v[3 * self.body + 2], 0.0)
         return -(spin**2)[:, None] * self._arms(q)
 
@@ -76,15 +76,15 @@ class Pins:
     second: Points
 
     def values(self, q: Vector) -> Vector:
-        """What the joints keep at zero, (2 p,), m."""
+        """Return what the joints keep at zero, (2 p,), m."""
         return np.asarray(self.second.positions(q) - self.first.positions(q)).ravel()
 
     def rows(self, q: Vector) -> Matrix:
-        """Their Jacobian, (2 p, n)."""
+        """Return their Jacobian, (2 p, n)."""
         return np.asarray(self.second.rows(q) - self.first.rows(q)).reshape(-1, len(q))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Right-hand side of rows a = gamma, (2 p,), m/s^2."""
+        """Return the right-hand side of rows a = gamma, (2 p,), m/s^2."""
         return np.asarray(self.first.bias(q, v) - self.second.bias(q, v)).ravel()
 
 
@@ -96,25 +96,25 @@ class Links(Pins):
 
     @classmethod
     def between(cls, first: Points, second: Points, q: Vector) -> Links:
-        """Rods as long as the points are apart at q."""
+        """Make rods as long as the points are apart at q."""
         return cls(first, second, np.linalg.norm(second.positions(q) - first.positions(q), axis=1))
 
     def _along(self, q: Vector) -> tuple[Vector, Matrix]:
-        """Lengths and directions of the rods, (p,) and (p, 2)."""
+        """Return the lengths and directions of the rods, (p,) and (p, 2)."""
         d = super().values(q).reshape(-1, 2)
         r = np.linalg.norm(d, axis=1)
         return r, d / r[:, None]
 
     def values(self, q: Vector) -> Vector:
-        """What the rods keep at zero, (p,), m."""
+        """Return what the rods keep at zero, (p,), m."""
         return self._along(q)[0] - self.length
 
     def rows(self, q: Vector) -> Matrix:
-        """Their Jacobian, (p, n)."""
+        """Return their Jacobian, (p, n)."""
         return np.asarray(np.einsum("pi,pin->pn", self._along(q)[1], super().rows(q).reshape(-1, 2, len(q))))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Right-hand side of rows a = gamma, (p,), m/s^2: the bias of the ends, and the turning of the rod."""
+        """Return gamma of rows a = gamma, (p,), m/s^2: the bias of the ends, and the turning of the rod."""
         r, u = self._along(q)
         rate = super().rows(q).reshape(-1, 2, len(q)) @ v
         across = rate - np.einsum("pi,pi->p", u, rate)[:, None] * u
@@ -123,22 +123,22 @@ class Links(Pins):
 
 
 def on_ground(place: Matrix) -> Points:
-    """Points of the ground."""
+    """Make points of the ground."""
     return Points(np.full(len(place), GROUND, dtype=np.intp), np.asarray(place, dtype=np.float64))
 
 
 def mass_matrix(mass: Vector, gyration: Vector) -> Matrix:
-    """diag(m, m, m k^2) of every body, k its radius of gyration, (3 b, 3 b)."""
+    """Return diag(m, m, m k^2) of every body, k its radius of gyration, (3 b, 3 b)."""
     return np.diag(np.column_stack((mass, mass, mass * gyration**2)).ravel())
 
 
 def weights(mass: Vector) -> Matrix:
-    """Gravity on every body as (force, force, moment), (b, 3)."""
+    """Return gravity on every body as (force, force, moment), (b, 3)."""
     return np.column_stack((np.zeros_like(mass), -GRAVITY * mass, np.zeros_like(mass)))
 
 
 def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
-    """Masses from the lightest to the heaviest in equal ratios, geometric mean 1 kg, (count,).
+    """Return the masses from the lightest to the heaviest in equal ratios, geometric mean 1 kg, (count,).
 
     `ratio` is that of the heaviest to the lightest. In a zigzag light and heavy ones take turns: the lightest, the
     heaviest, the second lightest and so on.
@@ -162,7 +162,7 @@ def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp
 
 
 def in_units(step: StepData, unit: float) -> StepData:
-    """The same step written in a unit of length of `unit` metres and a unit of mass of `unit` kilograms.
+    """Write a step in a unit of length of `unit` metres and a unit of mass of `unit` kilograms.
 
     Seconds and radians stay. Accelerations and gaps are then divided by u = `unit` (angles not), masses by u, forces
     by u^2, moments and moments of inertia by u^3.

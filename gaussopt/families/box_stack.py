@@ -68,14 +68,14 @@ class _Stack:
         self.below = Points(under, np.column_stack((x, top)))
 
     def loads(self, t: float) -> Vector:
-        """Gravity, and at growth t the push, (n,)."""
+        """Return gravity, and at growth t the push, (n,)."""
         loads = weights(self.mass)
         place = (np.arange(self.boxes) + 1.0) / self.boxes
         loads[:, 0] = t * (0.1 + 1.5 * self.friction) * place * -loads[:, 1]
         return np.asarray(loads.ravel())
 
     def step(self, t: float) -> StepData:
-        """The step of one instant; at rest no bias is left."""
+        """Return the step of one instant; at rest no bias is left."""
         k, n = len(self.above), len(self.q)
         rows = self.above.rows(self.q) - self.below.rows(self.q)
         gyration = np.full(self.boxes, np.hypot(WIDTH, THICKNESS) / np.sqrt(12.0))

@@ -67,15 +67,15 @@ class _Waves:
         self._along = np.column_stack((np.ones(links), (i + 0.5) / links - 0.5))
 
     def angles(self, shape: Vector, t: float) -> Vector:
-        """phi, (N,)."""
+        """Return the angles phi, (N,)."""
         return np.asarray(self._along @ shape + 0.3 * np.sin(2 * np.pi * t + self._phase))
 
     def rates(self, t: float) -> Vector:
-        """Rates of the angles where the shape stays, (N,)."""
+        """Return the rates of the angles where the shape stays, (N,)."""
         return np.asarray(0.6 * np.pi * np.cos(2 * np.pi * t + self._phase))
 
     def closed(self, end: tuple[float, float], t: float) -> tuple[Vector, Vector]:
-        """Angles and rates with which the chain ends at rest at `end`, (N,) each.
+        """Return the angles and rates with which the chain ends at rest at `end`, (N,) each.
 
         Raises BadInput if Newton's method does not get there.
         """
@@ -93,7 +93,7 @@ class _Waves:
 
 
 def _head(phi: Vector) -> Vector:
-    """Where a chain ends whose links have these angles, (2,), m."""
+    """Return where a chain ends whose links have these angles, (2,), m."""
     return LENGTH * np.array((np.cos(phi).sum(), np.sin(phi).sum()))
 
 

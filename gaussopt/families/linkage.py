@@ -88,7 +88,7 @@ class _Mechanism:
         return Points(np.arange(self.bodies), place)
 
     def chain(self, t: float) -> tuple[Vector, Vector]:
-        """Positions and velocities of the open chain, every pin closed, (n,) each."""
+        """Return the positions and velocities of the open chain, every pin closed, (n,) each."""
         i = np.arange(self.bodies)
         swing = 2 * np.pi * t + 0.7 * i
         phi = np.where(i % 2 == 0, -0.9, 0.5) + 0.3 * np.sin(1.3 * i) + 0.1 * np.sin(swing)
@@ -99,15 +99,15 @@ class _Mechanism:
         return np.column_stack((centre, phi)).ravel(), np.column_stack((rate, spin)).ravel()
 
     def values(self, q: Vector) -> Vector:
-        """What the joints keep at zero, (m,), without repetitions."""
+        """Return what the joints keep at zero, (m,), without repetitions."""
         return np.concatenate((self.pins.values(q), self.links.values(q)))
 
     def rows(self, q: Vector) -> Matrix:
-        """Their Jacobian, (m, n)."""
+        """Return their Jacobian, (m, n)."""
         return np.vstack((self.pins.rows(q), self.links.rows(q)))
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Positions and velocities that satisfy the constraints, nearest to those of the chain, (n,) each."""
+        """Return positions and velocities that satisfy the constraints, nearest to those of the chain, (n,) each."""
         q, v = self.chain(t)
         for _ in range(50):
             miss = self.values(q)
@@ -118,7 +118,7 @@ class _Mechanism:
         return q, v - np.linalg.lstsq(J, J @ v, rcond=None)[0]
 
     def turned(self, m: int) -> Matrix:
-        """The repetitions as combinations of the rows, (repeated, m): pins along turned axes, or rods once more."""
+        """Return repetitions as combinations of the rows, (repeated, m): pins along turned axes, or rods once more."""
         T = np.zeros((self.repeated, m))
         pins = len(self.pins.first)
         for i in range(self.repeated):

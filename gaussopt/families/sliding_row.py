@@ -95,7 +95,7 @@ class _Row:
         self.links = Links.between(left, right, self.state(0.0)[0])
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Positions and velocities at time t, (n,) each; every foot touches and none leaves."""
+        """Return the positions and velocities at time t, (n,) each; every foot touches and none leaves."""
         way = np.where(self.group % 2 == 0, 1.0, -1.0) * SPEED
         phase = 1.3 * self.group
         omega = 2 * np.pi
@@ -110,7 +110,7 @@ class _Row:
         return q, v
 
     def loads(self, t: float) -> Vector:
-        """Gravity, and waves of pulls, lifts and moments that run along the row, (n,)."""
+        """Return gravity, and waves of pulls, lifts and moments that run along the row, (n,)."""
         i = np.arange(self.bodies)
         weight = -weights(self.mass)[:, 1]
         wave = np.sin(2 * np.pi * t + 0.9 * i)

@@ -40,7 +40,7 @@ class Link:
     anchor: str
 
     def __str__(self) -> str:
-        """The text alone, as files show it."""
+        """Return the text alone, as files show it."""
         return self.text
 
 
@@ -116,7 +116,7 @@ class Table:
     rounded: tuple[str, ...] = ()
 
     def digits(self, column: str) -> int:
-        """Significant digits of the numbers of a column on the page; files have all of them."""
+        """Return the significant digits of the numbers of a column on the page; files have all of them."""
         return 3 if column in self.timed else 4 if column in self.rounded else 6
 
     def __post_init__(self) -> None:
@@ -158,7 +158,7 @@ class Finding:
     anchor: str
 
     def __str__(self) -> str:
-        """The text alone."""
+        """Return the text alone."""
         return self.text
 
 
@@ -212,7 +212,7 @@ def typeset(text: str) -> str:
 
 
 def text_of(cell: Any, *, digits: int = 6) -> str:
-    """Format a cell: numbers to so many digits, with a minus sign; NaN as a dash."""
+    """Format a cell: numbers to `digits` digits, with a minus sign; NaN as a dash."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):
@@ -230,14 +230,14 @@ def text_of(cell: Any, *, digits: int = 6) -> str:
 
 
 def sections_of(sections: Sequence[Section]) -> Iterator[Section]:
-    """All sections, in order, each before its parts."""
+    """Yield all sections, in order, each before its parts."""
     for section in sections:
         yield section
         yield from sections_of(section.sections)
 
 
 def blocks_of(sections: Sequence[Section]) -> Iterator[Block]:
-    """All blocks, in order; figures of a gallery one by one."""
+    """Yield all blocks, in order; figures of a gallery one by one."""
     for section in sections_of(sections):
         for block in section.blocks:
             yield from block.figures if isinstance(block, Gallery) else (block,)

@@ -43,7 +43,7 @@ def _unique(what: str, names: Iterable[str]) -> None:
 
 
 def _files(block: parts.Block) -> Iterator[tuple[str, str]]:
-    """Names and texts of the files of a block."""
+    """Yield the names and texts of the files of a block."""
     match block:
         case parts.Figure():
             yield f"figures/{block.name}.svg", block.svg
@@ -60,7 +60,7 @@ def _files(block: parts.Block) -> Iterator[tuple[str, str]]:
 
 
 def _texts(page: Document) -> Iterator[object]:
-    """Everything on a page that may lead somewhere."""
+    """Yield everything on a page that may lead somewhere."""
     yield page.lead
     for finding in page.findings:
         yield finding.text if isinstance(finding, parts.Finding) else finding
@@ -84,7 +84,7 @@ def _references(page: Document) -> Iterator[str]:
 
 
 def _targets(page: Document) -> Iterator[str]:
-    """Anchors that must be there; a figure or table that a text refers to may be left out by a failed case."""
+    """Yield anchors that must be there; a figure or table that a text refers to may be left out by a failed case."""
     yield from (text.anchor for text in _texts(page) if isinstance(text, Link))
     yield from (f.anchor for f in page.findings if isinstance(f, parts.Finding))
     yield from (a for a in _references(page) if not a.startswith(tuple(f"{kind}-" for kind in MISSING)))

@@ -18,7 +18,7 @@ SECONDS = 300
 
 
 def find_browser() -> str:
-    """The path of a browser that can print; raises MissingBackend if none is found."""
+    """Return the path of a browser that can print; raises MissingBackend if none is found."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         names = ", ".join(BROWSERS)

@@ -53,14 +53,14 @@ class References:
         object.__setattr__(self, "pages", {p.name: dict(anchors_of(p)) for p in order})
 
     def address(self, anchor: str) -> str:
-        """What a link to the anchor holds."""
+        """Return what a link to the anchor holds."""
         name = self._page(anchor)
         if name == self.page.name:
             return f"#{'main' if anchor == name else anchor}"
         return f"{name}.{self.ending}" + (f"#{anchor}" if anchor != name else "")
 
     def words(self, anchor: str) -> str:
-        """How a reference to the anchor reads; without a page that has it, what is missing."""
+        """Say how a reference to the anchor reads; without a page that has it, what is missing."""
         name = self._page(anchor)
         return self.pages[name][anchor] if name else MISSING.get(anchor.partition("-")[0], anchor)
 

@@ -63,7 +63,7 @@ def benchmarks(
     out: Path, *, quick: bool = False, jobs: int = 1, progress: Callable[[float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Run the benchmark problems of the field in so many processes and write the report into a folder.
+    """Run the benchmark problems of the field in `jobs` processes and write the report into a folder.
 
     Finished motions are kept there and not run again; `quick` means one setting of each stepper and a fifth of the
     time; `progress` is called with the fraction done, `note` with sentences on what was set aside. Returns status,

@@ -26,7 +26,7 @@ HEADER = 4096
 
 
 def gunzip(content: bytes) -> bytes:
-    """The contents of a gzip file; raises BadInput if it is damaged, or far larger than its bytes call for."""
+    """Return the contents of a gzip file; raises BadInput if it is damaged, or far larger than its bytes call for."""
     most = FREE + RATIO * len(content)
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
@@ -39,7 +39,7 @@ def gunzip(content: bytes) -> bytes:
 
 
 def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.float64] | None]:
-    """The arrays of these names of a NumPy archive (npz) as floats; nothing in it is run or unpickled.
+    """Return the arrays of these names of a NumPy archive (npz) as floats; nothing in it is run or unpickled.
 
     One that is not there, or is an empty object (as qpsolvers writes what a program does not have), is None. Raises
     BadInput if the archive is damaged, unpacks to far more than its bytes call for, or an array holds no numbers.
@@ -67,7 +67,7 @@ def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.fl
 
 
 def _array(name: str, file: Any, size: int) -> NDArray[np.float64] | None:
-    """An array whose declared shape takes the bytes that are there."""
+    """Return an array whose declared shape takes the bytes that are there."""
     try:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]

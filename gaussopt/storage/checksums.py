@@ -9,12 +9,12 @@ from typing import Any
 
 
 def digest_of(content: bytes | memoryview) -> str:
-    """SHA-256 in hexadecimal digits."""
+    """Compute the SHA-256 of a content, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def checksum(data: Mapping[str, Any]) -> str:
-    """Digest of plain data without its entry "checksum": of one text for one content, as it is read again from JSON."""
+    """Digest plain data without its entry "checksum": the same content, as read again from JSON, has the same text."""
     plain = {key: value for key, value in data.items() if key != "checksum"}
     return digest_of(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode())
 

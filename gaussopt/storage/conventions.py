@@ -75,6 +75,6 @@ def describe(data: xr.Dataset, title: str, units: list[str] | None = None) -> xr
 
 
 def command() -> str:
-    """The command line of the process, without the folder of its program."""
+    """Return the command line of the process, without the folder of its program."""
     program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"
     return shlex.join(["gaussopt" if program == "__main__.py" else program, *sys.argv[1:]])

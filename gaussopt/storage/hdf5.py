@@ -28,7 +28,7 @@ CHECKSUM = 4
 
 @contextlib.contextmanager
 def opened(content: bytes) -> Iterator[Any]:
-    """The HDF5 file of these bytes; whatever reading it raises becomes BadInput, its sentence to follow the name."""
+    """Open HDF5 from bytes; whatever reading it raises becomes BadInput, its sentence to follow the name."""
     import h5py
 
     try:
@@ -52,7 +52,7 @@ class FileLayout:
         self._file, self._size, self._left = file, size, FREE + RATIO * size
 
     def dataset(self, name: str) -> Any:
-        """The dataset of a name, or what else is there, checked; raises BadInput, and whatever h5py raises."""
+        """Return the dataset of a name, or what else is there, checked; raises BadInput, and whatever h5py raises."""
         import h5py
 
         parts = name.split("/")

@@ -42,7 +42,7 @@ An idle core decompresses ten times as many bytes a second.
 
 
 def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[memoryview, bytes]:
-    """A dataset as the bytes of a NetCDF file, and its seal; raises MachineFailure if there is not enough memory."""
+    """Write a dataset as bytes of NetCDF, with their seal; raises MachineFailure if there is not enough memory."""
     try:
         content = data.to_netcdf(engine="h5netcdf", encoding=encoding)
     except MemoryError as error:
@@ -112,7 +112,7 @@ def _try_elsewhere(path: Path, what: str) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """Type and first line of an error of a library, which may dump much more."""
+    """Return the type and first line of an error of a library, which may dump much more."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": .")
 
 
@@ -183,7 +183,7 @@ def _end_of_hdf5(head: bytes) -> int | None:
 def _check_layout(path: str | os.PathLike[str]) -> None:
     """Refuse arrays that lie elsewhere, or take more than the bytes of the file allow, see `FileLayout`.
 
-    Raises BadInput, and whatever h5py raises for a file that is none.
+    Raises BadInput, and whatever h5py raises for a file that is not HDF5.
     """
     import h5py
 

@@ -53,7 +53,7 @@ def contact_programs(problems: Collection[str] | None = None) -> dict[str, Progr
 
 
 def of_compared(problems: Collection[str], solvers: Collection[str]) -> list[Figure]:
-    """The figures of iterative solvers on the problems of a comparison, both by their labels."""
+    """Return the figures of iterative solvers on the problems of a comparison, both by their labels."""
     figures = []
     if "newton" in solvers and contact_programs(problems):
         figures.append(newton(problems))
@@ -63,7 +63,7 @@ def of_compared(problems: Collection[str], solvers: Collection[str]) -> list[Fig
 
 
 def newton(problems: Collection[str] | None = None) -> Figure:
-    """Newton's residual by iteration on the `contact_programs`, on a logarithmic axis."""
+    """Draw Newton's residual by iteration on the `contact_programs`, on a logarithmic axis."""
     curves = {label: convergence(program, "newton") for label, program in contact_programs(problems).items()}
     last = {label: exponent for label, r in curves.items() if (exponent := order(r)) is not None}
     words = "; ".join(f"{label} {value:.2f}" for label, value in last.items())
@@ -72,7 +72,7 @@ def newton(problems: Collection[str] | None = None) -> Figure:
 
 
 def evolution() -> Figure:
-    """Cost of the best individual less the least cost, by generation, for a Gauss program of the crank-slider."""
+    """Draw the cost of the best individual less the least cost, by generation, for a program of the crank-slider."""
     crank = problem(CRANK)
     rows = crank.reference("crank-A-2s")
     program = formulate(crank.system.evaluate(float(rows.t[STATE]), rows.q[STATE], rows.v[STATE]), "gauss")
@@ -94,7 +94,7 @@ def order(residuals: Sequence[float]) -> float | None:
 def _figure(
     name: str, caption: str, title: str, curves: Mapping[str, Sequence[float]], xlabel: str, ylabel: str, first: int
 ) -> Figure:
-    """A figure of curves that begin at iteration `first`."""
+    """Draw curves that begin at iteration `first`."""
     x = {label: np.arange(first, first + len(r), dtype=float) for label, r in curves.items()}
     # An infinite cost, no point feasible yet, is no place in a picture.
     y = {label: np.where(np.isfinite(r), r, np.nan) for label, r in curves.items()}

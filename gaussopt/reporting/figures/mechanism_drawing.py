@@ -36,7 +36,7 @@ NOUNS: dict[type, tuple[str, str]] = {
 
 
 def drawing_figure(problem: Problem, name: str) -> Figure:
-    """Figure of a mechanism with its letters, at its sketch's pose or its start; BadInput if there is no sketch."""
+    """Draw a mechanism with its letters, at its sketch's pose or its start; BadInput if there is no sketch."""
     shapes, posed = drawn_shapes(problem)
     alt = f"Drawing of the mechanism “{problem.title}”: {inventory(shapes)}."
     at = "at a configuration that shows all its parts" if posed else "at its start"
@@ -44,7 +44,7 @@ def drawing_figure(problem: Problem, name: str) -> Figure:
 
 
 def drawn_shapes(problem: Problem) -> tuple[tuple[sketch.Shape, ...], bool]:
-    """The shapes of the drawing, and whether they are at the sketch's pose and not at the start."""
+    """Return the shapes of the drawing, and whether they are at the sketch's pose and not at the start."""
     drawn = sketch_of(problem)
     parameters = problem.parameter_values
     posed = drawn.pose is not None and problem.state is None
@@ -96,7 +96,7 @@ def _contact_room(shape: sketch.Shape) -> list[tuple[float, float, float, float]
 
 
 def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: float) -> list[Part]:
-    """The forces of a contact as letters and arrows; `middle` is where the body is, x in m."""
+    """Draw the forces of a contact as letters and arrows; `middle` is where the body is, x in m."""
     x, y = view.pixels(contact.at)
     name = contact.name if len(contact.name) <= 2 else ""
     forces = [("N", contact.normal, NORMAL, ARROWS[0])]
@@ -116,7 +116,7 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: floa
 
 
 def _data(shapes: Sequence[sketch.Shape]) -> pd.DataFrame:
-    """Table of the shapes and their places, m and rad."""
+    """Tabulate the shapes and their places, m and rad."""
     import pandas as pd
 
     rows = []

@@ -17,7 +17,7 @@ def animation_block(
     trajectory: RecordedMotion, problem: Problem, name: str, caption: str, *,
     beside: Mapping[str, RecordedMotion] | None = None, label: str = "", t_end: float | None = None,
 ) -> Animation:  # fmt: skip
-    """Block of a report on a motion until `t_end` (s): animated, still, in words, and its data.
+    """Make the block of a report on a motion until `t_end` (s): animated, still, in words, and its data.
 
     The sketch is that of the problem in the variant of the trajectory; the speed of playback is added to the caption.
     Further motions `beside` it are drawn in the same picture, where `label` names the first. Raises BadInput if there

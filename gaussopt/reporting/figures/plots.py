@@ -42,7 +42,7 @@ def lines(
     x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], xlabel: str, ylabel: str, *,
     markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
 ) -> str:  # fmt: skip
-    """Curves over a common (or their own) abscissa, with points on top (`markers`); `frame` are fields of `Frame`."""
+    """Draw curves over a common (or their own) abscissa, and points (`markers`); `frame` are fields of `Frame`."""
     how, marked = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
     for (label, y), style in zip(curves.items(), forms(curves), strict=True):
@@ -64,7 +64,7 @@ def lines(
 
 
 def _logarithmic(axes: Any) -> None:
-    """A logarithmic abscissa with labels that do not run into each other."""
+    """Make the abscissa logarithmic, with labels that do not run into each other."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_xscale("log")
@@ -76,7 +76,7 @@ def _logarithmic(axes: Any) -> None:
 
 
 def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
-    """A row of points on a logarithmic axis for each name, one for every part; a part that is zero is left out."""
+    """Draw a row of points on a logarithmic axis for each name, one for every part; zeros are left out."""
     figure, axes = _new((6.4, 1.1 + 0.26 * len(names)), xlabel)
     rows = np.arange(len(names))
     for i, (label, values) in enumerate(parts.items()):
@@ -115,7 +115,7 @@ def sweeps(
     bands: Mapping[str, tuple[Vector, Vector]] | None = None, joined: Collection[str] | None = None,
     hollow: Mapping[str, NDArray[np.bool_]] | None = None, looks: Mapping[str, int] | None = None,
 ) -> str:  # fmt: skip
-    """Points (x, y) of each competitor on logarithmic axes, by label.
+    """Draw points (x, y) of each competitor on logarithmic axes, by label.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def sweeps(
 
 
 def boxes(names: Sequence[str], groups: Mapping[str, Sequence[Sequence[float]]], xlabel: str) -> str:
-    """Horizontal boxes from five quantiles (5, 25, 50, 75, 95 %), for each name one of every group.
+    """Draw horizontal boxes from five quantiles (5, 25, 50, 75, 95 %), for each name one of every group.
 
     A box of NaN is left out.
     """
@@ -165,7 +165,7 @@ def boxes(names: Sequence[str], groups: Mapping[str, Sequence[Sequence[float]]],
 
 
 def _new(size: tuple[float, float], xlabel: str, ylabel: str = "") -> tuple[Any, Any]:
-    """Make a figure of so many inches with its axes."""
+    """Make a figure of `size`, inches, with its axes."""
     from matplotlib.layout_engine import TightLayoutEngine
 
     # One pass, where "constrained" makes two; and so does "tight" itself for a rectangle, even that of the figure.

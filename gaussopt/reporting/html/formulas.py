@@ -50,7 +50,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~&#])")
 
 
 def html(text: object, references: References | None = None) -> Markup:
-    """A text or link as HTML; only a `Tex` has formulas, and one that cannot be read is shown as it was typed.
+    """Write a text or link as HTML; only a `Tex` has formulas, and one that cannot be read is shown as it was typed.
 
     Without `references` links lead to anchors of the same page, and references in a text stay as they are.
     """
@@ -78,7 +78,7 @@ def has_formulas(text: object) -> bool:
 
 
 def display(formula: Formula) -> Markup:
-    """A displayed formula, in pieces that a narrow screen may put below each other; its text if it is malformed."""
+    """Write a displayed formula, in pieces for narrow screens; its text if it is malformed."""
     pieces = _pieces(formula.latex, displayed=True)
     return escape(formula.text) if pieces is None else Markup("\n").join(map(Markup, pieces))
 
@@ -92,7 +92,7 @@ Kind = Literal["text", "formula", "reference"]
 
 
 def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Kind of each part, and its plain text, its LaTeX or the anchor that it refers to."""
+    """Yield the kind of each part, and its plain text, its LaTeX or the anchor that it refers to."""
     end = 0
     for match in _INLINE.finditer(text):
         yield from _plain_parts(text[end : match.start()], references)
@@ -102,7 +102,7 @@ def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str
 
 
 def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Parts of a text without formulas: every second piece between references is an anchor."""
+    """Yield the parts of a text without formulas: every second piece between references is an anchor."""
     for j, part in enumerate(REFERENCE.split(text) if references else [text]):
         if j % 2:
             yield "reference", part
@@ -123,7 +123,7 @@ def _fragment(latex: str) -> Markup:
 
 @lru_cache(maxsize=4096)
 def _pieces(latex: str, *, displayed: bool) -> tuple[str, ...] | None:
-    """MathML of a formula, cut where lines may break; None if it is malformed."""
+    """Return the MathML of a formula, cut where lines may break; None if it is malformed."""
     root = _tree(latex, displayed)
     if root is None:
         return None
@@ -236,7 +236,7 @@ def _balanced(latex: str) -> bool:
 
 
 def markdown(text: object, references: References | None = None) -> str:
-    """A text, a link or a formula text as one line of Markdown; formulas stay between dollar signs, safe in tables."""
+    """Write a text or link as one line of Markdown; formulas stay between dollar signs, safe in tables."""
     if isinstance(text, Link):
         return f"[{_plain(text.text)}]({references.address(text.anchor) if references else f'#{text.anchor}'})"
     if not isinstance(text, Tex):
@@ -258,7 +258,7 @@ def _dollars(latex: str) -> str:
 
 
 def portable(latex: str) -> str:
-    """LaTeX without the characters that Markdown and HTML read first."""
+    """Return LaTeX without the characters that Markdown and HTML read first."""
     latex = re.sub(r"\\\|", r"\\Vert ", latex)
     for character, command in (("|", r"\vert "), ("<", r"\lt "), (">", r"\gt ")):
         latex = latex.replace(character, command)

@@ -29,5 +29,5 @@ def timed_parts(document: Document) -> dict[str, Any]:
 
 
 def listing(document: Document) -> str:
-    """Text of the file that lists measured times."""
+    """Return the text of the file that lists measured times."""
     return json.dumps(timed_parts(document), indent=1, ensure_ascii=False) + "\n"

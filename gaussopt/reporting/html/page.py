@@ -22,7 +22,7 @@ GENERATOR = '<meta name="generator" content="gaussopt">'
 """By which a page is known to be a report of this project."""
 
 OPEN_FINDINGS = 7
-"""So many findings stand on the first screen; the others are folded."""
+"""Findings on the first screen; further ones are folded."""
 
 OPEN_ROWS = 40
 """Longer tables are folded, and on paper left to their files."""
@@ -55,7 +55,7 @@ def write(document: Document, out: Path) -> Path:
 def prepare_report(folder: Path, *, keep: bool = False) -> None:
     """Make the folder of a report and check that it can be written.
 
-    Raises BadInput if it cannot, if a page there is none of gaussopt's, or, without `keep`, if other things lie there.
+    Raises BadInput if it cannot, if a page there is not by gaussopt, or, without `keep`, if other things lie there.
     """
     refuse_foreign(folder)
     prepare_folder(folder)
@@ -111,11 +111,11 @@ def _environment() -> jinja2.Environment:
 
 
 def _source(environment: jinja2.Environment, name: str) -> str:
-    """Text of a file beside the templates."""
+    """Return the text of a file beside the templates."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]
 
 
 def _hash(script: str) -> str:
-    """Hash by which a content security policy allows a script."""
+    """Return the hash by which a content security policy allows a script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

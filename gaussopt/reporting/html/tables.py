@@ -37,7 +37,7 @@ class Cell:
 
 
 def columns(table: Table) -> tuple[Cell, ...]:
-    """Heads of the columns of a table."""
+    """Return the heads of the columns of a table."""
     return tuple(
         Cell(html(name), source=str(name) if has_formulas(name) else "", kind=_kind(cells, name in table.timed))
         for name, *cells in zip(table.columns, *table.rows, strict=True)
@@ -45,7 +45,7 @@ def columns(table: Table) -> tuple[Cell, ...]:
 
 
 def groups(table: Table, references: References | None = None) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
-    """Rows that belong together: a row continues the one above if it leaves its first cell open.
+    """Return the rows that belong together: a row continues the one above if it leaves its first cell open.
 
     It also does if it repeats the first cell and leaves the second one open.
     """
@@ -70,7 +70,7 @@ def is_number(cell: Any) -> bool:
 
 
 def text(cell: Any, digits: int) -> str | Link:
-    """What a cell shows: its text or link, or its number to so many digits."""
+    """Return what a cell shows: its text or link, or its number to `digits` digits."""
     return cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)
 
 

@@ -20,14 +20,14 @@ texts = Texts(__file__, str)
 
 
 def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
-    """One row for each point."""
+    """Return one row for each point."""
     dims: dict[str, Any] = {label: values.round(6) for label, values in dimensions(atlas, plain=True).values()}
     dims["signs of slip"] = [slip_label(s) for s in atlas.slips]
     return pd.MultiIndex.from_product(list(dims.values()), names=list(dims)).to_frame(index=False).assign(**columns)
 
 
 def _classes() -> dict[str, tuple[str, str]]:
-    """Title of the map of each kind of classes, and what it shows."""
+    """Return the title of the map of each kind of classes, and what it shows."""
     return {name: (title, shown) for name, title, shown in texts.table("classes").rows}
 
 
@@ -69,7 +69,7 @@ def map_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
 
 
 def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
-    """Numbers of points in each class, by signs of slip."""
+    """Count the points in each class, by signs of slip."""
     rows: list[tuple[Any, ...]] = []
 
     def count(title: str, label: str, points: Any) -> None:
@@ -92,7 +92,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
-    """Answers of the printed QP by what the criterion predicts."""
+    """Return the answers of the printed QP by what the criterion predicts."""
     predicted, qp = atlas.codes("predicted"), atlas.codes("qp")
     rows = []
     for code, label in enumerate(CLASSES["qp"]):
@@ -102,7 +102,7 @@ def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
 
 
 def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None) -> tuple[Section, list[str]]:
-    """Maps and counts of an atlas, and its findings in sentences."""
+    """Draw the maps and count the classes of an atlas; returns the findings too, in sentences."""
     mapped = [name for name in CLASSES if name != "joint" or (atlas.codes(name) < len(CLASSES[name]) - 1).any()]
     varied = atlas.points > len(atlas.slips)
     several = [n for n in mapped if len(np.unique(atlas.codes(n))) > 1]
@@ -132,7 +132,7 @@ def _lead(atlas: Atlas) -> str:
 
 
 def _weighted(counts: Mapping[str, int]) -> str:
-    """What the weighted QP does where there is one, without a full stop."""
+    """Say what the weighted QP does where there is one, without a full stop."""
     equal, different = counts.get("equal", 0), counts.get("different", 0)
     if equal + different:
         return f"The weighted QP equals the LCP at {equal} states and differs at {different}"
@@ -141,7 +141,7 @@ def _weighted(counts: Mapping[str, int]) -> str:
 
 
 def findings(atlas: Atlas) -> list[str]:
-    """Findings from the counts, in sentences."""
+    """Say in sentences what the counts show."""
     s = atlas.summary()
     criterion = s["criterion"]
     total = criterion["right"] + criterion["wrong"]
@@ -165,7 +165,7 @@ def findings(atlas: Atlas) -> list[str]:
 
 
 def document(atlas: Atlas, name: str, tables: Sequence[Table] = ()) -> Document:
-    """The report of one problem's atlas, with the given tables and those that the problem itself adds."""
+    """Write the report of one problem's atlas, with the given tables and those that the problem itself adds."""
     section, lines = atlas_section(atlas)
     sections = [section]
     grid = problem(name).atlas

@@ -25,7 +25,7 @@ ROUNDING = 1e-12
 
 
 def document(found: Measured, quick: bool) -> Document:
-    """The report."""
+    """Write the report."""
     by_case = gathered(found.steppers, lambda row: row.case)
     cases = [case for case in CASES if case.name in by_case]
     best = {case.name: _best(by_case[case.name]) for case in cases}
@@ -46,7 +46,7 @@ def document(found: Measured, quick: bool) -> Document:
 
 
 def _best(rows: Sequence[PublishedRun]) -> PublishedRun | None:
-    """The motion of the least error among those without a warning, or among all where there is none."""
+    """Return the motion of the least error among those without a warning, or among all where there is none."""
     return min((row for row in rows if row.reached), key=lambda row: (row.warned, row.error), default=None)
 
 
@@ -105,7 +105,7 @@ def _codes_table(cases: Sequence[PublishedCase], best: dict[str, PublishedRun | 
 
 
 def _problem(case: PublishedCase, rows: Sequence[PublishedRun]) -> Section:
-    """One problem: its source, the figure of error and time, and the table of motions."""
+    """Tell of one problem: its source, the figure of error and time, and the table of motions."""
     anchor = anchor_of(case.name)
     told = [(r.stepper, r.setting, _ended(r), r.error, r.steps, r.engine or "–", r.seconds) for r in rows]
     table = texts.table(
@@ -121,7 +121,7 @@ def _ended(row: PublishedRun) -> str:
 
 
 def _figure(case: PublishedCase, rows: Sequence[PublishedRun], anchor: str) -> Iterator[Figure]:
-    """Error by time, one colour for each stepper; nothing where no motion has an error."""
+    """Draw the error by time, one colour for each stepper; nothing where no motion has an error."""
     shown = [row for row in rows if isfinite(row.error)]
     by_stepper = gathered(shown, lambda row: row.stepper)
     if not by_stepper:

@@ -32,7 +32,7 @@ MOST_FAILURES = 60
 
 
 def document(results: Results, changed: Changes | None = None) -> Document:
-    """The report, with what changed since an earlier comparison if that is given.
+    """Write the report, with what changed since an earlier comparison if that is given.
 
     Sections without data are left out.
     """
@@ -76,7 +76,7 @@ def document(results: Results, changed: Changes | None = None) -> Document:
 
 
 def _changes(found: Changes) -> Section:
-    """What became of the pairs since an earlier comparison."""
+    """Tell what became of the pairs since an earlier comparison."""
     moved = [p for p in found.pairs if p.changed or p.worse or p.gained]
     shown, more = first(moved, MOST_ROWS)
     rows = (
@@ -114,7 +114,7 @@ def _how_to_read(meta: Mapping[str, Any]) -> Section:
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
-    """Convergence of the iterative solvers that take part, on those of their problems on which it is known."""
+    """Show convergence of the iterative solvers that take part, on those of their problems where it is known."""
     problems = {a.source.name for a in judged if a.source.kind == "problem"}
     figures = convergence.of_compared(problems, {base_of(a.solver) for a in judged})
     return Section("convergence", "Convergence", tuple(figures)) if figures else None
@@ -173,7 +173,7 @@ def _evidence(claim: MeasuredClaim) -> list[Block]:
 
 
 def _refused(refused: Sequence[Answers]) -> Section | None:
-    """Refusals by reason; the names and numbers in a reason do not make it another one."""
+    """List refusals by reason; the names and numbers in a reason do not make it another one."""
     if not refused:
         return None
     by: dict[tuple[str, str], tuple[str, dict[str, None], dict[str, None], dict[str, None]]] = {}
@@ -233,7 +233,7 @@ def kinds_of(failures: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    # What a person cannot read, and what has a place of its own.
+    # What nobody can read, and what has a place of its own.
     hidden = ("code", "machines", "conflicts", "trajectories")
     said = {key: value for key, value in meta.items() if key not in hidden}
     said |= {name: {"versions": own.get("versions", {})} for name, own in meta.get("machines", {}).items()}

@@ -106,7 +106,7 @@ def _matrices(group: Group) -> list[Block]:
 
 
 def _cell(cases: Sequence[TimedAnswers] | None, steps: int) -> float | str:
-    """What a pair answered to the steps of a group, and at how many of them it was asked unless at all."""
+    """Say what a pair answered to the steps of a group, and at how many it was asked unless at all of them."""
     asked = [c for c in cases or () if not c.answers.refused and c.steps]
     if not asked:
         return "–"
@@ -164,7 +164,7 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
 
 
 def _asked(table: pd.DataFrame) -> dict[Any, str]:
-    """Of the pairs that refuse some steps that others take: at how many of them they answer, in words."""
+    """Say of the pairs that refuse some steps at how many of the steps that others take they answer."""
     steps = table[["source", "step"]].drop_duplicates()
     own = table.drop_duplicates(["formulation", "solver", "source", "step"]).groupby(["formulation", "solver"]).size()
     return {pair: f" (asked at {n} of {plural(len(steps), 'step')})" for pair, n in own.items() if n < len(steps)}
@@ -188,7 +188,7 @@ def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
 
 
 def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
-    """Claims that do not survive, "solved" and "infeasible" alike."""
+    """Name the claims that do not survive, "solved" and "infeasible" alike."""
     judged = metrics.liars(answers)
     liars = [r for r in judged if r.solver not in swept]
     lines = [
@@ -217,7 +217,7 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
 
 
 def _differing(table: pd.DataFrame) -> list[str]:
-    """Solvers whose answers on the clock are not those on record, and on what."""
+    """Name solvers whose answers on the clock are not those on record, with their sources."""
     there = table[table["differs"]]
     of = gathered(zip(there["solver"], there["name"], strict=True), lambda row: row[0])
     at = {solver: Counter(name for _, name in rows) for solver, rows in of.items()}
@@ -229,7 +229,7 @@ def _differing(table: pd.DataFrame) -> list[str]:
 
 
 def _beside_the_clock(times: Sequence[Times]) -> list[str]:
-    """Solvers that remember answers, and those that work where nobody times them."""
+    """Name solvers that remember answers, and those that work where nobody times them."""
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
         known = [t for t in of if t.remembers]
@@ -252,7 +252,7 @@ def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
-    """Solvers without a right answer to any step of a source, however it is formulated exactly and started."""
+    """Name solvers without a right answer to any step of a source, in every exact formulation and from every start."""
     asked = (
         c for c in cases if not c.answers.refused and (not (c["open"] | c["insoluble"]).all() or c.answers.failure)
     )
@@ -267,7 +267,7 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
 
 
 def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
-    """Reasons of records, or else why they broke, and how often they were given, the most frequent first.
+    """Return the reasons of records, or else why they broke, and how often they were given, the most frequent first.
 
     Reasons that differ in numbers only are one, in the words of the most frequent.
     """
@@ -280,12 +280,12 @@ def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
 
 
 def cut(text: str, most: int = 150) -> str:
-    """The beginning of a long sentence; the whole of it is in the CSV."""
+    """Shorten a long sentence to its beginning; the whole of it is in the CSV."""
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} ..."
 
 
 def _reasons(answers: Sequence[Answers]) -> list[Block]:
-    """Reasons for which steps were not confirmed, by solver, formulation and problem or family."""
+    """Return the reasons for which steps were not confirmed, by solver, formulation and problem or family."""
     by = gathered((a for a in answers if a.reasons), lambda a: (a.solver, a.formulation, a.source.name))
     rows = [(*key, count, reason) for key, of in by.items() for reason, count in ranked_reasons(of)]
     if not rows:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 SWEEP = 3
-"""From so many sets of options on, a solver's options are a sweep of its accuracy, shown where accuracy is."""
+"""More sets of options of a solver than this are a sweep of its accuracy, shown where accuracy is."""
 
 FIRST = ("gauss", "lcp-qp", "lcp")
 """Formulations that stand for the others where solvers are compared, if they are taken by as many solvers."""
@@ -40,7 +40,7 @@ class Group:
     formulation: str
 
     def main(self) -> tuple[list[Answers], list[Times]]:
-        """Records without sweeps of options."""
+        """Return the records without sweeps of options."""
         answers = [a for a in self.answers if a.solver not in self.sweeps]
         return answers, [t for t in self.times if t.solver not in self.sweeps]
 
@@ -60,7 +60,7 @@ class Group:
 
 
 def gathered(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Rows by a key, in the order in which keys first occur."""
+    """Gather rows by a key, in the order in which keys first occur."""
     found: dict[K, list[T]] = {}
     for row in rows:
         found.setdefault(key(row), []).append(row)
@@ -68,7 +68,7 @@ def gathered(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def _widest(answers: Sequence[Answers]) -> str:
-    """The exact formulation that most solvers take."""
+    """Return the exact formulation that most solvers take."""
     taken = gathered((a for a in answers if not a.refused and a.exact), lambda a: a.formulation)
 
     def rank(formulation: str) -> tuple[Any, ...]:
@@ -80,13 +80,13 @@ def _widest(answers: Sequence[Answers]) -> str:
 
 
 def group_of(record: CaseRecord) -> tuple[str, str, str]:
-    """Kind, name and machine; single programs belong together."""
+    """Return the kind, name and machine; single programs belong together."""
     source = record.source
     return source.kind, source.part if source.kind in ("qp", "lcp") else source.name, source.machine
 
 
 def groups(results: Results) -> list[Group]:
-    """Records by problem or family, in the order of the answers."""
+    """Return the records by problem or family, in the order of the answers."""
     sets = gathered({a.solver for a in results.answers}, base_of)
     sweeps = frozenset(s for base, of in sets.items() if len(of) > SWEEP for s in of if s != base)
     times = gathered(results.times, group_of)
@@ -99,13 +99,13 @@ def groups(results: Results) -> list[Group]:
 
 
 def anchor_of(*words: str) -> str:
-    """Words as a file name and an anchor."""
+    """Return the slug of words for file name and anchor."""
     text = "-".join(w for w in words if w).lower()
     return "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in text).split())
 
 
 def anchors_of(names: Iterable[str]) -> Iterator[str]:
-    """Names as parts of anchors and file names; those that become alike are numbered."""
+    """Yield slugs of names for anchors and file names; those that become alike are numbered."""
     given: set[str] = set()
     for name in names:
         plain = word = anchor_of(name) or "unnamed"
@@ -117,37 +117,37 @@ def anchors_of(names: Iterable[str]) -> Iterator[str]:
 
 
 def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], str]:
-    """The rows that a table shows, and a sentence for its caption where these are not all."""
+    """Return the rows that a table shows, and a sentence for its caption where these are not all."""
     more = f" The first {most} of {len(rows)}{noun}." if len(rows) > most else ""
     return rows[:most], more
 
 
 def listed(names: Sequence[str], most: int = 8, sep: str = ", ") -> str:
-    """Names in a sentence."""
+    """List names in a sentence."""
     return sep.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def in_sentence(names: Sequence[str], most: int = 8) -> str:
-    """Names in a sentence, the last one behind "and"."""
+    """List names in a sentence, the last one behind "and"."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if 1 < len(names) <= most else listed(names, most)
 
 
 def in_words(statuses: Sequence[str]) -> str:
-    """Statuses as they stand in a sentence."""
+    """Join statuses as they stand in a sentence."""
     return " or ".join(s.replace("_", " ") for s in statuses)
 
 
 def shape_of(reason: str) -> str:
-    """A sentence without its numbers, which do not make it another reason."""
+    """Mask the numbers of a sentence, which do not make it another reason."""
     return re.sub(r"\d[\d.e+-]*", "#", reason)
 
 
 def per_cent(share: float) -> str:
-    """A share in per cent; whole only if it is."""
+    """Format a share in per cent; whole only if it is."""
     text = f"{100 * share:.0f}"
     return f"{100 * share:.1f} %" if text in ("0", "100") and share not in (0.0, 1.0) else f"{text} %"
 
 
 def short(value: Any) -> Any:
-    """A number to the four digits that a table needs; anything else as it is."""
+    """Round a number to the four digits that a table needs; anything else stays as it is."""
     return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -17,7 +17,7 @@ from gaussopt.reporting.sections.grouping import anchors_of
 
 
 def parameters_table(entry: Problem, name: str, caption: str) -> Table:
-    """The parameters with their units, and which of them the source prints; without what a problem does not say."""
+    """Return parameters with their units, and which of them the source prints; without what a problem does not say."""
     said: dict[str, list[Any]] = {
         "name": [p.name for p in entry.parameters], "value": [p.value for p in entry.parameters],
         "unit": [p.unit for p in entry.parameters], "meaning": [p.meaning for p in entry.parameters],
@@ -28,7 +28,7 @@ def parameters_table(entry: Problem, name: str, caption: str) -> Table:
 
 
 def section(answers: Sequence[Answers], known: Mapping[str, Any] = MappingProxyType({})) -> Section | None:
-    """The problems whose steps were answered, each with drawing, description and parameters.
+    """Show the problems whose steps were answered, each with drawing, description and parameters.
 
     `known` is what was on record of them, by label, for those that are not registered here.
     """
@@ -46,7 +46,7 @@ def section(answers: Sequence[Answers], known: Mapping[str, Any] = MappingProxyT
 
 
 def _recorded(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) -> Iterator[Block]:
-    """The parameters that a problem had."""
+    """Yield the parameters that a problem had."""
     for label in labels:
         if values := known.get(label, {}).get("parameters"):
             yield Table(f"parameters-{word}", f"Parameters of {name}.", ("name", "value"), tuple(values.items()))

@@ -60,7 +60,7 @@ class Speed:
 
     @classmethod
     def of(cls, group: Group) -> Speed:
-        """Costs and means of solvers of the main formulation, and of all pairs."""
+        """Return the costs and means of solvers of the main formulation, and of all pairs."""
         answers, times = group.main()
         exact = [a for a in answers if a.exact]
         solvers = performance.costs(exact, times, formulation=group.formulation)
@@ -86,12 +86,12 @@ class Speed:
 
 
 def by_formulation(group: Group) -> str:
-    """The formulation as it stands in captions."""
+    """Return the formulation as it stands in captions."""
     return f"formulation {group.formulation}, " if group.formulation else ""
 
 
 def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
-    """Times by kind of start, means and profiles for each problem; families of steps follow in their own section."""
+    """Show times by kind of start, means and profiles for each problem; families of steps have a section of theirs."""
     lead = texts.paragraphs("lead", shift=1e6 * performance.SHIFT, penalty=performance.PENALTY)
     parts = [_group_section(s, looks) for s in speeds if s.group.ranked and s.means]
     return Section("fast", "How fast", tuple(map(Paragraph, lead)), tuple(parts))
@@ -125,7 +125,7 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
 def _means_table(
     name: str, caption: str, who: str, means: Sequence[Mean], more: Mapping[str, Sequence[Any]] | None = None
 ) -> Table:
-    """A table of means; `more` are the entries of STAGES, by solver."""
+    """Make a table of means; `more` are the entries of STAGES, by solver."""
     columns = (who, *MEAN, *(STAGES if more is not None else ()))
     rows = tuple(
         (m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps, m.common, m.refused,
@@ -151,7 +151,7 @@ def _stages(speed: Speed) -> dict[str, list[Any]]:
 
 
 def _first_of_each(speed: Speed) -> list[Mean]:
-    """The fastest pair of each solver and of each formulation."""
+    """Return the fastest pair of each solver and of each formulation."""
     parts = {c.label: (c.answers.formulation, c.answers.solver) for c in join(*speed.group.main())}
     seen: set[tuple[int, str]] = set()
     found = []
@@ -164,7 +164,7 @@ def _first_of_each(speed: Speed) -> list[Mean]:
 
 
 def _starts(speed: Speed) -> tuple[Table, Figure]:
-    """Quantiles of the work by solver and kind of start, as a table and as boxes."""
+    """Show quantiles of the work by solver and kind of start, as a table and as boxes."""
     group = speed.group
     answers, times = group.main()
     own = (c for c in join(answers, times) if c.times is not None and c.answers.formulation == group.formulation)
@@ -197,7 +197,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
 
 
 def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
-    """The least and the largest median of the rows, for a figure in words."""
+    """Return the least and the largest median of the rows, for a figure in words."""
     if not rows:
         return ""
     low, high = (of(rows, key=lambda row: float(row[4])) for of in (min, max))
@@ -205,14 +205,14 @@ def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _work(cases: Sequence[TimedAnswers]) -> list[float]:
-    """Quantiles in microseconds: of steps and repetitions of one source, of the steps of several."""
+    """Return the quantiles in microseconds: of steps and repetitions of one source, of the steps of several."""
     if len(cases) == 1 and cases[0].times is not None:
         return [1e6 * q for q in cases[0].times.parts["work"]]
     return [float(x) for x in 1e6 * quantiles(stacked(cases, "work")[stacked(cases, "ranked")])]
 
 
 def profile_figure(name: str, table: Costs, what: str, looks: Mapping[str, int] | None) -> Figure:
-    """A performance profile; the data hold all competitors."""
+    """Draw a performance profile; the data hold all competitors."""
     profile = profile_of(table)
     order = profile.order()
     shown = order[:DRAWN] if looks is None else order
@@ -232,7 +232,7 @@ def profile_figure(name: str, table: Costs, what: str, looks: Mapping[str, int] 
 
 
 def findings(speeds: Sequence[Speed]) -> list[str]:
-    """The first three by shifted geometric mean, for each problem and family."""
+    """Name the first three by shifted geometric mean, for each problem and family."""
     lines = []
     for s in speeds:
         means = s.pair_means if s.several else s.means
@@ -258,7 +258,7 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
 
 
 def precision_section(groups: Sequence[Group], looks: Mapping[str, int]) -> Section | None:
-    """Error against time, and the fastest at an accuracy, for each problem or family."""
+    """Draw error against time, and name the fastest at an accuracy, for each problem or family."""
     parts = []
     for group in groups:
         exact = [a for a in group.answers if a.exact]
@@ -302,7 +302,7 @@ def _fastest(group: Group, points: Sequence[Any]) -> Table:
 
 
 def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
-    """Gains and losses of warm starts over the sequences of each problem or family, and their findings."""
+    """Show gains and losses of warm starts over the sequences of each problem or family, and their findings."""
     found = [(group, gain) for group in groups for gain in warm_gain(*group.main())]
     if not found:
         return None, []

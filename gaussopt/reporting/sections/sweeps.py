@@ -24,7 +24,7 @@ MOST_VALUES = 9
 
 
 def section(groups: Sequence[Group], looks: Mapping[str, int]) -> tuple[Section | None, list[str]]:
-    """One part for each family and dial, and the reversals as findings."""
+    """Write a part for each family and dial, and the reversals as findings."""
     parts, lines = [], []
     for group in groups:
         if group.kind != "family":
@@ -73,7 +73,7 @@ def _dial(
 
 
 def _fast(pairs: Sequence[Place]) -> list[str]:
-    """The pairs that are fast along the dial: by the mean logarithm of the factor to the fastest at each value."""
+    """Return pairs that are fast along the dial: by the mean logarithm of the factor to the fastest at each value."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
     # A failure, and a value at which all fail, weigh like a factor of a thousand; that decides only who is drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
@@ -117,7 +117,7 @@ def _figure(name: str, caption: str, found: Sequence[Place], label: str, looks: 
 
 
 def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
-    """Solvers down, values across, thinned where there are many."""
+    """Lay out solvers down, values across, thinned where there are many."""
     values = sorted({p.value for p in found})
     if len(values) > MOST_VALUES:
         values = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(int))]
@@ -140,7 +140,7 @@ def _cell(of: Sequence[Place]) -> Any:
 
 
 def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, formulation: str = "") -> list[Block]:
-    """The table; the name of the formulation that all share is left out."""
+    """Make the table; the name of the formulation that all share is left out."""
     shared = f"{formulation} by " if formulation else ""
     if not turned:
         return [Paragraph(f"No order of {what} reverses beyond the noise along {dial}.")]
@@ -160,7 +160,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
 
 
 def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
-    """Changes of the first place; if there is none, the clearest of the others."""
+    """Tell changes of the first place; if nothing changes there, the clearest of the others."""
     leads = [r for r in turned if r.leads] or sorted(turned, key=lambda r: -min(r.ratio_before, r.ratio_after))[:1]
     return [
         texts("finding", group=group.title, dial=dial, before=r.before, after=r.after, first=r.first,

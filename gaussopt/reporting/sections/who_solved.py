@@ -21,7 +21,7 @@ PROGRAMS = ("qp", "lcp")
 
 
 def table(group: Group, files: Sequence[str] = ()) -> Table:
-    """A row for each file, in the order of the answers: pairs whose answers are confirmed from every start.
+    """Return a row for each file, in the order of the answers: pairs whose answers are confirmed from every start.
 
     `files` are their names where they are the items of one source; otherwise each source is one.
     """
@@ -70,7 +70,7 @@ def _anchor(group: Group, i: int) -> str:
 
 
 def _row(case: TimedAnswers) -> tuple[Any, ...]:
-    """What a solver answered to a program."""
+    """Return what a solver answered to a program."""
     a = case.answers
     said = (a.failure or "no answer", "–") if not a.status else (a.status[0], a.claim[0])
     told = (case[name][0] for name in ("certified", "error", "primal", "dual", "gap", "iterations"))
@@ -78,7 +78,7 @@ def _row(case: TimedAnswers) -> tuple[Any, ...]:
 
 
 def _named(answers: Answers, files: Sequence[str], i: int) -> str:
-    """The name of a program, which is a source by itself, or of a file of contacts."""
+    """Return the name of a program, which is a source by itself, or of a file of contacts."""
     source = answers.source
     if source.kind in PROGRAMS:
         return source.name
