@@ -114,16 +114,12 @@ def test_who_has_no_part_is_named_with_the_reason(measured: tuple[Recommendation
     assert "where most are closed, 3 at" in text
     assert "on this machine" in text
     assert "liar" in text
-    assert found.message in found.to_mapping()["message"]
-
-
-def test_a_recommendation_as_data(measured: tuple[Recommendation, Results]) -> None:
-    data = json.loads(json.dumps(measured[0].to_mapping()))
-    assert data["message"] == measured[0].message
+    data = json.loads(json.dumps(found.to_mapping()))
+    assert data["message"] == found.message
     assert data["choices"][0]["purpose"] == "accuracy"
     assert data["machine"]["Python"]
     with pytest.raises(AttributeError):
-        measured[0].states = 0  # type: ignore[misc]
+        found.states = 0  # type: ignore[misc]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,27 +135,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert any(reason.startswith("not tried: the 1 s for all pairs were used up") for reason in data["left_out"])
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["no-such-problem"], "no-such-problem"),
-        (["crank-slider", "--set", "no-such=1"], "no-such"),
-        (["crank-slider", "--tolerance", "-1"], "tolerance is -1"),
-    ],
-)
-def test_what_cannot_be_measured_is_said(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["recommend", *words]) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_a_problem_in_no_file_is_refused() -> None:
-    problem = go.Problem.of(go.System(mass=[[1.0]], force=[1.0]), q0=[0.0], t_end=1.0)
+def test_what_cannot_be_measured_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        ("no-such-problem", "no-such-problem"), ("crank-slider --set no-such=1", "no-such"),
+        ("crank-slider --tolerance -1", "tolerance is -1"),
+    ):  # fmt: skip
+        assert run(["recommend", *words.split()]) == 2
+        assert said in capsys.readouterr().err
     with pytest.raises(go.BadInput, match="in no file"):
-        go.recommend(problem)
-
-
-def test_a_problem_at_rest_on_its_contacts_has_no_states(tmp_path: Path) -> None:
-    file = tmp_path / "resting.py"
+        go.recommend(go.Problem.of(go.System(mass=[[1.0]], force=[1.0]), q0=[0.0], t_end=1.0))
+    file = tmp_path / "resting.py"  # it rests on its contacts from the beginning
     file.write_text(LYING_DOWN.replace("mu: 0.0", "mu: 0.5").replace("[0, 0.1, 0.2], v0=[1.0, 0, 0]", "[0, 0.0, 0.0]"))
     with pytest.raises(go.BadInput, match="cannot be measured: no state"):
         go.recommend(str(file))

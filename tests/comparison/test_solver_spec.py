@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt.comparison.solver_spec import parse_word, precision_words, solver_class, solver_word, split_words
+from gaussopt.comparison.solver_spec import (
+    canonical,
+    parse_word,
+    precision_words,
+    solver_class,
+    solver_word,
+    split_words,
+)
 from gaussopt.core import registry
 from gaussopt.core.solver import make_solver, missing_packages
 
@@ -26,6 +33,11 @@ def test_a_word_is_read_back(name: str, options: dict[str, object]) -> None:
 def test_lists_are_split_outside_parentheses(words: list[str]) -> None:
     assert split_words(",".join(words)) == words
     assert split_words(" , ".join(words) + " ") == words
+
+
+def test_one_solver_has_one_name() -> None:
+    words = "osqp( eps_abs = 1e-3 , eps_rel=1e-3 )", "osqp(eps_rel=1e-3,eps_abs=0.001)"
+    assert {canonical(word) for word in words} == {"osqp(eps_abs=0.001,eps_rel=0.001)"}
 
 
 @pytest.mark.parametrize("text", ["osqp(", "osqp)x", "osqp(a=1)(b=2)", "a b"])

@@ -18,7 +18,7 @@ from gaussopt.families.linkage import _Mechanism
 from gaussopt.families.sliding_row import _Row
 from gaussopt.lcp import classify_matrix
 from gaussopt.linalg.redundancy import rank_report
-from gaussopt.modelling.family import Dial, Family, asymmetry, instants, sweep_values
+from gaussopt.modelling.family import Dial, Family, asymmetry, sweep_values
 
 OF_CONTACTS = ("box-wall", "random-contacts", "sphere-pile")
 """Families of contact problems in space, which test_contact_families.py is about."""
@@ -51,10 +51,6 @@ def same(a: go.StepData, b: go.StepData) -> bool:
 # -- dials ---------------------------------------------------------------------------------------------
 
 
-def test_the_four_families_are_found() -> None:
-    assert {"sliding-row", "box-stack", "linkage", "chain"} <= set(NAMES)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_dials_are_consistent(name: str) -> None:
     for dial in family(name).dials:
@@ -68,7 +64,7 @@ def test_dials_are_consistent(name: str) -> None:
         assert min(5, dial.high - dial.low + 1 if dial.integer else 5) <= len(points) <= 10
 
 
-def test_sweeps_take_round_values() -> None:
+def test_sweeps_take_round_values_and_dials_are_read_from_text() -> None:
     contacts = family("sliding-row").dial("contacts")
     assert sweep_values(contacts, 1, 200) == (1, 2, 5, 10, 20, 50, 100, 200)
     assert sweep_values(contacts, 3, 30) == (3, 5, 10, 20, 30)
@@ -76,9 +72,6 @@ def test_sweeps_take_round_values() -> None:
     assert sweep_values(family("sliding-row").dial("mass-ratio"), 1, 1e6) == tuple(10.0**i for i in range(7))
     assert sweep_values(family("sliding-row").dial("friction"), 0, 1) == (0, 0.2, 0.4, 0.6, 0.8, 1.0)
     assert sweep_values(Dial("few", 1, 0, 3, "1", "", integer=True), 0, 3) == (0, 1, 2, 3)
-
-
-def test_dials_are_read_from_text() -> None:
     row = family("sliding-row")
     assert row.parse_dial("contacts=1,4,16") == ("contacts", (1, 4, 16))
     assert row.parse_dial(" friction = 0.3 ") == ("friction", (0.3,))
@@ -108,21 +101,18 @@ def test_bad_dials_are_named(text: str, words: list[str]) -> None:
     assert all(word in str(refusal.value) for word in words)
 
 
-@pytest.mark.parametrize("dials", [{"contacts": 0}, {"contacts": True}, {"contacts": "3"}, {"height": np.inf}])
-def test_bad_values_are_refused(dials: dict[str, float]) -> None:
-    with pytest.raises(go.BadInput):
-        family("sliding-row").steps(dials, 2)
-
-
-def test_more_constraints_than_coordinates_are_refused() -> None:
-    with pytest.raises(go.BadInput, match=r"at most 8 or raise 'bodies'"):
-        family("linkage").steps({"bodies": 3, "constraints": 9}, 1)
-
-
-@pytest.mark.parametrize("count", [0, -1, 1.5, True, "3"])
-def test_bad_counts_are_refused(count: object) -> None:
-    with pytest.raises(go.BadInput, match="number of steps"):
-        instants(count)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("name", "dials", "count", "words"),
+    [
+        *(("sliding-row", {"contacts": x}, 2, "'contacts'") for x in (0, True, "3")),
+        ("sliding-row", {"height": np.inf}, 2, "'height'"),
+        ("linkage", {"bodies": 3, "constraints": 9}, 1, r"at most 8 or raise 'bodies'"),
+        *(("sliding-row", {}, count, "number of steps") for count in (0, -1, 1.5, True, "3")),
+    ],
+)
+def test_bad_values_are_refused(name: str, dials: dict[str, float], count: int, words: str) -> None:
+    with pytest.raises(go.BadInput, match=words):
+        family(name).steps(dials, count)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -258,12 +248,9 @@ def test_painleve_begins_where_the_docstring_says() -> None:
         found = {certify_contact(s, None).verdict for s in steps}
         assert (found == {SOLVED}) is regular
         assert found <= {SOLVED, go.Status.NO_SOLUTION, go.Status.MULTIPLE_SOLUTIONS}
-
-
-def test_light_bodies_in_a_chain_of_heavy_ones_are_painleve() -> None:
-    dials = {"contacts": 200.0, "joints": 99.0}
-    kinds = [family("sliding-row").steps({**dials, "mass-ratio": r}, 2)[1] for r in (1.0, 1e3)]
-    smallest = [ContactOperator.of(s).delassus.diagonal().min() for s in kinds]
+    # So it does for light bodies in a chain of heavy ones.
+    chains = [row.steps({"contacts": 200.0, "joints": 99.0, "mass-ratio": r}, 2)[1] for r in (1.0, 1e3)]
+    smallest = [ContactOperator.of(s).delassus.diagonal().min() for s in chains]
     assert smallest[0] > 0 > smallest[1]
 
 
@@ -323,30 +310,23 @@ def test_forces_balance_momenta_and_friction_opposes_slip(name: str, formulation
 
 
 def test_a_row_presses_and_lifts() -> None:
-    answers = [go.solve_step(s, "lcp", "lemke") for s in family("sliding-row").steps({"contacts": 40}, 4)]
-    share = np.mean([a.lam_N > 0 for a in answers])
-    assert 0.5 < share < 0.95
+    steps = family("sliding-row").steps({"contacts": 40}, 4)
+    assert 0.5 < np.mean([go.solve_step(s, "lcp", "lemke").lam_N > 0 for s in steps]) < 0.95
 
 
-@pytest.mark.parametrize(("bodies", "n", "m"), [(2, 6, 4), (7, 21, 14), (30, 90, 60), (100, 300, 200)])
-def test_linkages_have_the_sizes_of_claim_c2(bodies: int, n: int, m: int) -> None:
-    step = family("linkage").steps({"bodies": bodies}, 1)[0]
-    assert (step.n, step.m) == (n, m)
+def test_linkages_have_the_sizes_of_claim_c2() -> None:
+    for bodies, *size in ((2, 6, 4), (7, 21, 14), (30, 90, 60), (100, 300, 200)):
+        step = family("linkage").steps({"bodies": bodies}, 1)[0]
+        assert [step.n, step.m] == size
 
 
-@pytest.mark.parametrize(("bodies", "most"), [(2, 5), (3, 8), (7, 20)])
-def test_rows_of_a_linkage_are_independent_for_every_number(bodies: int, most: int) -> None:
-    for m in range(1, most + 1):
+@pytest.mark.parametrize(("bodies", "least", "most"), [(2, 1, 5), (3, 1, 8), (7, 1, 20), (100, 299, 299)])
+def test_rows_of_a_linkage_are_independent_for_every_number(bodies: int, least: int, most: int) -> None:
+    for m in range(least, most + 1):
         step = family("linkage").steps({"bodies": bodies, "constraints": m, "redundancy": 0}, 2)[1]
         assert step.m == m
         assert rank_report(step).rank_J == m
         assert go.solve_step(step, "gauss", "kkt").status is SOLVED
-
-
-def test_a_braced_linkage_at_full_size_has_one_degree_of_freedom() -> None:
-    step = family("linkage").steps({"bodies": 100, "constraints": 299}, 2)[1]
-    assert rank_report(step).rank_J == 299
-    assert go.solve_step(step, "gauss", "kkt").status is SOLVED
 
 
 def test_a_closed_linkage_stays_closed_as_it_moves() -> None:
