@@ -14,10 +14,10 @@ from judged_claims import EXPECTED, judged
 
 from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.papers.claim import ClaimVerdict, Judgement, OwnResult
+from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.evidence.random_steps import kernel, minimiser
-from gaussopt.papers.p002_singular_mass import genetic_runs, noisy_linkage, singular_steps
-from gaussopt.papers.p002_singular_mass.singular_steps import Size, lost_force, residual, step_of
+from gaussopt.papers.evidence.random_steps import Size, kernel, lost_force, minimiser
+from gaussopt.papers.p002_singular_mass import genetic_runs, noisy_linkage
 from gaussopt.papers.p004_quasi_velocities import knife_edge, pole, spread
 
 FILES = {
@@ -53,22 +53,22 @@ def test_first_accelerations_of_the_linkage() -> None:
 def test_steps_with_and_without_a_lost_force() -> None:
     size = Size(5, 3, 3)
     z = np.random.default_rng(0).uniform(-1, 1, size.numbers)
-    kept, lost = step_of(z, size), step_of(z, size, outside=1.0)
+    kept, lost = rs.singular_step(z, size), rs.singular_step(z, size, outside=1.0)
     for step in (kept, lost):
         assert np.linalg.matrix_rank(step.M) == 3
-        assert residual(step, minimiser(step)) < 1e-14
-        assert np.linalg.eigvalsh(step.M)[-1] <= singular_steps.EIGENVALUES[1]
+        assert rs.residual(step, minimiser(step)) < 1e-14
+        assert np.linalg.eigvalsh(step.M)[-1] <= rs.EIGENVALUES[1]
     assert np.linalg.norm(kernel(kept.J).T @ lost_force(kept)) < 1e-12
     assert np.linalg.norm(lost_force(lost) - lost_force(kept)) == pytest.approx(1.0)
 
 
 def test_the_function_with_a_pseudo_inverse_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     c10 = module("C10")
-    monkeypatch.setattr(c10, "as_printed", lambda step, engine: minimiser(step) + 0.1)
+    monkeypatch.setattr(c10, "as_printed", lambda step: minimiser(step) + 0.1)
     j = again("C10")
     assert j.verdict is ClaimVerdict.FALSE
     assert all(s.refutes for s in j.searches[:3])
-    monkeypatch.setattr(c10, "as_printed", lambda step, engine: minimiser(step))
+    monkeypatch.setattr(c10, "as_printed", lambda step: minimiser(step))
     j = again("C10")
     # The printed sign is still wrong.
     assert [r.holds for r in j.readings] == [False, True]
@@ -89,8 +89,8 @@ def test_an_ill_conditioned_singular_mass_is_singular() -> None:
 
     random = np.random.default_rng(10)
     for number in range(2000):
-        size = singular_steps.drawn(random)
-        step = step_of(random.uniform(-1, 1, size.numbers), size, outside=1.0)
+        size = rs.drawn(random)
+        step = rs.singular_step(random.uniform(-1, 1, size.numbers), size, outside=1.0)
         assert cholesky(step.M) is None
         if number % 20 == 0:
             program, _ = formulation.apply(step)

@@ -1,11 +1,12 @@
-"""Steps made to measure: positive definite M of a chosen condition number, independent rows J, any forces.
+"""Steps made to measure: M positive definite with a chosen condition number, or singular; rows J; any forces.
 
 One decoder serves both ways of looking for counterexamples: random draws, and optimisers that move the same entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -117,3 +118,79 @@ def _orthonormal(X: Matrix) -> Matrix:
     """Orthonormal columns from those of X; the shift keeps X = 0 away from rank 0."""
     rows, columns = X.shape
     return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])
+
+
+EIGENVALUES = (0.1, 10.0)
+"""Range of the eigenvalues of M that are not zero: rounding stays at rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """n coordinates, M of the given rank, J with so many rows."""
+
+    n: int
+    rank: int
+    rows: int
+
+    @property
+    def numbers(self) -> int:
+        """The count of numbers that make a step of this size."""
+        return self.n * self.rank + self.rank + self.rows * (self.n + 1) + 2 * self.n
+
+
+def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -> Size:
+    """A random size; `well_posed` decides whether rank M and the rows can add up to n."""
+    n = int(random.integers(2 if well_posed else 3, most + 1))
+    rank = int(random.integers(1, n if well_posed else n - 1))
+    return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))
+
+
+def singular_step(z: Vector, size: Size, outside: float = 0.0) -> StepData:
+    """The step that numbers in [-1, 1] describe.
+
+    Its force has a part in the range of M, a part in the kernel of M that is a constraint force J^T y, and `outside`
+    times a unit vector from the kernel of M.
+    """
+    n, r, m = size.n, size.rank, size.rows
+    basis, spread, rows, gamma, x, p = np.split(np.asarray(z, dtype=float), np.cumsum([n * r, r, m * n, m, n]))
+    U = np.linalg.qr(basis.reshape(n, r), mode="complete")[0]
+    U, K = U[:, :r], U[:, r:]
+    low, high = np.log(EIGENVALUES)
+    M = (U * np.exp(low + (high - low) * 0.5 * (1.0 + spread))) @ U.T
+    J = rows.reshape(m, n)
+    # K c is a constraint force where Z^T K c = 0.
+    both = kernel(kernel(J).T @ K)
+    lost = K @ (K.T @ p)
+    force = M @ x + K @ (both @ (both.T @ (K.T @ p))) + outside * lost / max(float(np.linalg.norm(lost)), 1e-300)
+    return StepData.smooth(0.5 * (M + M.T), np.zeros(n), force, J, gamma, 0.0, np.zeros(n), np.zeros(n))
+
+
+def singular_steps(
+    random: np.random.Generator, count: int, outside: float = 0.0, well_posed: bool = True
+) -> Iterator[StepData]:
+    """Draw steps with a singular mass matrix, each of a size of its own."""
+    for _ in range(count):
+        size = drawn(random, well_posed=well_posed)
+        yield singular_step(random.uniform(-1, 1, size.numbers), size, outside)
+
+
+def lost_force(step: StepData) -> Vector:
+    """(I - M M^+) F, the part of the force F = Q - h that the objective with M^+ drops."""
+    return np.asarray(step.force - step.M @ (np.linalg.pinv(step.M, rcond=1e-10) @ step.force))
+
+
+def residual(step: StepData, a: Vector) -> float:
+    """Measure the residual of Z^T (M a - F) = 0 and J a = gamma, relative to the size of their terms; Z spans ker J."""
+    size = np.linalg.norm(a)
+    along = np.linalg.norm(kernel(step.J).T @ (step.M @ a - step.force))
+    across = np.linalg.norm(step.J @ a - step.gamma)
+    terms = np.linalg.norm(step.M) * size + np.linalg.norm(step.force)
+    return float(along / terms + across / (np.linalg.norm(step.J) * size + np.linalg.norm(step.gamma)))
+
+
+def minimiser_with_pinv(step: StepData) -> Vector:
+    """Minimise (M a - F)^T M^+ (M a - F) subject to J a = gamma, by a basis of ker J and numpy alone; (n,)."""
+    Z, projector = kernel(step.J), step.M @ np.linalg.pinv(step.M, rcond=1e-10)
+    a, *_ = np.linalg.lstsq(step.J, step.gamma, rcond=None)
+    along = Z.T @ projector
+    return np.asarray(a + Z @ np.linalg.solve(along @ step.M @ Z, along @ (step.force - step.M @ a)))

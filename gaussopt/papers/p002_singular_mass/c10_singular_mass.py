@@ -11,25 +11,18 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
+from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.evidence.random_steps import kernel, minimiser
+from gaussopt.papers.evidence.random_steps import Size, kernel, lost_force, minimiser
 from gaussopt.papers.p002_singular_mass.first_steps import in_other_coordinates
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
-from gaussopt.papers.p002_singular_mass.singular_steps import (
-    EIGENVALUES,
-    Size,
-    as_printed,
-    by_hand,
-    lost_force,
-    random_steps,
-    residual,
-    step_of,
-)
 from gaussopt.papers.texts import ClaimTexts
-from gaussopt.solving.solver_sequence import SolverSequence
 
 SEED = 10
 
+
+as_printed = rs.by_formulation("pinv-mass-as-printed")
+"""The acceleration by M^+ in Gauss's function, the sign of the force corrected."""
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
@@ -43,7 +36,7 @@ UNITS = (1.0, 10.0)
 SIZES = (Size(3, 2, 2), Size(4, 2, 3))
 """Of the optimised steps; the first is that of the linkage."""
 
-text = ClaimTexts(__file__, eigenvalues=EIGENVALUES, seed=SEED, torque=TORQUE)
+text = ClaimTexts(__file__, eigenvalues=rs.EIGENVALUES, seed=SEED, torque=TORQUE)
 
 LINKAGE = "linkage at its start, sign corrected"
 REVERSED = "linkage at its start, sign as printed"
@@ -94,13 +87,12 @@ def _close(printed: float, exact: float) -> bool:
 
 def _circumstances() -> dict[str, tuple[float, float]]:
     """First acceleration as printed and exact, by circumstance."""
-    sequence = SolverSequence("kkt")
     loaded = start(tau3=TORQUE)
     steps = {LINKAGE: start(), LOADED: loaded, OTHER: in_other_coordinates(loaded)}
     steps |= {_unit_label(u): _shared(u) for u in UNITS}
-    found = {k: (float(as_printed(s, sequence)[0]), float(minimiser(s)[0])) for k, s in steps.items()}
+    found = {k: (float(as_printed(s)[0]), float(minimiser(s)[0])) for k, s in steps.items()}
     # The printed sign reverses the force; what it should give is what the linkage does.
-    return {REVERSED: (float(as_printed(start(variant="printed-sign"), sequence)[0]), found[LINKAGE][1]), **found}
+    return {REVERSED: (float(as_printed(start(variant="printed-sign"))[0]), found[LINKAGE][1]), **found}
 
 
 def _shared(unit: float) -> StepData:
@@ -112,31 +104,28 @@ def _shared(unit: float) -> StepData:
 
 def _formula(count: int) -> Derivation:
     random, deviation = np.random.default_rng(SEED), 0.0
-    for step in random_steps(random, count, outside=1.0):
+    for step in rs.singular_steps(random, count, outside=1.0):
         # From a = a* + e: Z^T (M a - M M^+ F) = 0 and Z^T (M a* - F) = 0 leave e = -Z (Z^T M Z)^-1 Z^T (I - M M^+) F.
         Z = kernel(step.J)
         stated = -Z @ np.linalg.solve(Z.T @ step.M @ Z, Z.T @ lost_force(step))
-        measured = by_hand(step) - minimiser(step)
+        measured = rs.minimiser_with_pinv(step) - minimiser(step)
         scale = np.linalg.cond(Z.T @ step.M @ Z) * (1.0 + np.linalg.norm(measured))
         deviation = max(deviation, float(np.linalg.norm(measured - stated) / scale))
     return text.derivation("formula", deviation < SAME, count=count, deviation=deviation)
 
 
 def _kept(count: int) -> Attempt:
-    sequence = SolverSequence("kkt")
-    steps = random_steps(np.random.default_rng(SEED), count)
-    worst = max(residual(step, as_printed(step, sequence)) for step in steps)
+    steps = rs.singular_steps(np.random.default_rng(SEED), count)
+    worst = max(rs.residual(step, as_printed(step)) for step in steps)
     return text.attempt("random steps", worst > SAME, count=count, worst=worst)
 
 
 def _worst(generations: int) -> Attempt:
-    sequence = SolverSequence("kkt")
-    least, tried = _searched(lambda step: -residual(step, as_printed(step, sequence)), 0.0, generations)
+    least, tried = _searched(lambda step: -rs.residual(step, as_printed(step)), 0.0, generations)
     return text.attempt("worst step", -least > SAME, tried=tried, sizes=_sizes(), worst=-least)
 
 
 def _least(generations: int) -> Attempt:
-    sequence = SolverSequence("kkt")
 
     def share(step: StepData) -> float:
         Z = kernel(step.J)
@@ -144,7 +133,7 @@ def _least(generations: int) -> Attempt:
         if lost < 1e-4:
             return math.inf  # the constraints hold nearly all of it
         K = np.linalg.norm(Z.T @ step.M @ Z, 2)
-        return float(K * np.linalg.norm(as_printed(step, sequence) - minimiser(step)) / lost)
+        return float(K * np.linalg.norm(as_printed(step) - minimiser(step)) / lost)
 
     least, tried = _searched(share, 1.0, generations)
     return text.attempt("least error", least < 1.0 - 1e-6, tried=tried, sizes=_sizes(), least=least)
@@ -156,7 +145,7 @@ def _searched(cost: Callable[[StepData], float], outside: float, generations: in
     for size in SIZES:
 
         def of_numbers(z: Vector, size: Size = size) -> float:
-            return cost(step_of(z, size, outside))
+            return cost(rs.singular_step(z, size, outside))
 
         found = minimise(of_numbers, [(-1.0, 1.0)] * size.numbers, generations, SEED, population=1)
         least, tried = min(least, found.value), tried + found.tried
@@ -182,7 +171,7 @@ def _closed_form() -> Derivation:
 
 
 def _units() -> Derivation:
-    values = {u: (float(by_hand(_shared(u))[0]), 1.0 / (1.0 + u * u)) for u in UNITS}
+    values = {u: (float(rs.minimiser_with_pinv(_shared(u))[0]), 1.0 / (1.0 + u * u)) for u in UNITS}
     words = "; ".join(f"s = {u:g}: {p:.4g}, stated {e:.4g}" for u, (p, e) in values.items())
     truth = max(abs(float(minimiser(_shared(u))[0])) for u in UNITS)
     holds = truth < SAME and all(_close(p, e) for p, e in values.values())
@@ -194,7 +183,7 @@ def _rank(count: int) -> Derivation:
     regular, singular = math.inf, 0.0
     for _ in range(count):
         for well in (True, False):
-            (step,) = random_steps(random, 1, well_posed=well)
+            (step,) = rs.singular_steps(random, 1, well_posed=well)
             Z = kernel(step.J)
             ratio = 1.0 / np.linalg.cond(Z.T @ step.M @ Z)
             regular, singular = (min(regular, ratio), singular) if well else (regular, max(singular, ratio))

@@ -13,12 +13,12 @@ from gaussopt.core.solver import parse_options
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.chapters import Chapter, ChapterTexts, Judged, misprint
 from gaussopt.papers.claim import Judgement
+from gaussopt.papers.evidence.random_steps import EIGENVALUES
 from gaussopt.papers.p002_singular_mass import crossings, noisy_linkage, section
 from gaussopt.papers.p002_singular_mass.c10_singular_mass import TORQUE
 from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import PENALISED, STEP
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS
 from gaussopt.papers.p002_singular_mass.noisy_linkage import NOISE, PRINTED, REGULAR, NoiseResult
-from gaussopt.papers.p002_singular_mass.singular_steps import EIGENVALUES
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure

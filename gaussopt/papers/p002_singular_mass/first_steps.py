@@ -10,8 +10,8 @@ import numpy as np
 from gaussopt.core.arrays import Vector
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
+from gaussopt.papers.evidence.random_steps import lost_force
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
-from gaussopt.papers.p002_singular_mass.singular_steps import lost_force
 from gaussopt.solving.solve import solve_step
 
 PENALTIES = (1e2, 1e4, 1e6)
