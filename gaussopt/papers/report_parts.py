@@ -18,7 +18,7 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.erratum import Evidence
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.document import Block, Figure, Formula, Items, Section, Table, Tex, Timed
+from gaussopt.reporting.document import Block, Figure, Items, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.problems import parameters_table as parameters_table
 from gaussopt.reporting.texts import Texts
@@ -40,12 +40,6 @@ def takes_part(solver: str, formulation: str, quick: bool) -> bool:
     """Whether a solver is tried with a formulation: a quick run shows slow ones Gauss's own program alone."""
     return not quick or solver not in SLOW or formulation == "gauss"
 
-
-GAUSS = Formula(
-    r"\min_a\ \tfrac{1}{2}\, a^T M a - a^T (Q - h) \quad \text{subject to} \quad J a = \gamma",
-    "min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma",
-)
-"""Gauss's principle, multiplied out."""
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 """Of a step; a solver is handed over a program by its update, or by its set-up where it keeps nothing."""
@@ -170,8 +164,8 @@ def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
     )  # fmt: skip
 
 
-def formulations_and_solvers(number: str, results: PaperResults, lead: str) -> list[Block]:
-    """Every formulation with every solver on the states of the references: errors, refusals, details, times."""
+def states_section(number: str, results: PaperResults, lead: str) -> Section:
+    """Show every formulation with every solver on the states of the references: errors, refusals, details, times."""
     groups: list[ByFormulation] = [g for g in results.group("states: ").values() if isinstance(g, ByFormulation)]
     judged = [g for g in groups if not g.refused and g.pairs]
     blocks: list[Block] = []
@@ -205,7 +199,7 @@ def formulations_and_solvers(number: str, results: PaperResults, lead: str) -> l
         rounded = ("error", "certified", "constraint residual", "iterations")
         blocks.append(texts.table("states", rows, anchor=f"states-{number}", rounded=rounded))
         blocks += [times_table(f"times-{number}", shown), times_figure(f"paper-{number}-time", shown)]
-    return blocks
+    return Section(f"states-{number}", "Formulations and solvers on given states", tuple(blocks))
 
 
 SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}

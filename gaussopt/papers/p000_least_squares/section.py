@@ -20,7 +20,7 @@ from gaussopt.papers.p000_least_squares import c02_fewer_unknowns as c02
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards, periodic
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
-from gaussopt.papers.report_parts import GAUSS, PaperResults
+from gaussopt.papers.report_parts import PaperResults
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Timed
@@ -70,8 +70,7 @@ def _model() -> Section:
 
 
 def _method() -> Section:
-    principle, *source = text.blocks("method")
-    return Section("method-000", "Method", (principle, GAUSS, *source, operations_figure()))
+    return Section("method-000", "Method", (*text.blocks("method"), operations_figure()))
 
 
 @cache
@@ -256,11 +255,10 @@ def _largest(
 
 
 def _states_section(results: PaperResults, findings: list[str]) -> Section:
-    blocks = common.formulations_and_solvers("000", results, f"States of the reference {REFERENCE}.")
     printed = results.value("states: least-squares-as-printed")
     if printed is not None and printed.pairs:
         findings.append(text("states found", wrong=printed.pairs[0]))
-    return Section("states-000", "Formulations and solvers on given states", tuple(blocks))
+    return common.states_section("000", results, f"States of the reference {REFERENCE}.")
 
 
 def _control(results: PaperResults, findings: list[str]) -> Section:

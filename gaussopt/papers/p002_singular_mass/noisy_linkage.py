@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
+from gaussopt.papers.evidence.runge_kutta import march
 
 STEP = 2e-3
 """s, of RK4 in the runs with noise."""
@@ -63,26 +65,16 @@ PRINTED, REGULAR = "printed row", "regular row"
 ROWS: dict[str, Rates] = {PRINTED: printed, REGULAR: regular}
 
 
-def states(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Iterator[Matrix]:
-    """The states (4, S) of RK4 from rest at 60 degrees after every step; each run may have its own steps and length.
+def states(rates: Rates, dt: Any, steps: int, error: Errors, count: int) -> Iterator[Matrix]:
+    """Yield the states (4, S) of RK4 from rest at 60 degrees after every step, which may differ from run to run.
 
     `error` is asked once for every acceleration that RK4 asks for.
     """
-    state = np.zeros((4, count))
-    state[:2] = np.pi / 3
-
-    def field(s: Matrix) -> Matrix:
-        return np.concatenate((s[2:], rates(s) + error(s)))
-
-    yield state
-    for k in range(int(np.max(steps))):
-        with np.errstate(all="ignore"):
-            k1 = field(state)
-            k2 = field(state + 0.5 * dt * k1)
-            k3 = field(state + 0.5 * dt * k2)
-            k4 = field(state + dt * k3)
-            state = np.where(k < steps, state + dt / 6 * (k1 + 2 * (k2 + k3) + k4), state)
-        yield state
+    start = np.zeros((4, count))
+    start[:2] = np.pi / 3
+    motion = march(lambda _, s: np.concatenate((s[2:], rates(s) + error(s))), start, dt)
+    with np.errstate(all="ignore"):  # a run may leave the finite numbers
+        yield from islice(motion, steps + 1)
 
 
 def apart(state: Matrix) -> Vector:
@@ -93,8 +85,10 @@ def apart(state: Matrix) -> Vector:
 
 
 def end(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Vector:
-    """|theta1 - theta2| at the end of such runs, (S,)."""
-    *_, last = states(rates, dt, steps, error, count)
+    """|theta1 - theta2| at the end of runs that may have their own steps and lengths, (S,)."""
+    last = np.zeros((4, count))
+    for k, state in enumerate(states(rates, dt, int(np.max(steps)), error, count)):
+        last = np.where(k == steps, state, last)
     return apart(last)
 
 

@@ -22,7 +22,7 @@ from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import STEP
 from gaussopt.papers.p002_singular_mass.first_steps import Branch, flow_chart, penalties
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, start
-from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
+from gaussopt.papers.report_parts import PaperResults, motion_case
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section
@@ -68,8 +68,9 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
         _figures(results),
         crossings.singular(results, findings),
         crossings.noise(results, findings),
-        Section("states-002", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
-            "002", results, f"States of the references {' and '.join(REFERENCES)}, with the torque and without."))),
+        common.states_section(
+            "002", results, f"States of the references {' and '.join(REFERENCES)}, with the torque and without."
+        ),
         common.errata_section(entry, "002", results, findings),
     )  # fmt: skip
     return Section("paper-002", SOURCES["002"].title, (Paragraph(entry.description),), parts), tuple(findings)
@@ -85,8 +86,7 @@ def _model() -> Section:
 
 
 def _method(results: PaperResults, findings: list[str]) -> Section:
-    principle, *others = text.blocks("method")
-    blocks: list[Block] = [principle, GAUSS, *others]
+    blocks = text.blocks("method")
     branches: list[Branch] | None = results.value("flow chart")
     if branches:
         rows = [(b.label, b.singular, b.outside, b.chart, b.plain, b.chart - b.plain) for b in branches]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from gaussopt.comparison.paper_claims import quasi_velocities
 from gaussopt.comparison.sources import ProblemStates
 from gaussopt.comparison.warm_starts import NOISE
 from gaussopt.core.arrays import Matrix, Vector
@@ -240,8 +241,8 @@ def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
             [ProblemStates("knife-edge-body", "NH-A", stride=67)], [(f, "kkt") for f in FORMULATIONS],
             0.005 if quick else 0.02,
         )  # fmt: skip
-        of = {c.answers.formulation: c.median("build", "recover", "work") for c in steps if c.times is not None}
-        package.append(of["routh"] / of["quasi-velocity"])
+        ((_, _, _, ratio, *_),) = quasi_velocities(steps, ()).rows
+        package.append(ratio)
     search = texts.attempt(
         "times", bool(np.quantile(tan, 0.25) <= NOISE), tan=_quartiles(tan), regular=_quartiles(regular),
         package=_told(package), sets=len(package), noise=NOISE,

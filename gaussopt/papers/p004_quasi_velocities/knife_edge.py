@@ -5,18 +5,15 @@ Written down by hand for many bodies at once, so that nothing goes through the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from itertools import count, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
-
-Rates = Callable[[Any, Vector], Vector]
-"""(t, state) to the rates of the state; the first axis of the state counts its entries."""
+from gaussopt.papers.evidence.runge_kutta import Rates, march
 
 BOUNDS = {
     "M": (0.5, 5.0), "I_C": (0.1, 2.0), "F0": (0.0, 10.0), "nu": (0.0, 3.0), "alpha": (-np.pi, np.pi),
@@ -128,19 +125,6 @@ def across(state: Vector) -> Vector:
     """Velocity across the blade, v_n = vx sin(phi) - vy cos(phi), of states (..., 6, S) or (..., 6)."""
     phi, vx, vy = state[:, 1], state[:, 3], state[:, 5]
     return np.asarray(vx * np.sin(phi) - vy * np.cos(phi))
-
-
-def march(rates: Rates, state: Vector, dt: Any) -> Iterator[Vector]:
-    """The states of the classical Runge-Kutta method without end, the step a number or one for each body."""
-    half = 0.5 * dt
-    for k in count():
-        yield state
-        t = k * dt
-        k1 = rates(t, state)
-        k2 = rates(t + half, state + half * k1)
-        k3 = rates(t + half, state + half * k2)
-        k4 = rates(t + dt, state + dt * k3)
-        state = state + dt / 6 * (k1 + 2 * (k2 + k3) + k4)
 
 
 def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.integrate import quad
 
 from gaussopt.core.arrays import Vector
-from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, BladeBody, march
+from gaussopt.papers.evidence.runge_kutta import march
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, BladeBody
 
 
 def first(place: Any) -> Any:

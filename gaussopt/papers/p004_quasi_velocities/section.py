@@ -60,8 +60,9 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
         *_balance(results),
         _accuracy(results, findings),
         _order(results, findings),
-        Section("states-004", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
-            "004", results, f"States of the references {', '.join(motions.REFERENCES)}, regular row."))),
+        common.states_section(
+            "004", results, f"States of the references {', '.join(motions.REFERENCES)}, regular row."
+        ),
         common.errata_section(entry, "004", results, findings),
     )  # fmt: skip
     return Section("paper-004", SOURCES["004"].title, (Paragraph(entry.description),), parts), tuple(findings)

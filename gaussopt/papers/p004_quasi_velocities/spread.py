@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, BladeBody, across, march, rk4
+from gaussopt.papers.evidence.runge_kutta import march
+from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, BladeBody, across, rk4
 from gaussopt.papers.p004_quasi_velocities.pole import poles
 
 STEP, WITHIN = 0.01, 0.05
