@@ -1,17 +1,19 @@
 """Chapters on the papers: Markdown templates, filled with the numbers of judgements and of motions.
 
-The headings of a template say what stands where, in this order:
+The headings of a template say what stands where:
 
-- `NAME: TITLE` opens a part of the chapter; what precedes the first one is its lead;
+- `NAME: TITLE` opens a part of the chapter; what precedes the first part is the lead;
 - `verdict C1` is the verdict on a claim;
-- `figure NAME` is a figure of the supplement with the caption below; with `, beside` it stands beside others;
-- `found NAME in PART` is a sentence for the first screen, with a figure and the part that says more;
-- `words` ends the chapter; the entries after it are words for its values;
-- any other heading is a name that nobody reads but who writes, and opens paragraphs.
+- `figure NAME` is a figure of the supplement with the caption below; `figure NAME, beside` joins the figure before it;
+- `found FIGURE in PART` is a sentence for the first screen, with a figure and the part that says more; `found in PART`
+  goes without a figure;
+- `words` ends the chapter; the entries after it are words that the module of the chapter uses in its values;
+- any other heading names paragraphs for those who edit them.
 
 ` if C1 is yes no` at the end of a heading: what follows stands only while the first readings of the claim hold or fail
-so; otherwise the judgement speaks for itself. The numbers of a judgement are values by the claim, as in
-`{{C1[worst]:.1e}}`. Where a value is missing because a case failed, a sentence says so.
+so; otherwise the judgement speaks for itself. Numbers of a judgement are values by the claim, as in
+`{{C1[worst]:.1e}}`, and so are those of its evidence, as in `{{C1[random steps][worst]:.1e}}`. Where a value is missing
+because a case failed, a sentence says so.
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Secti
 from gaussopt.reporting.texts import Texts
 
 Judged = Mapping[str, Judgement | str]
-"""The judgement of each claim, or why there is none."""
+"""The judgement of each claim, or in a sentence why it has none."""
 
 _PART = re.compile(r"([\w-]+): (.+)")
 _IF = re.compile(r"(.+?)(?: if (C\d+) is ([a-z ]+))?")
-_FOUND = re.compile(r"found ([\w-]*) in ([\w-]+)")
+_FOUND = re.compile(r"found (?:([\w-]+) )?in ([\w-]+)")
 _FIGURE = re.compile(r"figure ([\w-]+)(, beside)?")
 
 
@@ -96,7 +98,7 @@ class ChapterTexts(Texts):
                 parts.append((f"{anchor}-{part[1]}", part[2], blocks))
             elif first := _FOUND.fullmatch(heading):
                 if not self._missing(heading, known):
-                    found.append(Important(self(heading, **known), first[1], f"{anchor}-{first[2]}"))
+                    found.append(Important(self(heading, **known), first[1] or "", f"{anchor}-{first[2]}"))
             elif not fits:
                 blocks += [] if told == claim else [_instead(judged[claim])]
             elif name.startswith("verdict "):
@@ -129,13 +131,16 @@ def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]
     """Add a figure; one that stands beside others joins the gallery at the end of the blocks."""
     assert figure is not None
     drawn = replace(figure, caption=Tex(caption))
-    row = blocks.pop().figures if beside and blocks and isinstance(blocks[-1], Gallery) else ()  # type: ignore[union-attr]
-    blocks.append(Gallery((*row, drawn)) if beside else drawn)
+    last = blocks[-1] if beside and blocks else None
+    if isinstance(last, Gallery):
+        blocks[-1] = Gallery((*last.figures, drawn))
+    else:
+        blocks.append(Gallery((drawn,)) if beside else drawn)
 
 
 def _fits(judged: Judgement | str, wanted: str) -> bool:
     """Whether the first readings of a claim hold or fail as wanted; what was not computed is said where it is told."""
-    holds = [word == "yes" for word in wanted.split()]
+    holds = [{"yes": True, "no": False}[word] for word in wanted.split()]
     return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
 
 
