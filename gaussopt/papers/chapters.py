@@ -41,7 +41,7 @@ _FIGURE = re.compile(r"figure ([\w-]+)(, beside)?")
 
 
 class Important(Tex):
-    """A finding for the first screen, shown with one of the report's figures."""
+    """Put a finding on the first screen, with one of the report's figures."""
 
     figure: str
     anchor: str
@@ -53,13 +53,13 @@ class Important(Tex):
         return found
 
     def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
-        """The arguments of a copy in another process."""
+        """Give the arguments of a copy in another process."""
         return str(self), self.figure, self.anchor
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """The chapter of a paper in the main document.
+    """Hold the chapter of a paper in the main document.
 
     Attributes
     ----------
@@ -72,14 +72,14 @@ class Chapter:
 
 
 class _Absent:
-    """A value that was not computed, and everything in it."""
+    """Stand for a value that was not computed, and for everything in it."""
 
     def __getitem__(self, name: str) -> Self:
         return self
 
 
 class ChapterTexts(Texts):
-    """The template of a chapter."""
+    """Fill the template of a chapter."""
 
     def chapter(
         self, number: str, judged: Judged, values: Mapping[str, Any], figures: Mapping[str, Figure | None]
@@ -120,7 +120,7 @@ class ChapterTexts(Texts):
     def _missing(
         self, heading: str, known: Mapping[str, Any], figures: Mapping[str, Figure | None] | None = None
     ) -> list[str]:  # fmt: skip
-        """What an entry needs that was not computed."""
+        """Name what an entry needs and this run did not compute."""
         values = self.values_in(heading, **known)
         shown = _FIGURE.match(heading)
         absent = [field for field, value in values.items() if value is None or isinstance(value, _Absent)]
@@ -128,7 +128,7 @@ class ChapterTexts(Texts):
 
 
 def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]) -> None:
-    """Add a figure; one that stands beside others joins the gallery at the end of the blocks."""
+    """Add a figure; if it stands beside others it joins the gallery at the end of the blocks."""
     assert figure is not None
     drawn = replace(figure, caption=Tex(caption))
     last = blocks[-1] if beside and blocks else None
@@ -139,20 +139,20 @@ def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]
 
 
 def _fits(judged: Judgement | str, wanted: str) -> bool:
-    """Whether the first readings of a claim hold or fail as wanted; what was not computed is said where it is told."""
+    """Tell whether the first readings of a claim hold or fail as wanted; claims that were not computed pass."""
     holds = [{"yes": True, "no": False}[word] for word in wanted.split()]
     return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
 
 
 def _instead(judged: Judgement | str) -> Paragraph:
-    """What a judgement says itself, where a text does not fit it."""
+    """Let a judgement speak for itself where a text does not fit it."""
     assert isinstance(judged, Judgement)
     where = " ".join(judged.conditions.splitlines())
     return Paragraph(Tex(f"The verdict is '{judged.verdict}'. {judged.sentence} {where}".strip()))
 
 
 def _verdict(claim: str, judged: Judged) -> Paragraph:
-    """The verdict on a claim with the sentence that the table of all claims says of it."""
+    """Tell the verdict on a claim with the sentence that the table of all claims says of it."""
     found = judged[claim]
     if isinstance(found, str):
         return Paragraph(Tex(f"The verdict on claim {claim} is not computed: {found}"))
@@ -165,13 +165,13 @@ def _not_computed(what: str, missing: list[str]) -> Paragraph:
 
 
 def errata_counts(entry: Problem, results: PaperResults) -> dict[str, Any]:
-    """How many errata a problem has, and how many of them this run confirms."""
+    """Count the errata of a problem, and those that this run confirms."""
     found = [results.value(f"erratum {e.id}") for e in entry.errata]
     return {"errata": len(found), "confirmed": sum(e is not None and not e.holds for e in found)}
 
 
 def misprint(identifier: str, results: PaperResults) -> dict[str, Any]:
-    """What an erratum gives as printed, and what is right, the first numbers of its evidence."""
+    """Quote the first two numbers of an erratum's evidence: as printed, and right."""
     evidence = results.value(f"erratum {identifier}")
     printed, right = list(evidence.numbers.values())[:2] if evidence else (None, None)
     return {"misprint": printed, "instead": right}

@@ -10,20 +10,20 @@ from gaussopt.reporting.texts import Texts
 
 
 class ClaimTexts(Texts):
-    """The entries of the Markdown file of a claim."""
+    """Make evidence and judgements from the entries of the Markdown file of a claim."""
 
     def derivation(self, name: str, holds: bool, /, **values: Any) -> Derivation:
-        """An entry with the statement and what was computed."""
+        """Fill an entry with the statement and what was computed."""
         statement, computed = self.paragraphs(name, **values)
         return Derivation(statement, computed, holds, values, name)
 
     def confirmed(self, name: str, within: float, errors: Iterable[float], /, **values: Any) -> Derivation:
-        """A derivation that holds if no error is above a bound; its text says `worst` and perhaps `count`."""
+        """Confirm a derivation if no error is above a bound; its text says `worst` and perhaps `count`."""
         found = list(errors)
         return self.derivation(name, bool(max(found) <= within), worst=max(found), count=len(found), **values)
 
     def attempt(self, name: str, refutes: bool, /, **values: Any) -> Attempt:
-        """An entry with what was sought, where, and what was found."""
+        """Fill an entry with what was sought, where, and what was found."""
         sought, covered, found = self.paragraphs(name, **values)
         return Attempt(sought, covered, found, refutes, values, name)
 
@@ -31,12 +31,12 @@ class ClaimTexts(Texts):
         self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True,
         statement: str = "", **values: Any,
     ) -> Reading:  # fmt: skip
-        """An entry as a reading; the named parts of the circumstances and its statement are entries too."""
+        """Read an entry as a meaning of the claim; the named parts of the circumstances and its statement are entries too."""
         told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
         return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 
     def brief(self, readings: Sequence[Reading], /, **values: Any) -> str:
-        """The reason of a verdict in one sentence, "" if none was written for the readings that hold.
+        """Give the reason of a verdict in one sentence, "" if none was written for the readings that hold.
 
         The entry is named by which readings hold, as in "brief yes no".
         """
@@ -48,7 +48,7 @@ class ClaimTexts(Texts):
         rows: Sequence[tuple[Any, ...]] = (), numbers: Mapping[str, Any] | None = None, own: OwnResult | None = None,
         **fields: Any,
     ) -> Judgement:  # fmt: skip
-        """The judgement with the entry "sentence", which quotes the evidence by its names, and further numbers.
+        """Judge the readings; the entry "sentence" quotes the evidence by its names, and further numbers.
 
         The columns of its rows are those of the entry "numbers", unless `fields`, which are those of a judgement, have
         others.
@@ -64,6 +64,6 @@ class ClaimTexts(Texts):
         )  # fmt: skip
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:
-        """The entry named as the claim: where it stands, what it says, and how it is read if that is not plain."""
+        """Make the claim from the entry of its name: where it stands, what it says, and how it is read if that is not plain."""
         where, says, *reading = self.paragraphs(identifier)
         return Claim(identifier, paper, where, says, check, " ".join(reading), weight)

@@ -17,7 +17,7 @@ DEFINITE = 1e-3
 
 
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:
-    """True where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
+    """Tell where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -26,7 +26,7 @@ def definite(A: Matrix, least: float = DEFINITE) -> Mask:
 
 
 def random_definite(count: int, n: int, skew: float, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
-    """A = S + K with S positive definite of norm 1 and K skew of norm `skew`, (B, n, n); b standard normal, (B, n)."""
+    """Draw A = S + K, S positive definite of norm 1, K skew of norm `skew`, (B, n, n); b standard normal, (B, n)."""
     X, Y = rng.standard_normal((2, count, n, n))
     S = X @ X.swapaxes(1, 2) + 0.1 * np.eye(n)
     S /= np.linalg.norm(S, 2, axis=(1, 2))[:, None, None]
@@ -37,14 +37,14 @@ def random_definite(count: int, n: int, skew: float, rng: np.random.Generator) -
 
 
 def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, Matrix]:
-    """A = D^-1 S with S positive definite, d from 1/10 to 10, b standard normal and d, (B, n): P-matrices."""
+    """Draw A = D^-1 S with S positive definite, d from 1/10 to 10, b standard normal and d, (B, n): P-matrices."""
     S, b = random_definite(count, n, 0.0, rng)
     d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
     return S / d[:, :, None], b, d
 
 
 def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
-    """Symmetric S of unit diagonal and b on the unit sphere from three entries and two angles each."""
+    """Make symmetric S of unit diagonal and b on the unit sphere from three entries and two angles each."""
     S = np.tile(np.eye(3), (len(points), 1, 1))
     for c, (i, j) in enumerate(combinations(range(3), 2)):
         S[:, i, j] = S[:, j, i] = points[:, c]
@@ -57,7 +57,7 @@ ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi 
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
-    """A = [[1, s + k], [s - k, 1]] and b at angle phi: up to units every definite problem of two contacts."""
+    """Make A = [[1, s + k], [s - k, 1]] and b at angle phi: up to units every definite problem of two contacts."""
     one = np.ones_like(shared)
     A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
     return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)

@@ -19,12 +19,12 @@ from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def entries(n: int, m: int) -> int:
-    """The count of numbers that decide a step of n coordinates and m rows."""
+    """Count the numbers that decide a step of n coordinates and m rows."""
     return n + n * n + m + m * m + n * m + 2 * n + m
 
 
 def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: float) -> StepData:
-    """The step of numbers between -1 and 1.
+    """Make the step of numbers between -1 and 1.
 
     Parameters
     ----------
@@ -40,24 +40,24 @@ def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: flo
 
 
 def draw(rng: np.random.Generator, n: int, m: int, mass_condition: float = 1e3, row_condition: float = 1e2) -> StepData:
-    """A random step, see `step_of`."""
+    """Draw a random step, see `step_of`."""
     return step_of(rng.uniform(-1.0, 1.0, entries(n, m)), n, m, mass_condition, row_condition)
 
 
 def sizes(rng: np.random.Generator, most: int) -> tuple[int, int]:
-    """Coordinates and rows of a random step: 2 <= n <= most, 1 <= m < n."""
+    """Draw the numbers of coordinates and rows of a step: 2 <= n <= most, 1 <= m < n."""
     n = int(rng.integers(2, most + 1))
     return n, int(rng.integers(1, n))
 
 
 def kernel(A: Matrix) -> Matrix:
-    """An orthonormal basis of ker A, (n, n - rank); singular values up to 1e-10 of the largest count as zero."""
+    """Find an orthonormal basis of ker A, (n, n - rank); singular values up to 1e-10 of the largest count as zero."""
     _, s, Vt = np.linalg.svd(A)
     return np.asarray(Vt[int((s > 1e-10 * s.max(initial=0.0)).sum()) :].T)
 
 
 def projector(J: Matrix) -> Matrix:
-    """N, the orthogonal projector on ker J."""
+    """Project on ker J orthogonally, N."""
     Z = kernel(J)
     return np.asarray(Z @ Z.T)
 
@@ -68,7 +68,7 @@ def free_acceleration(step: StepData) -> Vector:
 
 
 def minimiser(step: StepData) -> Vector:
-    """The true acceleration by minimal coordinates of the step: a = a_p + Z z with Z^T M (a - a0) = 0.
+    """Find the true acceleration by minimal coordinates of the step: a = a_p + Z z with Z^T M (a - a0) = 0.
 
     The basis Z of ker J comes from a singular value decomposition, the reduced system is solved as it stands; no
     formulation and no solver of the workbench takes part.
@@ -85,7 +85,7 @@ def mass_norm(M: NDArray[np.floating[Any]], a: NDArray[np.floating[Any]]) -> flo
 
 
 def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
-    """Distance of `a` from the true acceleration in the mass norm, by the size of the latter and of a0."""
+    """Measure the distance of `a` from the true acceleration in the mass norm, by the size of the latter and of a0."""
     true = minimiser(step) if true is None else true
     size = mass_norm(step.M, true) + mass_norm(step.M, free_acceleration(step))
     return mass_norm(step.M, a - true) / size
@@ -94,12 +94,12 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
 def misses(
     steps: Iterable[StepData], candidate: Callable[[StepData], Vector], true: Callable[[StepData], Vector] = minimiser
 ) -> list[float]:
-    """How far a candidate's accelerations of steps are from the true ones, see `miss`."""
+    """Measure how far a candidate's accelerations of steps are from the true ones, see `miss`."""
     return [miss(s, candidate(s), true(s)) for s in steps]
 
 
 def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
-    """Acceleration, infinite where there is none, and multipliers by a formulation and a solver, uncertified."""
+    """Solve a step, uncertified; the acceleration is infinite where there is none."""
     program, data = formulation.apply(step)
     raw, _ = sequence.solve(program)
     if raw.x is None:
@@ -109,13 +109,13 @@ def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[
 
 
 def by_formulation(name: str) -> Callable[[StepData], Vector]:
-    """The acceleration of a registered formulation by direct linear algebra, uncertified."""
+    """Make the function that solves steps by a formulation and linear algebra, uncertified."""
     entry, sequence = registry.load("formulation", name), SolverSequence("kkt")
     return lambda step: np.asarray(answer(entry, sequence, step)[0])
 
 
 def _orthonormal(X: Matrix) -> Matrix:
-    """Orthonormal columns from those of X; the shift keeps X = 0 away from rank 0."""
+    """Make the columns of X orthonormal; the shift keeps X = 0 away from rank 0."""
     rows, columns = X.shape
     return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])
 
@@ -134,19 +134,19 @@ class Size:
 
     @property
     def numbers(self) -> int:
-        """The count of numbers that make a step of this size."""
+        """Count the numbers that make a step of this size."""
         return self.n * self.rank + self.rank + self.rows * (self.n + 1) + 2 * self.n
 
 
 def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -> Size:
-    """A random size; `well_posed` decides whether rank M and the rows can add up to n."""
+    """Draw a size; `well_posed` decides whether rank M and the rows can add up to n."""
     n = int(random.integers(2 if well_posed else 3, most + 1))
     rank = int(random.integers(1, n if well_posed else n - 1))
     return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))
 
 
 def singular_step(z: Vector, size: Size, outside: float = 0.0) -> StepData:
-    """The step that numbers in [-1, 1] describe.
+    """Make the step that numbers in [-1, 1] describe.
 
     Its force has a part in the range of M, a part in the kernel of M that is a constraint force J^T y, and `outside`
     times a unit vector from the kernel of M.

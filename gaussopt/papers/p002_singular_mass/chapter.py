@@ -28,7 +28,7 @@ texts = ChapterTexts(__file__, low=EIGENVALUES[0], high=EIGENVALUES[1], small=SM
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
-    """The chapter, from the outcomes of the paper's cases and the judgements of all claims."""
+    """Write the chapter from the outcomes of the paper's cases and the judgements of all claims."""
     results, entry, c11 = PaperResults(outcomes), problem(section.PROBLEM), judged["C11"]
     free, full = (parse_options(registry.load("solver", "deap"), options) for options in WAYS.values())
     curves = {k: c11.numbers[k] for k in ("t", "lagrange", "heights")} if isinstance(c11, Judgement) else {}
@@ -50,7 +50,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _accelerations(judged: Judgement | str, results: PaperResults) -> dict[str, Any]:
-    """Errors of the accelerations along the motions with the penalty, and the bias of the penalty."""
+    """Find the errors of the accelerations along the motions with the penalty, and the bias of the penalty."""
     rows = [row for row in judged.rows if row[0] == PENALISED] if isinstance(judged, Judgement) else []
     penalty = results.value("penalty")
     return {
@@ -61,7 +61,7 @@ def _accelerations(judged: Judgement | str, results: PaperResults) -> dict[str, 
 
 
 def _left(noise: Mapping[str, NoiseResult]) -> dict[str, Any]:
-    """How many runs with noisy accelerations leave their branch, with either row; None where one failed."""
+    """Count the runs with noisy accelerations that leave their branch, by row; None where a case failed."""
     left = {row: [noise[f"{row}, {a:g}"].left for a in NOISE if f"{row}, {a:g}" in noise] for row in (PRINTED, REGULAR)}
     if not all(len(runs) == len(NOISE) for runs in left.values()):
         return dict.fromkeys(("left", "kept", "count"))

@@ -29,7 +29,7 @@ texts = ChapterTexts(
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
-    """The chapter, from the outcomes of the paper's cases and the judgements of all claims."""
+    """Write the chapter from the outcomes of the paper's cases and the judgements of all claims."""
     results = PaperResults(outcomes)
     crests: Crests | None = results.value("spread: NH-B")
     spreads = {"A": results.value("spread: NH-A, tan"), "B": crests and crests.spread,
@@ -55,7 +55,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
-    """What the sentences on the drift say, by the body: A and R for NH-A with either row, B for NH-B."""
+    """Give the numbers of the sentences on the drift, by the body: A and R for NH-A with either row, B for NH-B."""
     found: dict[str, Any] = {k: s and _distribution(s) for k, s in spreads.items()}
     tan, free, regular = spreads.values()
     run = results.trajectory(f"NH-B: {TAN}")
@@ -70,13 +70,13 @@ def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[
 
 
 def _distribution(spread: Spread) -> str:
-    """The median and the range of the drift."""
+    """Tell the median and the range of the drift."""
     low, median, high = (spread.quantile(q) for q in (0.0, 0.5, 1.0))
     return texts("distribution", median=median, low=low, high=high)
 
 
 def _violations(results: PaperResults) -> dict[str, Any]:
-    """The largest velocity across the blade in case NH-A by each method, m/s, and the end of the runs; None if none."""
+    """Find the largest velocity across the blade in case NH-A by each method, m/s, and the end of the runs, s."""
     runs = {
         name: results.trajectory(f"NH-A, {DRAWN_STEP}: {m}")
         for name, m in (("quasi", QUASI), ("regular", REGULAR), ("tan", TAN))
@@ -86,13 +86,13 @@ def _violations(results: PaperResults) -> dict[str, Any]:
 
 
 def _body(case: str) -> str:
-    """The parameters of a case."""
+    """Tell the parameters of a case."""
     b, _ = CASES[case]
     return texts("body", b=b, force=f"{b.F0:g} N" if b.nu == 0 else rf"{b.F0:g} N $\cos({b.nu:g}\,t/\mathrm{{s}})$")
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
-    """The crests before the first pole, and how far apart the two methods are there, m."""
+    """Count the crests before the first pole, and say how far apart the two methods are there, m."""
     if crests is None:
         return {"before": None, "within": None}
     before = crests.instants < poles(CASES["NH-B"][0], crests.spread.end)[0].instant
@@ -100,7 +100,7 @@ def _coincide(crests: Crests | None) -> dict[str, Any]:
 
 
 def _two_steps(runs: Sequence[Trajectory]) -> dict[str, Any] | None:
-    """The steps of the two runs with the tan row, and their largest errors of the position, m."""
+    """Find the steps of the two runs with the tan row, s, and their largest errors of the position, m."""
     if len(runs) != 2:
         return None
     reference = problem(PROBLEM).reference("NH-B")
@@ -109,7 +109,7 @@ def _two_steps(runs: Sequence[Trajectory]) -> dict[str, Any] | None:
 
 
 def _ratios(judged: Judgement | str) -> dict[str, Any]:
-    """Medians and ranges of the ratios of evaluations, and the numbers of bodies behind them."""
+    """Tell medians and ranges of the ratios of evaluations, and count the bodies behind them."""
     if isinstance(judged, str):
         return {"ratios": None, "bodies": None, "poles": None}
     of = {k: judged.numbers[k] for k in ("regular", "equal", "tan")}
