@@ -31,7 +31,7 @@ class ClaimTexts(Texts):
         self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True,
         statement: str = "", **values: Any,
     ) -> Reading:  # fmt: skip
-        """Read an entry as a meaning of the claim; the named parts of the circumstances and its statement are entries too."""
+        """Read an entry as a meaning of the claim; its parts of the circumstances and its statement are entries."""
         told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
         return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 
@@ -64,6 +64,6 @@ class ClaimTexts(Texts):
         )  # fmt: skip
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:
-        """Make the claim from the entry of its name: where it stands, what it says, and how it is read if that is not plain."""
+        """Make the claim from the entry of its name: where it stands, what it says, how it is read."""
         where, says, *reading = self.paragraphs(identifier)
         return Claim(identifier, paper, where, says, check, " ".join(reading), weight)
