@@ -221,12 +221,12 @@ class Solver(ABC, Generic[O]):
 
     def check(self, program: Program) -> None:
         """Raise NotAccepted, with the reason, if the program is not taken."""
-        if not self.sparse and program.sparse:
+        if isinstance(program, Program) and program.sparse and not self.sparse:
             reason: str | None = f"it needs dense matrices, and this program is sparse; use {program.sparse_takers}"
         else:
             reason = self.refuses(program)
         if reason:
-            others = "" if isinstance(program, self.accepts) else program.takers
+            others = "" if isinstance(program, self.accepts) else getattr(program, "takers", "")
             hint = f" Take {others}." if others else ""
             raise NotAccepted(f"The solver {self.name!r} does not take this program: {reason}.{hint}")
 

@@ -31,12 +31,27 @@ _PAGES = {page.kind: page for page in PAGES}
 
 
 def page_of(problem: object) -> Page[Any]:
-    """The page of a problem; raises BadInput for what is none."""
+    """Return the page of a problem; raises BadInput for what is none."""
     for kind in type(problem).__mro__:
         if kind in _PAGES:
             return _PAGES[kind]
+    raise _no_program(problem)
+
+
+def checked(program: object) -> Any:
+    """Return a program made by hand, checked like one from a file; raises BadInput for what is none.
+
+    Steps and contacts in global form have pages too, but no solver takes them as they are.
+    """
+    page = page_of(program)
+    if not issubclass(page.kind, Program):
+        raise _no_program(program)
+    return page.check(program)
+
+
+def _no_program(given: object) -> BadInput:
     names = ", ".join(kind.__name__ for kind in _PAGES if issubclass(kind, Program))
-    raise BadInput(f"A program is one of {names}, not {type(problem).__name__}; see formulate and solve_step.")
+    return BadInput(f"A program is one of {names}, not {type(given).__name__}; see formulate and solve_step.")
 
 
 def residuals(program: Program, x: Any, y: Any) -> Residuals:

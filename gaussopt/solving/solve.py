@@ -22,7 +22,7 @@ from gaussopt.core.step_data import StepData, as_array
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.formulations.base import Formulation
-from gaussopt.kinds import page_of
+from gaussopt.kinds import checked, page_of
 from gaussopt.kinds.cone import distance, several
 from gaussopt.kinds.step import certify_step, check_step, judge
 from gaussopt.solving.answer import Answer
@@ -154,7 +154,7 @@ def solve(
     solved [0.5 0.5]
     """
     check_tolerance(tolerance)
-    program = page_of(program).check(program)  # programs made by hand are checked like files
+    program = checked(program)
     sequence = SolverSequence(solver, {**options, **(solver_options or {})})
     if start is not None:
         x, y = start
@@ -183,7 +183,7 @@ def solve_lcp(
     not fit.
     """
     entry: Formulation = registry.load("formulation", formulation)
-    lcp = page_of(lcp).check(lcp)
+    lcp = checked(lcp)
     if not isinstance(entry, SlidingFormulation):
         raise NotAccepted(f"The formulation {formulation!r} needs a step; an lcp holds only delassus and bias.")
     try:

@@ -16,6 +16,7 @@ import gaussopt as go
 from gaussopt import kinds
 from gaussopt.cli.main import run
 from gaussopt.core.acceptance import Measures, ProgramCertificate
+from gaussopt.core.cone_complementarity import GlobalContacts
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution, Timing
@@ -131,6 +132,11 @@ def test_a_new_kind_needs_its_page_alone(roots: Path, capsys: pytest.CaptureFixt
 def test_what_has_no_page_is_refused_in_a_sentence() -> None:
     with pytest.raises(go.BadInput, match=r"A program is one of QP, LinearSystem, .*, not RootOf"):
         page_of(RootOf(np.ones(1)))
+    step = go.StepData.from_mapping({"M": [[1.0]], "Q": [1.0]})
+    masses = {"M": np.eye(3), "H": np.eye(3), "f": np.ones(3), "w": np.zeros(3), "mu": [0.5]}
+    for given in (step, GlobalContacts.from_mapping(masses)):
+        with pytest.raises(go.BadInput, match=f"not {type(given).__name__}; see formulate"):
+            go.solve(given, "kkt")
 
 
 @pytest.mark.parametrize("tolerance", [1e-7, np.inf])
