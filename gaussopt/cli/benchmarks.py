@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gaussopt.cli.common import Json, end, processes, progress_bar, show
+from gaussopt.cli.common import Json, end, note, processes, progress_bar, show
 
 
 def benchmarks_command(
@@ -25,9 +24,6 @@ def benchmarks_command(
     A killed run goes on where it was.
     """
     from gaussopt.reporting.write import benchmarks
-
-    def note(sentence: str) -> None:
-        print(f"gaussopt: {sentence}", file=sys.stderr)
 
     count = processes(jobs)
     with progress_bar("benchmarks", json_, lines=True) as progress:

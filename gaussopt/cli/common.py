@@ -132,6 +132,11 @@ class Done(Exception):
         self.code = code
 
 
+def note(sentence: str) -> None:
+    """Tell the user a sentence beside the result."""
+    print(f"gaussopt: {sentence}", file=sys.stderr)
+
+
 def end(status: str, message: str) -> None:
     """End a command with the message and an exit code, unless it is solved."""
     if status != "solved":
@@ -140,7 +145,7 @@ def end(status: str, message: str) -> None:
 
 def stop(message: str, code: int = 1) -> NoReturn:
     """End a command with a message on standard error and an exit code."""
-    print(f"gaussopt: {message}", file=sys.stderr)
+    note(message)
     raise Done(code)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -147,7 +146,7 @@ def compare_command(
             precision=True if precision == "all" else common.names_of(precision) or (),
             settings=common.names_of(settings) or ["default"], motions=motions,
             time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, out=out,
-            progress=progress, note=_note,
+            progress=progress, note=common.note,
         )  # fmt: skip
     summary = write_comparison(results, out, parquet)
     found = None if before is None else changes(before, results)
@@ -192,11 +191,11 @@ def merge_command(
     from gaussopt.comparison.merging import merge_results
     from gaussopt.reporting.write import write_comparison
 
-    results = merge_results(folders, out, _note)
+    results = merge_results(folders, out, common.note)
     conflicts = results.meta["conflicts"]
     more = len(conflicts) - MOST_SAID
     for sentence in [*conflicts[:MOST_SAID], *[f"{more} more such sentences are in the report."] * (more > 0)]:
-        _note(sentence)
+        common.note(sentence)
     summary = write_comparison(results, out) | {"machines": list(results.meta["machines"]), "conflicts": conflicts}
     _finish(context.obj, summary, json_)
 
@@ -284,12 +283,8 @@ def _sources(
         found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
     found += [*(convex_programs() if sets[0] else ()), *(lcp_programs() if sets[1] else ())]
     found += [ExportedSequence.of(folder) for folder in sequences]
-    found += [ContactFiles.of(path, _note, rows) for path in contacts]
+    found += [ContactFiles.of(path, common.note, rows) for path in contacts]
     return found
-
-
-def _note(sentence: str) -> None:
-    print(f"gaussopt: {sentence}", file=sys.stderr)
 
 
 def _has(family: str, dial: str) -> bool:
@@ -312,7 +307,7 @@ def _finish(out: Any, summary: dict[str, Any], as_json: bool, found: Changes | N
     told = [] if found is None else sentences(found)
     common.show(out, as_json, summary, *summary["findings"], *told, f"Report: {summary['report']}")
     for source, reason in summary["unanswered"].items():
-        print(f"gaussopt: No pair answers the steps of {source}: {reason.rstrip('.')}.", file=sys.stderr)
+        common.note(f"No pair answers the steps of {source}: {reason.rstrip('.')}.")
     if summary["status"] != "solved":
         common.stop(summary["message"])
     if found is not None and found.worse:

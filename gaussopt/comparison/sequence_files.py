@@ -38,7 +38,7 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.solving.defaults import default_solver, formulate
 from gaussopt.solving.solve import solve
 from gaussopt.storage.archives import arrays_of
-from gaussopt.storage.checksums import checksum, digest_of
+from gaussopt.storage.checksums import checksum, digest_of, sealed
 
 FORMAT = 1
 """Version of the manifest."""
@@ -149,8 +149,7 @@ def _export(
         title = f"{', '.join(named)}, as {formulation}"
         template = resources.files("gaussopt.comparison").joinpath("step_sequence.template").read_text(encoding="utf-8")
         write_text(out / "step_sequence.py", template.format(title=title, version=__version__))
-    text = json.dumps({**manifest, "checksum": checksum(manifest)}, indent=1) + "\n"
-    write_text(out / "manifest.json", text)
+    write_text(out / "manifest.json", sealed(manifest))
     return manifest
 
 
