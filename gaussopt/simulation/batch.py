@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.contact.impact_laws import impact_law
 from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
 from gaussopt.core.keywords import suggesting
@@ -26,7 +27,8 @@ from gaussopt.simulation.batch_dataset import Batch, check_size
 from gaussopt.simulation.batch_folder import BatchFolder
 from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.continuation import as_mapping
-from gaussopt.simulation.settings import check_impacts, check_kinds, check_settings, problem_or_system, stride
+from gaussopt.simulation.setting_table import check_choices
+from gaussopt.simulation.settings import check_kinds, check_settings, problem_or_system, stride
 from gaussopt.storage.checksums import digest_of
 
 if TYPE_CHECKING:
@@ -110,7 +112,8 @@ def _batch(
 ) -> Batch:  # fmt: skip
     """The batch of checked settings, which are completed by the problem's own."""
     check_tolerance(settings["tolerance"])
-    check_impacts(settings["impact"], settings["accumulation"])
+    check_choices(settings)
+    impact_law(settings["impact"])
     entry = problem_or_system(problem)
     if isinstance(entry, Problem):
         settings |= {key: getattr(entry, key) for key in ("dt", "t_end") if settings[key] is None}

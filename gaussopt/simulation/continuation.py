@@ -23,6 +23,7 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.modelling.registered import registered_problem
+from gaussopt.simulation.setting_table import KEPT
 from gaussopt.storage.checksums import checksum
 
 GOLDEN = 0.618033988749895
@@ -34,12 +35,6 @@ SAME = 1e-8
 CONTINUABLE = (Status.SOLVED, Status.INTERRUPTED)
 
 OWN_START = "to begin a motion of its own at its last state, give q0, v0 and t0"
-
-KEPT = (
-    "formulation", "solver", "stepper", "dt", "rtol", "atol", "tolerance", "warm_start", "state", "impact",
-    "accumulation", "engine", "record_every",
-)  # fmt: skip
-"""Settings of a run that its continuation shares, beside stabilisation, events and options of the solver."""
 
 
 def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: Mark) -> dict[str, Any]:

@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.contact.impact_laws import ImpactLaw, impact_law
+from gaussopt.contact.impact_laws import impact_law
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector, as_array, as_coordinates, check_progress
 from gaussopt.core.display import listed
-from gaussopt.core.errors import BadInput, IllPosed, NotAccepted, UnknownName
+from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stabilisation, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import SteppedSystem
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration import stabilisation
 from gaussopt.integration.accelerations import evaluated
 from gaussopt.integration.loops import ContactRules
@@ -30,6 +29,7 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.simulation.continuation import Continuation
 from gaussopt.simulation.integrands import integrands
+from gaussopt.simulation.setting_table import check_choices, completed
 from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
 
@@ -38,21 +38,6 @@ START_TOLERANCE = 1e-8
 
 MOST_STEPS = 1e9
 """Steps beyond which a run is refused as a slip of the pen."""
-
-DEFAULTS: Mapping[str, Any] = {
-    "stepper": "rk4", "rtol": 1e-9, "atol": 1e-9, "tolerance": DEFAULT_TOLERANCE, "stabilisation": "none",
-    "warm_start": True, "t0": 0.0, "impact": "newton", "accumulation": "stop", "engine": "auto", "record_every": 1,
-    "on_singular": "warn",
-}  # fmt: skip
-"""Settings of `simulate` that are not given."""
-
-ENGINES = ("auto", "interpreted", "compiled")
-
-ACCUMULATION = ("stop", "close")
-
-ON_SINGULAR = ("warn", "stop")
-
-STATES = ("velocity", "quasi-velocity")
 
 LEAST_RTOL = 2.3e-14
 """Smallest relative tolerance that SciPy's methods accept."""
@@ -149,7 +134,8 @@ class RunSettings:
             continued.check(problem_or_system(problem))
             given = continued.filled({**given, "formulation": formulation, "solver": solver})
             formulation, solver = given["formulation"], given["solver"]
-        given = {name: DEFAULTS.get(name) if value is None else value for name, value in given.items()}
+        given = completed(given)
+        check_choices(given)
         check_kinds(given["stabilisation"], given["progress"])
         if not isinstance(given["solver_options"], Mapping | None):
             raise BadInput(f"solver_options is {given['solver_options']!r}; give names with values.")
@@ -161,7 +147,7 @@ class RunSettings:
         recorded = given["dt"] if method.adaptive else start.dt
         control = Control(start.t_end, recorded, given["rtol"], given["atol"])
         stabiliser = stabilisation.make(given["stabilisation"])
-        law = check_impacts(given["impact"], given["accumulation"])
+        law = impact_law(given["impact"])
         for event in given["events"]:
             if not isinstance(event, Event):
                 raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
@@ -179,12 +165,8 @@ class RunSettings:
         pair = _pair(formulation or own[0], solver or own[1], system, first)
         if not system.contact_names:
             _check_without_contacts(system, method)
-        if given["engine"] not in ENGINES:
-            raise UnknownName("engine", given["engine"], ENGINES)
-        if given["on_singular"] not in ON_SINGULAR:
-            raise UnknownName("way past singular positions", given["on_singular"], ON_SINGULAR)
-        if given["state"] is not None:
-            _check_state(given["state"], system)
+        if given["state"] == "quasi-velocity" and system.contact_names:
+            raise NotAccepted("The state of a motion with contacts is the velocity; leave out state='quasi-velocity'.")
         names = ("impact", "solver_options", "tolerance", "warm_start", "state", "engine", "on_singular")
         return cls(
             start, system, first, method, control, stabiliser, rules, *pair,
@@ -276,13 +258,6 @@ def check_kinds(stabilisation: Any, progress: Any) -> None:
     check_progress(progress)
 
 
-def check_impacts(impact: str, accumulation: str) -> ImpactLaw:
-    """The impact law of this name; also checks the treatment of accumulations, raises UnknownName."""
-    if accumulation not in ACCUMULATION:
-        raise UnknownName("way through accumulations", accumulation, ACCUMULATION)
-    return impact_law(impact)
-
-
 def check_start(problem: Problem) -> None:
     """Refuse a start that is off the constraints; raises BadInput."""
     system, q, v = problem.system, problem.q0, problem.v0
@@ -310,14 +285,6 @@ def _check_without_contacts(system: AbstractSystem, method: Stepper) -> None:
     """Refuse what only motions with contacts have."""
     if method.loop and not isinstance(system, SteppedSystem):
         raise NotAccepted(f"The stepper {method.name!r} is for motions with contacts, and {system.name!r} has none.")
-
-
-def _check_state(state: str, system: AbstractSystem) -> None:
-    """Refuse a state that is none, or that the motion cannot have."""
-    if state not in STATES:
-        raise UnknownName("state", state, STATES)
-    if state == "quasi-velocity" and system.contact_names:
-        raise NotAccepted("The state of a motion with contacts is the velocity; leave out state='quasi-velocity'.")
 
 
 def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vector) -> None:

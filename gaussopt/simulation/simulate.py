@@ -44,6 +44,7 @@ from gaussopt.simulation.motion_sentences import (
     start_sentence,
     step_sentence,
 )
+from gaussopt.simulation.setting_table import kept_of
 from gaussopt.simulation.settings import RunSettings
 
 SEEN_LATE = (
@@ -334,15 +335,11 @@ def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str
     """What the trajectory keeps for its continuation."""
     s, first, continued = settings, settings.first, settings.continued
     about = {"ended": ended, "continues": None if continued is None else continued.kept["key"]}
-    mark, control = loop.kept, s.control
+    mark = loop.kept
     if status not in CONTINUABLE or mark is None:
         return about
     used = {
-        "formulation": s.formulation, "solver": s.solver, "stepper": s.method.name, "dt": control.dt,
-        "rtol": control.rtol, "atol": control.atol, "tolerance": s.tolerance, "warm_start": s.warm_start,
-        "state": loop.motion.state, "impact": s.impact, "accumulation": "close" if s.rules.close else "stop",
-        "engine": loop.engine, "record_every": s.record_every, "stabilisation": s.stabiliser,
-        "events": [event.name for event in s.rules.events],
+        **kept_of(s, loop), "stabilisation": s.stabiliser, "events": [event.name for event in s.rules.events],
         **({"integrals": [x.name for x in s.rules.integrals]} if s.rules.integrals else {}),
         "solver_options": s.solver_options and dict(s.solver_options),
     }  # fmt: skip

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,11 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
+from gaussopt.cli.run import run_command
 from gaussopt.core.errors import GaussoptError
 from gaussopt.kinds import files as problem_files
 from gaussopt.modelling.chain import Chain
+from gaussopt.simulation.setting_table import SETTINGS
 
 inf = float("inf")
 THETA1_2S = -47.12812672469871
@@ -487,3 +490,13 @@ def test_the_parts_of_the_time_add_up(name: str, engine: str) -> None:
     total, _ = timing.pop("total"), timing.pop("backend", None)
     assert min(timing.values()) >= -1e-9 * total
     assert 0.95 * total <= sum(timing.values()) <= 1.000001 * total
+
+
+def test_settings_are_those_of_the_table() -> None:
+    """The signatures are written out for editors; the table says what is filled in, checked, kept for a restart."""
+    names = [x.name for x in SETTINGS]
+    assert list(inspect.signature(go.simulate).parameters)[1:] == names
+    of_command = set(inspect.signature(run_command).parameters)
+    assert of_command - set(names) == {"context", "problem", "solver_option", "set_", "from_", "save", "json_"}
+    of_batch = set(inspect.signature(go.simulate_batch).parameters)
+    assert of_batch - set(names) == {"problem", "parameters", "initial", "certify", "threads", "out"}

@@ -1,0 +1,87 @@
+"""The settings of `simulate`, each named once: default, values it may have, whether a continuation shares it.
+
+The signature of `simulate` is tested against this table; what is checked by name, what is filled in where nothing is
+given, what a continuation shares and what a trajectory keeps for one are read from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gaussopt.core.errors import UnknownName
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+
+
+class Setting(NamedTuple):
+    """A setting.
+
+    Attributes
+    ----------
+    name : as in the signature
+    default : where None is given
+    choices, what : values that it may have, and what they are called in a message
+    kept : what a continuation of the motion has of it, from the settings of the run and its loop; None where it is free
+    """
+
+    name: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    what: str = ""
+    kept: Callable[[Any, Any], Any] | None = None
+
+
+SETTINGS = (
+    Setting("formulation", kept=lambda s, loop: s.formulation),
+    Setting("solver", kept=lambda s, loop: s.solver),
+    Setting("stepper", "rk4", kept=lambda s, loop: s.method.name),
+    Setting("dt", kept=lambda s, loop: s.control.dt),
+    Setting("t_end"),
+    Setting("rtol", 1e-9, kept=lambda s, loop: s.control.rtol),
+    Setting("atol", 1e-9, kept=lambda s, loop: s.control.atol),
+    Setting("tolerance", DEFAULT_TOLERANCE, kept=lambda s, loop: s.tolerance),
+    Setting("stabilisation", "none"),
+    Setting("warm_start", True, kept=lambda s, loop: s.warm_start),
+    Setting("state", None, ("velocity", "quasi-velocity"), "state", lambda s, loop: loop.motion.state),
+    Setting("q0"),
+    Setting("v0"),
+    Setting("t0", 0.0),
+    Setting("solver_options"),
+    Setting("impact", "newton", kept=lambda s, loop: s.impact),
+    Setting("accumulation", "stop", ("stop", "close"), "way through accumulations",
+            lambda s, loop: "close" if s.rules.close else "stop"),
+    Setting("events"),
+    Setting("integrals"),
+    Setting("step_folder"),
+    Setting("keep_interrupted"),
+    Setting("progress"),
+    Setting("engine", "auto", ("auto", "interpreted", "compiled"), "engine", lambda s, loop: loop.engine),
+    Setting("record_every", 1, kept=lambda s, loop: s.record_every),
+    Setting("start"),
+    Setting("error_estimate"),
+    Setting("on_singular", "warn", ("warn", "stop"), "way past singular positions"),
+)  # fmt: skip
+"""In the order of the signature."""
+
+KEPT = tuple(x.name for x in SETTINGS if x.kept is not None)
+"""Settings that a continuation shares, beside stabilisation, events and options of the solver, which have forms."""
+
+_DEFAULTS = {x.name: x.default for x in SETTINGS}
+
+
+def completed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with their defaults where None is given."""
+    return {name: _DEFAULTS.get(name) if value is None else value for name, value in given.items()}
+
+
+def check_choices(given: Mapping[str, Any]) -> None:
+    """Refuse a value that is none of its choices; raises UnknownName."""
+    for x in SETTINGS:
+        value = given.get(x.name)
+        if x.choices and value is not None and value not in x.choices:
+            raise UnknownName(x.what, value, x.choices)
+
+
+def kept_of(settings: Any, loop: Any) -> dict[str, Any]:
+    """What a continuation of a motion shares, by the names of `KEPT`."""
+    return {x.name: x.kept(settings, loop) for x in SETTINGS if x.kept is not None}
