@@ -259,14 +259,14 @@ def test_what_nobody_expects_loses_no_motion_either(
     """A defect of the package, too: it is told, and what was computed before it is kept."""
     from gaussopt.solving import step_solver as solving
 
-    usual = solving.certify
+    usual = solving.certify_step
 
-    def certify(step: go.StepData, *rest: Any) -> Any:
+    def certify(step: go.StepData, *rest: Any, **more: Any) -> Any:
         if step.t > BREAK:
             raise error
-        return usual(step, *rest)
+        return usual(step, *rest, **more)
 
-    monkeypatch.setattr(solving, "certify", certify)
+    monkeypatch.setattr(solving, "certify_step", certify)
     motion = go.simulate(system_of(SMOOTH), **SETTINGS)
     assert motion.status is Status.CRASHED
     assert type(error).__name__ in motion.message
