@@ -82,6 +82,11 @@ class StraightFunctions:
         found = {name: state(i) for i, name in enumerate(symbols)}
         return found | {name: once(i) for i, name in enumerate(self.kept)}
 
+    @property
+    def called(self) -> frozenset[str]:
+        """Functions that the lines call."""
+        return frozenset[str]().union(*(x.imports for x in self.parts))
+
     def computed_once(self) -> list[str]:
         """Lines that compute what depends on parameters alone."""
         return [line for x in self.parts for line in x.once]
@@ -118,7 +123,7 @@ class StraightFunctions:
     def written(self, functions: Sequence[str], space: int, correct: Lines | None, **constants: Any) -> Written:
         """All functions, those of a projection among them, with the sizes that the loops read.
 
-        `space` is what a step of the method works in. WORK numbers are the work space of a loop.
+        `space` is what a step of the method works in. WORK says how many numbers a loop works in.
         """
         size = 2 * self.n
         work = self.once + 2 * size + self.m_h + space
@@ -126,8 +131,7 @@ class StraightFunctions:
             "SIZE": size, "N": self.n, "M": self.m, "M_H": self.m_h, "ONCE": self.once, "WORK": work,
             "PROJECTED": int(correct is not None),
         }  # fmt: skip
-        called = frozenset[str]().union(*(x.imports for x in self.parts))
-        return Written([self.prepare(), *functions, self.correction(correct)], called, sizes | constants)
+        return Written([self.prepare(), *functions, self.correction(correct)], self.called, sizes | constants)
 
 
 def looks(check: Lines) -> list[str]:

@@ -30,7 +30,7 @@ class LaneFunctions(StraightFunctions):
     """Writes the functions of a method whose stages each start from the one before."""
 
     def __init__(self, job: LoopJob, tableau: Tableau, lanes: int) -> None:
-        self.job, self.tableau, self.lanes = job, tableau, lanes
+        self.tableau, self.lanes = tableau, lanes
         self.step, self.check, self.correct = job.acceleration()
         super().__init__(job.model, [x for x in (self.step, self.check, self.correct) if x])
         self.length, n = 0, self.n
@@ -130,8 +130,7 @@ class LaneFunctions(StraightFunctions):
             "SIZE": 2 * self.n, "STAGES": len(b), "C": tuple(map(float, c)), "SHARE": tuple(map(float, b)),
             "REACH": tuple(map(float, reach)), "LENGTH": self.length, "PROJECTED": int(self.correct is not None),
         }  # fmt: skip
-        called = frozenset[str]().union(*(x.imports for x in self.parts))
-        return Written(found, called, constants | places)
+        return Written(found, self.called, constants | places)
 
 
 def _largest(terms: Sequence[str]) -> str:

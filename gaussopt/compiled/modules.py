@@ -94,8 +94,7 @@ def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: boo
     """
     job = LoopJob(model, method, orders, projected)
     title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
-    write = lambda: lane_functions.write(job, lanes.LANES)  # noqa: E731
-    module = _kept(job, f"{method.name}_blocks", write, title)
+    module = _kept(job, f"{method.name}_blocks", lambda: lane_functions.write(job, lanes.LANES), title)
     return Compiled(native(lanes, "march", given=(module,))["march"], vars(module))
 
 
@@ -106,7 +105,10 @@ def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = 
     source of the model's generated module.
     """
     key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows")
-    write = lambda: recorded_functions.write(model, equations, orders)  # noqa: E731
+
+    def write() -> Written:
+        return recorded_functions.write(model, equations, orders)
+
     try:
         module = _stored(f"{model.name}_rows", key, write, f"Recorded rows of {model.name}.")
     except NotCompiled:

@@ -137,3 +137,12 @@ def table(
 def picture(address: str, alt: str) -> str:
     """Return an image as HTML, no wider than the page."""
     return f'<img src="{address}" alt="{escape(alt, quote=True)}" style="max-width:100%;height:auto;background:#fff">'
+
+
+def reads_as_number(text: str) -> bool:
+    """Tell whether Python reads a text as a number, infinities and NaN among them."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -16,6 +16,7 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+from gaussopt.core.display import reads_as_number
 from gaussopt.core.errors import BadInput
 from gaussopt.interchange.fclib import LARGEST, dense, given_global, triplets
 from gaussopt.interchange.planar import PLANAR, check_dimension, local_in_space
@@ -67,7 +68,7 @@ class Words:
         try:
             found = np.array([float(word) for word in words])
         except ValueError:
-            wrong = next(word for word in words if not _is_number(word))
+            wrong = next(word for word in words if not reads_as_number(word))
             raise BadInput(f"{what} holds {wrong[:20]!r}, which is no number") from None
         if not np.isfinite(found).all():
             raise BadInput(f"{what} holds {found[~np.isfinite(found)][0]}; all numbers must be finite")
@@ -98,14 +99,6 @@ class Words:
         if self.left and self.peek() not in ("0", "1"):
             raise BadInput(f"{self.left} words follow behind mu, the first of them {self.peek()[:20]!r}")
         self.numbers("what follows mu", self.left)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:

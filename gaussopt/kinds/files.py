@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
+from gaussopt.core.display import reads_as_number
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_json
 from gaussopt.core.programs import LCP, QP
@@ -114,12 +115,12 @@ def _check_numbers(key: str, value: Any) -> None:
     if found is None:
         return
     place, entry = found
-    if key == "t" and isinstance(entry, str) and not _is_number(entry):
+    if key == "t" and isinstance(entry, str) and not reads_as_number(entry):
         return  # a time in words is a remark
     where = key + "".join(f"[{i!r}]" for i in place)
     if isinstance(entry, bool):
         raise BadInput(f"{where} is {str(entry).lower()}, which is no number; write 1 or 0 if that is meant.")
-    if _is_number(entry):
+    if reads_as_number(entry):
         raise BadInput(f"{where} is the text {entry!r}; write the number without quotation marks.")
     raise BadInput(f"{where} is the text {entry[:40]!r}; what is read there are numbers.")
 
@@ -141,11 +142,3 @@ def _no_number(value: Any) -> tuple[tuple[int | str, ...], str | bool] | None:
         if found is not None:
             return (place, *found[0]), found[1]
     return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
