@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -65,6 +66,8 @@ def list_command(
     width = max((len(r["name"]) for r in rows), default=0)
     for row in rows:
         note = f"  (not installed: {', '.join(row['missing'])})" if row.get("missing") else ""
+        if singular == "problem" and (paper := re.search(r"paper \d+", row["source"])):
+            note += f"  ({paper[0]})"
         lines.append(f"{row['name']:{width}}  {row['title']}{note}")
         dials = row.get("dials", ())
         names = max((len(dial["name"]) for dial in dials), default=0)

@@ -56,6 +56,9 @@ FELT = 1e-3
 LONG = 5.0
 """Seconds of a step, and budgets, from which on warming up is the measurement: imports are felt no more."""
 
+UNREFUTED = (Status.SOLVED, Status.NOT_PROVED)
+"""Statuses of answers on the clock that are not held against their solver."""
+
 LEAST = 2
 """Steps that every rival is timed on, whatever its budget: a first solve and a re-solve."""
 
@@ -193,7 +196,7 @@ class _Rival:
             self._spent, self._asked, self._passes, self._now = math.inf, 1, 1, next(units)
             for i, reply in enumerate(replies[: self._steps]):
                 self._new[i].append(reply.timing)
-                self._unconfirmed[i] += reply.status is not Status.SOLVED
+                self._unconfirmed[i] += reply.status not in UNREFUTED
 
     def _run_of(self, checked: bool) -> SequenceRun:
         return SequenceRun(*self._about, self._tolerance, checked)
@@ -231,7 +234,7 @@ class _Rival:
         self._spent += seconds
         self._asked += 1
         for i, reply in enumerate(replies):
-            self._unconfirmed[i] += reply.status is not Status.SOLVED
+            self._unconfirmed[i] += reply.status not in UNREFUTED
             if not self._replay:
                 self._new[i].append(reply.timing)
                 self._cpu[i] = spent[i]

@@ -202,7 +202,8 @@ class Times(CaseRecord):
         no re-solves; NaN where the solver reports nothing
     per_step : median of `work` at each step over the repetitions; shorter than the source where a slow solver was timed
         on the leading steps only, NaN where one of several unrelated problems was not timed
-    unconfirmed : how many of the answers given on the clock were not confirmed, at each step that was timed
+    unconfirmed : how many of the answers given on the clock were neither confirmed nor merely not proved, at each step
+        that was timed
     harness : median seconds of an empty solver in the same turns, which `work` does not contain
     replayed : median over steps of the processor time on numbers that the solver has met before, divided by that on new
         ones; NaN where steps are too short to tell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -116,6 +117,18 @@ def test_a_step_that_takes_very_long_is_asked_once(monkeypatch: pytest.MonkeyPat
     assert len(dawdler.asked) == slow.repetitions == 1
     assert slow.work >= 0.03
     assert (slow.unconfirmed, slow.early) == ([0], 0)
+
+
+@pytest.mark.parametrize(("status", "held"), [(go.Status.NOT_PROVED, False), (go.Status.INACCURATE, True)])
+def test_an_answer_that_is_not_proved_on_the_clock_is_not_held_against_its_solver(
+    status: go.Status, held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In other units the same answer may be proved or not."""
+    module = sys.modules[SequenceRun.__module__]
+    judged = module.verified
+    monkeypatch.setattr(module, "verified", lambda *of: replace(judged(*of), status=status))
+    (times,) = on_one_clock(StepSource("lcp", "small"), [("", "lemke", "setup")], (SMALL,), [0], 1e-7, 0.01)
+    assert bool(times.unconfirmed[0]) is held
 
 
 # -- the same in other units ---------------------------------------------------------------------------
