@@ -99,7 +99,7 @@ def rk4_step(links: int, closed: bool = False, solver: str = "sparse-kkt", steps
 def compiled(links: int, closed: bool = False, repeats: int = 7) -> Scaling:
     """Seconds of a semi-implicit step, which has one evaluation, and of an RK4 step by compiled kernels."""
     from gaussopt.certificates import certify
-    from gaussopt.compiled.linkage_loop import LinkageKernels
+    from gaussopt.compiled.advances.linkage_steps import LinkageKernels
     from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
     body, q, v = chain(links, closed)

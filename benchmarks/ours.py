@@ -103,7 +103,7 @@ def linkage(mechanism: Mechanism) -> tuple[Linkage, NDArray[np.float64], NDArray
 
 def linkage_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable[[int], None]:
     """What takes so many steps from the start, by compiled kernels; the residuals of every step are checked."""
-    from gaussopt.compiled.linkage_loop import LinkageKernels
+    from gaussopt.compiled.advances.linkage_steps import LinkageKernels
 
     tables, q, v = linkage(mechanism)
     march = LinkageKernels(tables, stepper)
@@ -134,7 +134,7 @@ def interpreted_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable
 
 def memory(mechanism: Mechanism) -> tuple[int, int]:
     """Bytes of the step data of a linkage, and of what a compiled step works in."""
-    from gaussopt.compiled.linkage_loop import LinkageKernels
+    from gaussopt.compiled.advances.linkage_steps import LinkageKernels
     from gaussopt.core import step_data
 
     tables, q, v = linkage(mechanism)
@@ -144,7 +144,7 @@ def memory(mechanism: Mechanism) -> tuple[int, int]:
 def certificates(mechanism: Mechanism) -> Callable[[int], None]:
     """What a recorded state of a linkage costs: step data, acceleration and certificate."""
     from gaussopt.certificates import certify
-    from gaussopt.compiled.linkage_loop import LinkageKernels
+    from gaussopt.compiled.advances.linkage_steps import LinkageKernels
 
     tables, q, v = linkage(mechanism)
     march = LinkageKernels(tables, "rk4")

@@ -169,7 +169,7 @@ class Stepper(ABC):
     order, stages : stages are the accelerations of a step
     adaptive : bool
     implicit : bool, whether a step is so costly that states within it are interpolated instead of stepped to
-    loop : name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.loops`)
+    loop : name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.advance`)
     pair : (formulation, solver), optional, what it is meant to be used with, taken if none are named
     tableau : Tableau, optional, of an explicit Runge-Kutta method
     """

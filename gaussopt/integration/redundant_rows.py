@@ -29,30 +29,32 @@ MARGIN = 4.0
 """Changes of J that a singular value must exceed to count."""
 
 
-def agreeing(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> tuple[Matrix, Vector] | None:
+def agreeing(
+    system: AbstractSystem, step: StepData, J: Matrix, r: Vector, *, without_rounding: bool = False
+) -> tuple[Matrix, Vector] | None:
     """Rows J x = r of a state without what they say only because it is off the constraints; None if there is nothing.
 
     Parameters
     ----------
     step : StepData, of the state; dense
     J, r : (m, n), (m,), its first rows, and any right-hand side of them
+    without_rounding : whether what is rounding is left out too, for a caller who measures singular values in other
+        units and may take it for a row
     """
     if not len(J) or step.q is None or step.v is None:
         return None
     d, row = equilibrate(step.M, J)
     U, s, Vt = np.linalg.svd(J * d * row[:, None], full_matrices=False)
     tiny = rounded(U, s, rounding(step.n, len(J)), row_noise(step, d, row))
-    if not ((s <= DOUBTFUL * s[0]) & ~tiny).any():
-        return None
+    kept, sure = ~tiny, s > DOUBTFUL * s[0]
     phi = system.position_residual(step.t, step.q)
-    if phi is None:
-        return None
-    h, sure = len(phi), s > DOUBTFUL * s[0]
-    x, *_ = np.linalg.lstsq((U[:h, sure] * s[sure]) @ Vt[sure], row[:h] * phi, rcond=DOUBTFUL)
-    there = system.evaluate(step.t, step.q - d * x, step.v).J[: len(J)]
-    change = float(np.linalg.norm((J - there) * d * row[:, None], 2))
-    kept = (s > MARGIN * change) & ~tiny | sure
-    if (kept | tiny).all():
+    if phi is not None and (kept & ~sure).any():
+        h = len(phi)
+        x, *_ = np.linalg.lstsq((U[:h, sure] * s[sure]) @ Vt[sure], row[:h] * phi, rcond=DOUBTFUL)
+        there = system.evaluate(step.t, step.q - d * x, step.v).J[: len(J)]
+        change = float(np.linalg.norm((J - there) * d * row[:, None], 2))
+        kept = (s > MARGIN * change) & kept | sure
+    if (kept if without_rounding else kept | tiny).all():
         return None
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
     return (U * s) @ Vt / d / row[:, None], U @ (U.T @ (row * r)) / row

@@ -165,7 +165,7 @@ def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
 def _least_agreed(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> Vector:
     """The same of rows of the step; redundant ones count as such beside their constraints, too."""
     x, least = _least_motion(step.M, J, r)
-    found = agreeing(system, step, J, r) if least < DOUBTFUL else None
+    found = agreeing(system, step, J, r, without_rounding=True) if least < DOUBTFUL else None
     return x if found is None else least_motion(step.M, *found)
 
 

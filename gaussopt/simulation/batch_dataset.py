@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.compiled import modules
-from gaussopt.compiled.generated_loop import GeneratedLoop
+from gaussopt.compiled.advances.generated import GeneratedAdvance
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stabilisation, Stepper
@@ -87,7 +87,7 @@ class Batch:
         system = self.members.system
         if not modules.has_llvm() or not isinstance(system, LagrangianSystem) or system.contact_names:
             return
-        if GeneratedLoop.why_not(self.method, self.stabiliser) is not None:
+        if GeneratedAdvance.why_not(self.method, self.stabiliser) is not None:
             return
         try:
             run = SimdBatch(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gaussopt.codegen.job import Orders
 from gaussopt.compiled import modules
-from gaussopt.compiled.generated_loop import CHUNK, norms, passing
+from gaussopt.compiled.advances.generated import CHUNK, norms, passing
 from gaussopt.compiled.march.lanes import LANES
 from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.arrays import Matrix

@@ -13,7 +13,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control
 from gaussopt.integration.looks import Differences, Steps
-from gaussopt.integration.loops import MotionLoop, Progress
+from gaussopt.integration.loop import MotionLoop, Progress
 from gaussopt.simulation.engine import choose_engine
 from gaussopt.simulation.leaps import PROBES, missed_in_time
 from gaussopt.simulation.settings import LEAST_RTOL, NEVER, RunSettings
@@ -139,10 +139,10 @@ def estimated(
         if not np.isnan(often.all).any():
             return found(often.all, often, leaps=True)
     coarse = other(2.0, (2 / 3, 1.0))
-    alike = method.adaptive and coarse.taken >= ALIKE * loop.steps
+    alike = method.adaptive and coarse.taken >= ALIKE * loop.advance.steps
     if coarse.largest.any() and (coarse.all <= bound).all() and not alike:
         return found(coarse.all if method.adaptive else SAFETY * coarse.all / (order - 1.0), coarse)
-    fine = other(0.5, (3 / 7, 1.0), max(2 * loop.steps, FEWEST) if alike else 0)
+    fine = other(0.5, (3 / 7, 1.0), max(2 * loop.advance.steps, FEWEST) if alike else 0)
     if np.isnan(fine.all).any():
         return found(coarse.all, coarse, alike)
     # By which factor halving the steps improved the motion, between what any method does and what its order says.
@@ -166,16 +166,16 @@ class _Mine:
     def __init__(
         self, settings: RunSettings, start: tuple[float, Vector, Vector], loop: MotionLoop, columns: Columns
     ) -> None:
-        assert isinstance(loop.looks, Steps)
-        self._settings, self._start, self._loop, self.steps = settings, start, loop, loop.looks
+        assert isinstance(loop.advance.looks, Steps)
+        self._settings, self._start, self._loop, self.steps = settings, start, loop, loop.advance.looks
         t, q = columns["t"], columns["q"]
         self.end, self.span, self._last = float(t[-1]), float(t[-1]) - start[0], q[-1]
-        last = loop.events[-1] if loop.events else None
+        last = loop.advance.events[-1] if loop.advance.events else None
         terminal = last is not None and last.details.get("terminal") and last.t >= self.end
         self.event = last.kind if terminal and last is not None else None
         self.resolution = settings.control.dt or 0.0 if settings.method.loop else 0.0
-        loop.looks.rows(t[-1:], q[-1:])
-        self.extent = np.vstack((q, loop.looks.low, loop.looks.high))
+        loop.advance.looks.rows(t[-1:], q[-1:])
+        self.extent = np.vstack((q, loop.advance.looks.low, loop.advance.looks.high))
         self.extent = np.array([self.extent.min(axis=0), self.extent.max(axis=0)])
 
     def compared(self, given: RunSettings, progress: Progress | None) -> _Difference:
@@ -184,19 +184,19 @@ class _Mine:
         failed = _Difference(np.full(n, math.nan), math.nan)
         try:
             loop = choose_engine(given, progress)
-            differences = loop.looks = self._differences(n)
+            differences = loop.advance.looks = self._differences(n)
             status, _ = loop.integrate(*self._start)
             differences.flush()
         except Exception:  # the motion itself stands; that nothing compares is told
             return failed
         if status is not Status.SOLVED:
-            return replace(failed, taken=loop.steps)
-        its = loop.recorder.arrays(n)
+            return replace(failed, taken=loop.advance.steps)
+        its = loop.advance.recorder.arrays(n)
         # Where an event ended them at different instants, the other one goes on, or back, to the end of this one.
         late = self.end - float(its["t"][-1])
         there = its["q"][-1] + late * (its["v"][-1] + 0.5 * late * its["a"][-1]) if late else its["q"][-1]
         largest = np.maximum(differences.largest, np.abs(there - self._last))
-        return _Difference(largest, abs(late), differences.count + 1, loop.steps)
+        return _Difference(largest, abs(late), differences.count + 1, loop.advance.steps)
 
     def _differences(self, n: int) -> Differences:
         """What compares: with the positions that are kept, or with those of the motion once more."""
@@ -204,11 +204,11 @@ class _Mine:
         if self.steps.whole:
             return Differences(self.steps, n, settings.method.adaptive)
         again = choose_engine(_unseen(settings, self._loop, settings.control), None)
-        again.looks = ahead = Steps()
+        again.advance.looks = ahead = Steps()
         again.enter(*self._start)
 
         def more() -> bool:
-            return again.t < self.end and again.forward() is None
+            return again.advance.t < self.end and again.forward() is None
 
         return Differences(ahead, n, settings.method.adaptive, more)
 
@@ -217,7 +217,13 @@ def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSet
     """Settings of a motion that nobody looks at, by the same engine."""
     rules = replace(settings.rules, integrals=())
     return replace(
-        settings, control=control, record_every=NEVER, engine=loop.engine, continued=None, watched=False, rules=rules
+        settings,
+        control=control,
+        record_every=NEVER,
+        engine=loop.advance.engine,
+        continued=None,
+        watched=False,
+        rules=rules,
     )
 
 

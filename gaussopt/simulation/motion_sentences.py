@@ -10,7 +10,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.looks import Steps
-from gaussopt.integration.loops import MotionLoop
+from gaussopt.integration.loop import MotionLoop
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionError, amplitudes
@@ -121,12 +121,12 @@ def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> 
     if dt is None or mark is None or not t[0] < mark.t < t[-1]:
         return None
     try:
-        there = loop.motion.acceleration(mark.t, mark.q, mark.v)
+        there = loop.advance.motion.acceleration(mark.t, mark.q, mark.v)
     except GaussoptError:
         return None
     fastest = UNSEEN * float(np.linalg.norm(v, axis=1).max())
-    if isinstance(loop.looks, Steps):
-        fastest = max(loop.looks.fastest, fastest / UNSEEN)
+    if isinstance(loop.advance.looks, Steps):
+        fastest = max(loop.advance.looks.fastest, fastest / UNSEEN)
     twice = np.array([mark.v, mark.v]), np.array([there, there])
     return abrupt_sentence(np.array([mark.t, mark.t + dt]), *twice, rest, fastest)
 

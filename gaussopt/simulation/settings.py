@@ -22,7 +22,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration import stabilisation
 from gaussopt.integration.accelerations import evaluated
-from gaussopt.integration.loops import ContactRules
+from gaussopt.integration.advance import ContactRules
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.integration.trajectory import MOST_BYTES
 from gaussopt.modelling.problem import Problem

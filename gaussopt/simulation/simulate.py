@@ -27,8 +27,9 @@ from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.advance import Advance
 from gaussopt.integration.looks import Steps
-from gaussopt.integration.loops import MotionLoop, Progress
+from gaussopt.integration.loop import MotionLoop, Progress
 from gaussopt.integration.restart import Deferred, Mark
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces, rows_by_name
@@ -150,12 +151,12 @@ def _computed(
     start = settings.consistent_start() if continued is None else continued.mark
     for long in (False, True):
         loop = choose_engine(settings, of_motion(progress) if error_estimate else progress, long)
-        loop.looks = Steps() if error_estimate else None
-        loop.motion.timing["prepare"] = perf_counter() - begin - loop.motion.seconds
+        loop.advance.looks = Steps() if error_estimate else None
+        loop.advance.motion.timing["prepare"] = perf_counter() - begin - loop.advance.motion.seconds
         end = _integrate(loop, start, keep_interrupted, begin)
         if not loop.left:
             break
-    columns = loop.recorder.arrays(len(settings.start.q))
+    columns = loop.advance.recorder.arrays(len(settings.start.q))
     if error_estimate and end.status is Status.SOLVED:
         begin = perf_counter()
         state = (start.t, start.q, start.v) if isinstance(start, Mark) else start
@@ -165,7 +166,7 @@ def _computed(
             if not keep_interrupted:
                 raise
             error = unknown(settings)
-        loop.motion.timing["error_estimate"] = seconds = perf_counter() - begin
+        loop.advance.motion.timing["error_estimate"] = seconds = perf_counter() - begin
         end = replace(end, seconds=end.seconds + seconds, error=error)
     return loop, columns, end
 
@@ -174,28 +175,31 @@ def _integrate(
     loop: MotionLoop, start: tuple[float, Vector, Vector] | Mark, keep_interrupted: bool, begin: float
 ) -> _End:
     """Integrate from the start to the end, or to what stops the motion."""
-    motion = loop.motion
+    advance = loop.advance
     failed: StepData | None = None
     machine = False
     try:
-        with motion.timed("integration"):
+        with advance.motion.timed("integration"):
             status, message = loop.resume(start) if isinstance(start, Mark) else loop.integrate(*start)
-        if not len(loop.recorder):
-            loop.record_start()
+        if not len(advance.recorder):
+            advance.record_start()
     except Rejected as rejected:
         failed, status, message = rejected.step, *_rejected(rejected)
-        if not len(loop.recorder):
-            loop.record_start()
+        if not len(advance.recorder):
+            advance.record_start()
     except Exception as error:
         # Whatever it is, a defect of this package included: what was computed until then is not lost.
-        if not len(loop.recorder):
+        if not len(advance.recorder):
             raise
         machine = is_machine(error)
-        status, message = _ended_by(error, loop.t)
+        status, message = _ended_by(error, advance.t)
     except KeyboardInterrupt:
-        if not (keep_interrupted and len(loop.recorder)):
+        if not (keep_interrupted and len(advance.recorder)):
             raise
-        status, message = Status.INTERRUPTED, f"Interrupted after t = {loop.t:.9g}; the motion up to there is kept."
+        status, message = (
+            Status.INTERRUPTED,
+            f"Interrupted after t = {advance.t:.9g}; the motion up to there is kept.",
+        )
     return _End(status, message, perf_counter() - begin, failed, machine)
 
 
@@ -231,7 +235,8 @@ def _trajectory(
     settings: RunSettings, loop: MotionLoop, columns: dict[str, Any], end: _End, step_folder: str | Path | None
 ) -> Trajectory:
     """The trajectory of a motion with what there is to say of it."""
-    motion, start = loop.motion, settings.start
+    advance, start = loop.advance, settings.start
+    motion = advance.motion
     message, error = end.message, end.error
     if end.status is Status.BAD_INPUT and len(columns["t"]) and "diverged" not in message:
         size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
@@ -263,28 +268,28 @@ def _trajectory(
     return Trajectory(
         **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
-        events=_events(loop, error), restart=restart,
-        integrals=_integrals(settings, loop),
+        events=_events(advance, error), restart=restart,
+        integrals=_integrals(settings, advance),
         error_estimate=np.full(len(start.q), math.nan) if error is None else error.largest,
         meta={
-            **_about(settings, loop, many), **({"machine_failure": True} if end.machine else {}),
+            **_about(settings, advance, many), **({"machine_failure": True} if end.machine else {}),
             "compared_with": list(error.compared) if error is not None else [],
         },
     )  # fmt: skip
 
 
-def _events(loop: MotionLoop, error: MotionError | None) -> tuple[dict[str, Any], ...]:
+def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any], ...]:
     """All events; the one that ended the motion with the estimated error of its instant."""
-    found = tuple(event.to_mapping() for event in loop.events)
+    found = tuple(event.to_mapping() for event in advance.events)
     if found and error is not None and found[-1].get("terminal") and math.isfinite(error.end):
         found[-1]["error"] = error.end
     return found
 
 
-def _integrals(settings: RunSettings, loop: MotionLoop) -> dict[str, Vector]:
+def _integrals(settings: RunSettings, advance: Advance) -> dict[str, Vector]:
     """Integrals by name, (N,), zero at a start whose step has no accepted answer."""
     names = [x.name for x in settings.rules.integrals]
-    rows = np.array(loop.sums if loop.sums else [[0.0] * len(names)] * len(loop.recorder))
+    rows = np.array(advance.sums if advance.sums else [[0.0] * len(names)] * len(advance.recorder))
     return dict(zip(names, rows.T, strict=True)) if names else {}
 
 
@@ -298,9 +303,9 @@ def _loose(worst: Mapping[str, float], status: Status) -> str | None:
     )
 
 
-def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
+def _about(settings: RunSettings, advance: Advance, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
     """Entries of `Trajectory.meta`: what was run."""
-    s, start, control, motion = settings, settings.start, settings.control, loop.motion
+    s, start, control, motion = settings, settings.start, settings.control, advance.motion
     names = s.system.coordinates(len(start.q))
     adaptive = s.method.adaptive
     return {
@@ -315,7 +320,7 @@ def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, li
         "units": [start.units.get(name, "") for name in names],
         "evaluations": motion.evaluations, "iterations": motion.iterations, "record_every": s.record_every,
         "open_forces": open_forces,
-        "contacts": list(s.system.contact_names), "impact": s.impact if s.with_contacts else None, **loop.about(),
+        "contacts": list(s.system.contact_names), "impact": s.impact if s.with_contacts else None, **advance.about(),
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.compiled.contact_phases import PhaseMarcher, PhaseSegment
+from gaussopt.compiled.advances.contact_phases import PhaseMarcher, PhaseSegment
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.event import Event
 from gaussopt.integration.events.accelerations import ContactAccelerations
@@ -143,7 +143,7 @@ def test_equations_without_translation_go_stage_by_stage(
     def refused(model: object, equations: str) -> None:
         raise NotCompiled("no translation")
 
-    monkeypatch.setattr("gaussopt.compiled.contact_phases.contact_equations", refused)
+    monkeypatch.setattr("gaussopt.compiled.advances.contact_phases.contact_equations", refused)
     ours = go.simulate("sliding-rod", stepper="rk4", engine="compiled", t_end=0.01, step_folder=None)
     assert ours.status is go.Status.SOLVED
     assert not leaps

@@ -16,7 +16,8 @@ import gaussopt as go
 from gaussopt.codegen import sincos
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.pivot_order import elimination_order
-from gaussopt.compiled import generated_loop, modules
+from gaussopt.compiled import modules
+from gaussopt.compiled.advances import generated
 from gaussopt.compiled.march import recording
 from gaussopt.compiled.march.recording import ROW
 from gaussopt.core import cache
@@ -228,7 +229,7 @@ def test_without_constraints_and_without_forces() -> None:
     [
         ("crank-slider", {"solver": "osqp"}, "not gauss with osqp"),
         ("crank-slider", {"formulation": "dual", "solver": "kkt"}, "not dual with kkt"),
-        ("crank-slider", {"stepper": "radau"}, "'radau' has no generated loop"),
+        ("crank-slider", {"stepper": "radau"}, "'radau' has no generated form"),
         ("crank-slider", {"stabilisation": "baumgarte"}, "'baumgarte' has no generated form"),
         ("knife-edge-body", {"state": "quasi-velocity"}, "quasi-velocities"),
     ],
@@ -296,7 +297,7 @@ def test_a_start_off_the_constraints_is_refused() -> None:
 
 def test_rows_whose_certificate_fails_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A certificate that never passes costs time, not the answer."""
-    monkeypatch.setattr(generated_loop, "passing", lambda table, found, tolerance: np.zeros(len(table), dtype=bool))
+    monkeypatch.setattr(generated, "passing", lambda table, found, tolerance: np.zeros(len(table), dtype=bool))
     compiled, interpreted = both("crank-slider", t_end=0.01)
     for column in COLUMNS:
         assert relative(getattr(compiled, column), getattr(interpreted, column)) < 1e-12

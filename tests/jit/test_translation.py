@@ -13,7 +13,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.codegen import source
-from gaussopt.compiled.contact_phases import PhaseMarcher
+from gaussopt.compiled.advances.contact_phases import PhaseMarcher
 from gaussopt.contact import stage_kernel
 from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled

@@ -10,7 +10,7 @@ from chains import moving
 
 import gaussopt as go
 from gaussopt.compiled import modules
-from gaussopt.compiled.linkage_loop import LinkageKernels, PinRow
+from gaussopt.compiled.advances.linkage_steps import LinkageKernels, PinRow
 from gaussopt.core.errors import NotAccepted
 from gaussopt.modelling.chain import Chain
 from gaussopt.modelling.linkage import GROUND, Linkage
@@ -272,7 +272,7 @@ def test_the_stride_of_recording_does_not_change_the_motion() -> None:
 
 @compiled_only
 def test_steps_that_cannot_be_held_in_memory_are_recorded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaussopt.compiled import linkage_loop as linkage
+    from gaussopt.compiled.advances import linkage_steps as linkage
 
     chain, q, v = moving(5, False)
     whole = run(chain.system, q, v, "compiled", t_end=0.05, record_every=3)
@@ -300,7 +300,7 @@ def test_a_vanishing_pivot_is_handed_over(stepper: str) -> None:
 
 @compiled_only
 def test_a_residual_beyond_the_limit_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaussopt.compiled import generated_loop as loops
+    from gaussopt.compiled.advances import generated as loops
 
     monkeypatch.setattr(loops, "DEFAULT_TOLERANCE", 1e-16)
     chain, q, v = moving(30, True)

@@ -208,7 +208,7 @@ def test_a_motion_too_long_for_the_memory_has_the_same_estimate(
     whole = run()
     monkeypatch.setattr("gaussopt.simulation.simulate.Steps", partial(Steps, 100))
     monkeypatch.setattr("gaussopt.integration.looks.BLOCK", 64)
-    monkeypatch.setattr("gaussopt.compiled.fixed_step_loop.BLOCK", 64)
+    monkeypatch.setattr("gaussopt.compiled.advances.fixed_steps.BLOCK", 64)
     anew = run()
     assert (whole.error_estimate > 0).all()
     np.testing.assert_array_equal(anew.error_estimate, whole.error_estimate)

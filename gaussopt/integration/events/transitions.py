@@ -15,11 +15,11 @@ from gaussopt.contact.joints import eliminate_joints
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.step_data import StepData
+from gaussopt.integration.advance import Advance, EventKind
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.guides import refuse_open_compression, solve_guided, without_restitution
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.tolerances import TOLERANCES
-from gaussopt.integration.loops import EventKind, MotionLoop
 from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.linalg.dense import coordinate_scale
 from gaussopt.solving.answer import Answer
@@ -69,11 +69,11 @@ class Transitions:
 
     Parameters
     ----------
-    loop : MotionLoop, at the present state, which is moved onto its constraints and jumps in impacts; takes the events
+    loop : Advance, at the present state, which is moved onto its constraints and jumps in impacts; takes the events
     motion : ContactAccelerations, that of the loop; its phase is replaced
     """
 
-    def __init__(self, loop: MotionLoop, motion: ContactAccelerations) -> None:
+    def __init__(self, loop: Advance, motion: ContactAccelerations) -> None:
         self.loop, self.motion, self.system = loop, motion, motion.system
         self._impacts: dict[int, list[float]] = {}
         self._loose: Mapping[int, Vector] = {}

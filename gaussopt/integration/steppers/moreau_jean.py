@@ -1,4 +1,4 @@
-"""Moreau-Jean time stepping; see `gaussopt.integration.time_stepping`."""
+"""Moreau-Jean time stepping; see `gaussopt.integration.advances.moreau_jean`."""
 
 from __future__ import annotations
 

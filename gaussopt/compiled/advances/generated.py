@@ -7,12 +7,14 @@ does not pass, go through the same formulation, solver and certificate as an int
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.bodies.tables import TableSystem
 from gaussopt.codegen.job import Orders
 from gaussopt.compiled import modules
 from gaussopt.compiled.march.recording import ROW
@@ -21,13 +23,15 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import CertifiedAccelerations
-from gaussopt.integration.bilateral_loop import DIVERGED
-from gaussopt.integration.loops import MotionLoop
+from gaussopt.integration.advance import Advance, ContactRules
+from gaussopt.integration.advances.interpreted import DIVERGED
 from gaussopt.integration.stabilisation import Projection, Unstabilised
 from gaussopt.linalg.dense import EPS
 from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.modelling.linkage import LinkageSystem
 from gaussopt.solving.answer import Answer
 
 CHUNK = 0.2
@@ -56,7 +60,7 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
     return np.asarray((table[..., 0] == 1.0) & good & np.isfinite(table).all(axis=-1))
 
 
-class GeneratedLoop(MotionLoop):
+class GeneratedAdvance(Advance):
     """One integration from start to end by generated code: what all methods share.
 
     Its motion is the same one interpreted, for what is handed over; it counts evaluations and worst certificates.
@@ -64,11 +68,16 @@ class GeneratedLoop(MotionLoop):
     Class attributes
     ----------------
     solver : what the generated code stands for, with the formulation gauss
+    adaptive : whether it is for methods that choose their steps
+    methods, form : names of the steppers that it knows, and what the others lack
     """
 
     engine = "compiled"
     diverged = DIVERGED
     solver: ClassVar[str] = "kkt"
+    adaptive: ClassVar[bool] = False
+    methods: ClassVar[Collection[str]] = modules.METHODS
+    form: ClassVar[str] = "generated form"
 
     def __init__(self, motion: CertifiedAccelerations, *settings: Any) -> None:
         super().__init__(motion, *settings)
@@ -79,12 +88,36 @@ class GeneratedLoop(MotionLoop):
         self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
 
     @classmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Motions without contacts by a method of its kind, except of linkages, which have kernels of their own."""
+        plain = not system.contact_names and not method.loop and not isinstance(system, LinkageSystem)
+        return plain and method.adaptive == cls.adaptive
+
+    @classmethod
+    def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
+        """Systems from energies by gauss and a direct solver, where nothing looks at every step."""
+        if rules.events or rules.integrals:
+            return "events and integrals look at every step, and generated code records only some"
+        if isinstance(motion.system, TableSystem):
+            return "a model of so many bodies is evaluated in tables and has no generated code"
+        if not isinstance(motion.system, LagrangianSystem | LinkageSystem):
+            return "the system is not given by energies (System.from_lagrangian)"
+        if not modules.has_llvm():
+            return "llvmlite is not installed, or switched off"
+        formulation, solver = motion.solver.formulation.name, motion.solver.sequence.solver
+        if (formulation, solver.name) != ("gauss", cls.solver) or solver.options != solver.options_type():
+            return f"it is the formulation gauss with the solver {cls.solver}, not {formulation} with {solver.name}"
+        if motion.state != "velocity":
+            return "its state is the velocity, not quasi-velocities"
+        return cls.why_not(method, motion.stabiliser)
+
+    @classmethod
     def why_not(cls, method: Stepper, stabiliser: Stabilisation) -> str | None:
-        """Why a motion cannot run as generated code, None if it can."""
-        if method.name not in modules.METHODS:
-            return f"the stepper {method.name!r} has no generated loop"
+        """Say why this method has no generated code with this stabilisation; None if it has."""
+        if method.name not in cls.methods:
+            return f"the stepper {method.name!r} has no {cls.form}"
         if not isinstance(stabiliser, Unstabilised | Projection):
-            return f"the stabilisation {stabiliser.name!r} has no generated form"
+            return f"the stabilisation {stabiliser.name!r} has no {cls.form}"
         return None
 
     @property
@@ -93,7 +126,7 @@ class GeneratedLoop(MotionLoop):
         assert isinstance(self.system, LagrangianSystem)
         return self.system
 
-    def prepare(self, first: StepData) -> None:
+    def prepare(self, first: StepData, evaluations: float) -> None:
         """Generate and compile for motions that start with this step.
 
         Raises NotCompiled if the equations cannot be unrolled.

@@ -6,7 +6,9 @@ an event, each one certified, and does the next one itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import accumulate
 from time import perf_counter
 from typing import Any
@@ -14,16 +16,23 @@ from typing import Any
 import numpy as np
 
 from gaussopt.compiled import contact_kernel as kernel
+from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
-from gaussopt.compiled.generated_loop import CHUNK
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_workspace import MONOTONE, UNDECIDED
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.endings import SLIVER
+from gaussopt.core.errors import NotCompiled
+from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stepper
+from gaussopt.core.system import AbstractSystem
+from gaussopt.core.time_step import SteppedSystem
+from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.advance import ContactRules
+from gaussopt.integration.advances.event_phases import EventPhases, PhaseSegment
 from gaussopt.integration.events.accelerations import ContactAccelerations
-from gaussopt.integration.events.loop import PhaseSegment
 from gaussopt.integration.events.modes import STICKING, ContactModes
+from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.integration.events.turning import TURN, turning_of, turns
 from gaussopt.integration.stabilisation import Unstabilised
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
@@ -182,3 +191,34 @@ class PhaseMarcher:
         )  # fmt: skip
         undecided = (how[:, 0] == UNDECIDED) & (not self._redundant)
         return PhaseSegment(dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True)), undecided)
+
+
+class CompiledPhases(EventPhases):
+    """Phases whose stages run as machine code, and whose quiet steps are taken in segments where they can be."""
+
+    engine = "compiled"
+
+    @classmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Motions with contacts."""
+        return bool(system.contact_names) or isinstance(system, SteppedSystem)
+
+    @classmethod
+    def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
+        """From event to event, by the contact laws themselves."""
+        if not isinstance(motion, ContactAccelerations):
+            return "the system states its own time steps"
+        if method.loop:
+            return f"the stepper {method.name!r} has a loop of its own"
+        return motion.solvers.why_interpreted()
+
+    def prepare(self, first: StepData, evaluations: float) -> None:
+        """Compile the stages, and the segments if the equations can be generated."""
+        motion = self.motion
+        motion.kernel = StageKernel(motion.solvers.main.tolerance)
+        super().prepare(first, math.inf)
+        if PhaseMarcher.fit(motion, self.method, self.control):
+            begin = perf_counter()
+            with suppress(NotCompiled):  # it goes stage by stage then
+                self.fast_forward = PhaseMarcher(motion, self.method, self.control, self.recorder)
+            motion.timing["compile"] = perf_counter() - begin

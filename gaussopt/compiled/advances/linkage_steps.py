@@ -2,7 +2,7 @@
 
 Unrolled code takes a millisecond of compiling per line; here the lines are those of one body, and compiled once for all
 linkages. Steps with a vanishing pivot or a residual beyond the limit, and recorded states whose certificate does not
-pass, go through the interpreted motion, as in `gaussopt.compiled.generated_loop`.
+pass, go through the interpreted motion, as in `gaussopt.compiled.advances.generated`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gaussopt.certificates import certify
 from gaussopt.compiled import linkage_equations as equations
 from gaussopt.compiled import linkage_kernels as kernels
 from gaussopt.compiled import modules
-from gaussopt.compiled.fixed_step_loop import GeneratedFixedStepLoop
+from gaussopt.compiled.advances.fixed_steps import GeneratedFixedSteps
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.core.stepper import Stepper
+from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
-from gaussopt.integration.bilateral_loop import DIVERGED
-from gaussopt.integration.stabilisation import Projection, Unstabilised
+from gaussopt.integration.advances.interpreted import DIVERGED
 from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
 from gaussopt.solving.answer import Answer
 
@@ -176,21 +176,19 @@ class LinkageKernels:
         return self.row.coordinates(store[:1, :n])[0], self.row.multipliers(lam)
 
 
-class LinkageLoop(GeneratedFixedStepLoop):
+class LinkageSteps(GeneratedFixedSteps):
     """Steps of constant length of a row of bodies."""
 
     solver = "sparse-kkt"
+    methods = METHODS
+    form = "kernel for linkages"
 
     @classmethod
-    def why_not(cls, method: Stepper, stabiliser: Stabilisation) -> str | None:
-        """Why a motion of a linkage cannot be compiled, None if it can."""
-        if method.name not in METHODS:
-            return f"the stepper {method.name!r} has no kernel for linkages"
-        if not isinstance(stabiliser, Unstabilised | Projection):
-            return f"the stabilisation {stabiliser.name!r} has no kernel for linkages"
-        return None
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Motions of linkages, by whatever method."""
+        return isinstance(system, LinkageSystem)
 
-    def prepare(self, first: StepData) -> None:
+    def prepare(self, first: StepData, evaluations: float) -> None:
         """Find the order, and compile the kernels if that was not done before.
 
         Raises NotCompiled if the pins do not form a row.

@@ -26,13 +26,16 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stepper
+from gaussopt.core.system import AbstractSystem
+from gaussopt.core.time_step import SteppedSystem
+from gaussopt.integration.advance import Advance, End, EventKind, MotionEvent
 from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
 from gaussopt.integration.events.guides import refuse_start, solve_guided, without_restitution
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
-from gaussopt.integration.loops import End, EventKind, MotionEvent, MotionLoop
 from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.solving.answer import Answer
 
@@ -49,10 +52,15 @@ LIFTED = 3
 """Steps without a push after which a contact has lifted off."""
 
 
-class TimeSteppingLoop(MotionLoop):
+class MoreauJeanSteps(Advance):
     """The loop of velocity-level steps, with Newton's impact law built in; users' events are located to a step."""
 
     motion: ContactAccelerations
+
+    @classmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Motions by velocity-level steps."""
+        return method.loop == "time-stepping" and not isinstance(system, SteppedSystem)
 
     def __init__(self, *settings: Any) -> None:
         super().__init__(*settings)
@@ -107,7 +115,7 @@ class TimeSteppingLoop(MotionLoop):
         """Begin where a loop stood."""
         self._idle, self._sides = dict(memory["idle"]), list(memory["sides"])
 
-    def advance(self) -> End | None:
+    def take(self) -> End | None:
         """Take one step."""
         t, q, v = self.t, self.q, self.v
         following = replace(self.control, origin=self.origin).instant(self.steps + 1)

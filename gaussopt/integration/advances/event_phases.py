@@ -22,7 +22,11 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.event import Event
 from gaussopt.core.status import Status
+from gaussopt.core.stepper import Stepper
+from gaussopt.core.system import AbstractSystem
+from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.advance import Advance, End, EventKind
 from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
 from gaussopt.integration.events.between import look_between
 from gaussopt.integration.events.crossings import Crossings
@@ -31,7 +35,6 @@ from gaussopt.integration.events.guides import refuse_start
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
-from gaussopt.integration.loops import End, EventKind, MotionLoop
 from gaussopt.integration.stabilisation import Projection
 
 
@@ -62,7 +65,7 @@ class PhaseSegment:
 
 
 class FastForward(Protocol):
-    """Takes the steps in which nothing happens; see `gaussopt.compiled.contact_phases`."""
+    """Takes the steps in which nothing happens; see `gaussopt.compiled.advances.contact_phases`."""
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
         """Steps from a state of the present phase; None where not a single one is sure."""
@@ -80,7 +83,7 @@ class FastForward(Protocol):
         """Write down every step."""
 
 
-class EventLoop(MotionLoop):
+class EventPhases(Advance):
     """The loop around phases; dt is the recording interval of an adaptive method.
 
     Attributes
@@ -90,6 +93,11 @@ class EventLoop(MotionLoop):
 
     motion: ContactAccelerations
     fast_forward: FastForward | None = None
+
+    @classmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Motions with contacts by a method that goes from event to event."""
+        return bool(system.contact_names) and not method.loop and not isinstance(system, SteppedSystem)
 
     # -- the loop ----------------------------------------------------------------------------------------------
 
@@ -143,7 +151,7 @@ class EventLoop(MotionLoop):
         self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
         self._fresh = False
 
-    def advance(self) -> End | None:
+    def take(self) -> End | None:
         """Take one step, or the part of one up to an event with what follows there, or many where nothing happens."""
         if self._fresh:
             self._begin_phase()

@@ -16,10 +16,12 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.step_data import StepData
-from gaussopt.integration.bilateral_loop import BilateralLoop
+from gaussopt.core.stepper import Stepper
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.advance import Advance
+from gaussopt.integration.advances.interpreted import InterpretedSteps
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.modes import ContactModes
-from gaussopt.integration.loops import MotionLoop
 
 
 class AllClosed(ContactModes):
@@ -30,11 +32,16 @@ class AllClosed(ContactModes):
         return replace(step, mu=np.where(step.speed == 0, 0.0, step.mu), g_N=None, gdot_N=None)
 
 
-class PrintedLoop(BilateralLoop):
+class PrintedSteps(InterpretedSteps):
     """The printed loop: no event, no stabilisation."""
 
     motion: ContactAccelerations
-    diverged = MotionLoop.diverged
+    diverged = Advance.diverged
+
+    @classmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Motions by the printed steps, whatever their contacts."""
+        return method.loop == "without-events"
 
     def begin(self) -> None:
         """Close all contacts, whatever their gaps."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.compiled.generated_loop import GeneratedLoop
+from gaussopt.compiled.advances.generated import GeneratedAdvance
 from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.integration.loops import End
+from gaussopt.integration.advance import End
 from gaussopt.integration.singular_positions import near, within_step
 from gaussopt.integration.steppers.base import ScipyIntegration, beside, gave_up
 
@@ -27,11 +27,13 @@ CLOSER = 128
 """Parts of a step that comes near a singular position."""
 
 
-class GeneratedAdaptiveLoop(GeneratedLoop):
+class GeneratedAdaptiveSteps(GeneratedAdvance):
     """Steps chosen by the method; the first one is SciPy's choice.
 
     With a recording interval, a recorded state is the end of a shorter step from the state before, beside the motion.
     """
+
+    adaptive = True
 
     def begin(self) -> None:
         """Record the start, and choose the first step as SciPy does."""
@@ -54,7 +56,7 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         assert isinstance(found, ScipyIntegration)
         return found
 
-    def advance(self) -> End | None:
+    def take(self) -> End | None:
         """Take some accepted steps; records what is due, raises BadInput if the step size vanishes."""
         clock, n = self._clock, len(self.q)
         before = np.array([self.t, *self.q, *self.v])

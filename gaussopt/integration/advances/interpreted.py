@@ -11,8 +11,9 @@ import numpy as np
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.status import Status
-from gaussopt.core.stepper import Control
-from gaussopt.integration.loops import End, MotionLoop
+from gaussopt.core.stepper import Control, Stepper
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.advance import Advance, End
 from gaussopt.integration.steppers.base import beside
 from gaussopt.integration.watched_steps import Crossing, WatchedSteps
 from gaussopt.solving.answer import Answer
@@ -20,7 +21,7 @@ from gaussopt.solving.answer import Answer
 DIVERGED = "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
 
 
-class BilateralLoop(MotionLoop):
+class InterpretedSteps(Advance):
     """One integration from start to end.
 
     An adaptive method takes its own steps, wherever it records: a state between two of them is the end of a shorter
@@ -28,6 +29,11 @@ class BilateralLoop(MotionLoop):
     """
 
     diverged = DIVERGED
+
+    @classmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Motions without contacts."""
+        return not system.contact_names and not method.loop
 
     def begin(self) -> None:
         """Record the start and begin there."""
@@ -71,7 +77,7 @@ class BilateralLoop(MotionLoop):
             self.record(t, q, v, motion.answer(t, q, v))
         self._start(u, memory["count"])
 
-    def advance(self) -> End | None:
+    def take(self) -> End | None:
         """Take one step of the method."""
         motion, integration = self.motion, self._integration
         try:

@@ -19,9 +19,12 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
+from gaussopt.core.stepper import Stepper
+from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import Reached, SteppedSystem, TimeStep
-from gaussopt.integration.loops import End, EventKind, MotionEvent
-from gaussopt.integration.time_stepping import LIFTED, TimeSteppingLoop
+from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
+from gaussopt.integration.advances.moreau_jean import LIFTED, MoreauJeanSteps
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
@@ -90,11 +93,25 @@ class ContactRecorder(Recorder):
         return found | {"forces_unique": found["forces_unique"] > 0} | dict(zip(CONTACT_COLUMNS, parts, strict=True))
 
 
-class ImpulseSteppingLoop(TimeSteppingLoop):
+class StatedSteps(MoreauJeanSteps):
     """The loop of such systems, whose contacts have no restitution."""
 
     system: SteppedSystem
     recorder: ContactRecorder
+
+    @classmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Motions of systems that state their own steps."""
+        return isinstance(system, SteppedSystem)
+
+    @classmethod
+    def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
+        """Only by velocity-level steps, and with a stabilisation that the system knows."""
+        if method.loop != "time-stepping":
+            return "the system states its own time steps; choose stepper='moreau-jean'"
+        if motion.stabiliser.name not in ("none", "projection"):
+            return "time steps of such a system know the stabilisations none and projection"
+        return None
 
     def begin(self) -> None:
         """The start is recorded with the forces of the first step."""
@@ -117,7 +134,7 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
         self._here = self.system.time_step(t, q, v)
         self.motion.timing["model"] += perf_counter() - begin
 
-    def advance(self) -> End | None:
+    def take(self) -> End | None:
         """Take one step."""
         here, before = self._here, self.v
         following = self._grid.instant(self.steps + 1)
@@ -243,12 +260,3 @@ class ImpulseSteppingLoop(TimeSteppingLoop):
             self.motion.warnings += [] if missing is None else [missing]
         missed = self.motion.worst["constraint_residual"]
         return f"{super().reached()} Coulomb's law of every step is met to {missed:.2g} m/s."
-
-
-def stepped_why_not(stabilisation: str, loop: str) -> str | None:
-    """Why a system that states its own steps cannot move so, None if it can."""
-    if loop != "time-stepping":
-        return "the system states its own time steps; choose stepper='moreau-jean'"
-    if stabilisation not in ("none", "projection"):
-        return "time steps of such a system know the stabilisations none and projection"
-    return None

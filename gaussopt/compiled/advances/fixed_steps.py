@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.compiled.generated_loop import CHUNK, GeneratedLoop
+from gaussopt.compiled.advances.generated import CHUNK, GeneratedAdvance
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.endings import SLIVER
-from gaussopt.core.errors import BadInput, GaussoptError
-from gaussopt.integration.accelerations import Rejected
-from gaussopt.integration.bilateral_loop import BilateralLoop
+from gaussopt.core.errors import GaussoptError
+from gaussopt.integration.advance import End
+from gaussopt.integration.advances.interpreted import InterpretedSteps
 from gaussopt.integration.looks import BLOCK
-from gaussopt.integration.loops import End
-from gaussopt.integration.restart import Mark
+from gaussopt.integration.loop import MotionLoop
 from gaussopt.integration.time_grid import TimeGrid
 
 FIRST = 1000
@@ -28,14 +27,14 @@ AGAIN = 3
 """Steps that are interpreted where a motion fails: the one that does, and its neighbours."""
 
 
-class _UnrecordedLoop(BilateralLoop):
+class _Unrecorded(InterpretedSteps):
     """An interpreted motion of which nothing is kept."""
 
     def record(self, *state: Any) -> None:
         pass
 
 
-class GeneratedFixedStepLoop(GeneratedLoop):
+class GeneratedFixedSteps(GeneratedAdvance):
     """Steps of constant length.
 
     Attributes
@@ -45,18 +44,13 @@ class GeneratedFixedStepLoop(GeneratedLoop):
 
     least = FIRST
 
-    def integrate(self, t: float, q: Vector, v: Vector) -> End:
-        """Go from a state to the end; returns status and message."""
-        try:
-            return super().integrate(t, q, v)
-        except (BadInput, Rejected):
-            self._retrace()
-            raise
-
     def begin(self) -> None:
         """Record the start."""
         self._prepare_grid()
-        self._known, self._suspect = (self.t, self.q, self.v), None  # where _retrace begins if the start itself fails
+        self._known, self._suspect = (
+            (self.t, self.q, self.v),
+            None,
+        )  # where a failure is traced from if the start itself fails
         self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
 
     def _prepare_grid(self) -> None:
@@ -70,15 +64,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         self._prepare_grid()
         self._known = self.t, self.q, self.v
 
-    def resume(self, mark: Mark) -> End:
-        """Go on from where a loop stood; returns status and message."""
-        try:
-            return super().resume(mark)
-        except (BadInput, Rejected):
-            self._retrace()
-            raise
-
-    def advance(self) -> End | None:
+    def take(self) -> End | None:
         """Take as many steps as are worth a report, all states finite and certified; the last one by itself."""
         begin = perf_counter()
         count = min(self._count, max(1, self._total - self.steps - 1))
@@ -88,8 +74,8 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         self._count = max(self.least, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
         return None
 
-    def _retrace(self) -> None:
-        """Where a motion fails, find the step that does, which may be far from any recorded state.
+    def trace_failure(self) -> None:
+        """Find the step that fails, which may be far from any recorded state.
 
         Generated code goes again from the last recorded state, step by step, and the interpreted motion does the last
         steps, to say what is wrong.
@@ -112,9 +98,9 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         self.steps, q, v = behind
         self.t = t = self._instant()
         control = replace(self.control, t_end=self._suspect or min(t + AGAIN * dt, end), origin=self.origin)
-        again = _UnrecordedLoop(self.motion, self.method, control, self.recorder)
+        again = _Unrecorded(self.motion, self.method, control, self.recorder)
         try:
-            again.integrate(t, q, v)
+            MotionLoop(again).integrate(t, q, v)
         except GaussoptError:
             self.t = again.t
             self.steps += again.steps

@@ -1,0 +1,1 @@
+"""Ways of taking a motion forward as machine code."""

@@ -1,0 +1,228 @@
+"""The interface of what takes a motion forward: interpreted steps, machine code, phases between events.
+
+`gaussopt.integration.loop` drives each of them in the same way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gaussopt.contact.impact_laws import ImpactLaw, newton
+from gaussopt.core.arrays import Vector, all_finite
+from gaussopt.core.errors import BadInput
+from gaussopt.core.event import Event, Integrand
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Control, Stepper
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.looks import Looks
+from gaussopt.integration.trajectory import Recorder
+from gaussopt.solving.answer import Answer
+
+End = tuple[Status, str]
+"""How a motion ended: status and message."""
+
+
+class EventKind(StrEnum):
+    """Kinds of events beside those that a user defines, whose kind is their name."""
+
+    IMPACT = "impact"
+    LANDING = "landing"
+    LIFT_OFF = "lift_off"
+    WALL_CHANGE = "wall_change"
+    STICK = "stick"
+    SLIP = "slip"
+    REVERSAL = "reversal"
+    ENERGY_GAIN = "energy_gain"
+    INDEFINITE = "indefinite"
+    ACCUMULATION = "accumulation"
+
+
+@dataclass(frozen=True, slots=True)
+class MotionEvent:
+    """An event of a motion: its kind, or the name of a user's event, and whatever belongs to it, as JSON holds it."""
+
+    t: float
+    kind: str
+    contact: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The event as trajectories and JSON hold it: {"t", "kind", "contact" if any, ...}."""
+        where = {} if self.contact is None else {"contact": self.contact}
+        return {"t": self.t, "kind": str(self.kind), **where, **self.details}
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Kind and contact or contacts: equal for repetitions of an event."""
+        return str(self.kind), str(self.contact or self.details.get("contacts"))
+
+
+@dataclass(frozen=True, slots=True)
+class ContactRules:
+    """Rules of a motion with contacts; `events` and `integrals` are the user's.
+
+    `close` tells whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
+    """
+
+    impact: ImpactLaw = newton
+    events: Sequence[Event] = ()
+    close: bool = False
+    integrals: Sequence[Integrand] = ()
+
+
+class Advance(ABC):
+    """One way of taking a motion forward, and where the motion stands.
+
+    An advance takes a step, or as many at once as it can: what it calls a step of its own, the loop counts as one. It
+    records what is due, notes the events that it meets, and moves `t`, `q` and `v`. The loop knows nothing of methods,
+    contacts or machine code; an advance knows nothing of progress or of where a motion ends.
+
+    Parameters
+    ----------
+    motion : CertifiedAccelerations, gives accelerations and judges them
+    method : Stepper
+    control : Control, end and step of the motion, or tolerances
+    recorder : takes every state that is due
+    every : steps between two recorded states; start, end and events are recorded in any case
+    rules : ContactRules, those of a motion without contacts if not given
+
+    Attributes
+    ----------
+    engine : "interpreted" or "compiled"
+    t, q, v : the last state reached
+    origin : s, the instant from which steps are counted
+    steps : steps of the method taken up to there; those of an adaptive one are its own, recorded or not
+    events : list of MotionEvent
+    sums : integrals at the recorded instants, where some are asked for
+    looks : Looks or None, takes the positions within steps, where they are asked for
+
+    Examples
+    --------
+    The smallest advance takes one explicit step of Euler's method, recorded with the certified answer there::
+
+        class Euler(Advance):
+            def begin(self):
+                self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+
+            def recall(self, memory):
+                pass  # the state is all that the steps depend on
+
+            def take(self):
+                h, a = self.control.dt, self.motion.acceleration(self.t, self.q, self.v)
+                self.t, self.q, self.v = self.t + h, self.q + h * self.v, self.v + h * a
+                self.steps += 1
+                self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+    """
+
+    engine: ClassVar[str] = "interpreted"
+    diverged: ClassVar[str] = "the motion diverged and is no longer finite; use a smaller step."
+    looks: Looks | None = None
+
+    def __init__(
+        self, motion: CertifiedAccelerations, method: Stepper, control: Control, recorder: Recorder, every: int = 1,
+        rules: ContactRules | None = None,
+    ) -> None:  # fmt: skip
+        self.motion, self.method, self.control, self.recorder = motion, method, control, recorder
+        self.every, self.rules = every, rules or ContactRules()
+        self.system = motion.system
+        self.events: list[MotionEvent] = []
+        self.steps = 0
+        self.sums: list[Vector] = []
+        self.t, self.q, self.v, self.origin = 0.0, np.zeros(0), np.zeros(0), 0.0
+
+    @classmethod
+    @abstractmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Tell whether motions of this kind, of such a system by such a method, are what it is for."""
+
+    @classmethod
+    def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
+        """Say why it cannot take a motion that it `suits`, with its solver and stabilisation; None if it can.
+
+        The reason completes the sentence "It cannot run this motion: ...".
+        """
+        return None
+
+    def prepare(self, first: StepData, evaluations: float) -> None:
+        """Make ready for a motion that starts with this step and takes so many evaluations, infinite if nobody knows.
+
+        Raises NotCompiled where machine code turns out to be out of reach.
+        """
+        self.system.prepare(evaluations)
+
+    # -- what an advance has to say ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Prepare the first step, and record the start; raises BadInput if the motion cannot begin there."""
+
+    @abstractmethod
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Prepare the next step from what `memory` gave; an adaptive method begins anew and records the state."""
+
+    @abstractmethod
+    def take(self) -> End | None:
+        """Take a step, or several; returns how the motion ended there, or None.
+
+        Raises Rejected if a step has no accepted answer, and BadInput if the motion is no longer finite.
+        """
+
+    # -- what it may say -----------------------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, Any]:
+        """Return what the steps that follow depend on beside instant, state and number of steps."""
+        return {}
+
+    def trace_failure(self) -> None:  # noqa: B027 - most advances know the step that failed
+        """Find the step at which the motion failed, where states between are not known; raises what it says there."""
+
+    def reached(self) -> str:
+        """Return the message of a motion that got to its end."""
+        return f"Reached t = {self.control.t_end:g}."
+
+    def about(self) -> dict[str, Any]:
+        """Return entries of `Trajectory.meta`: the engine and the number of steps."""
+        return {"engine": self.engine, "steps": self.steps}
+
+    def record_start(self) -> None:
+        """Write down the start of a motion whose first step has no accepted answer: what an answer gives is NaN."""
+        self.recorder.add(*self.motion.row_without_answer(self.t, self.q, self.v))
+
+    # -- what is there for all -------------------------------------------------------------------------------------
+
+    def refuse_divergence(self, q: Vector, u: Vector) -> None:
+        """Raise BadInput for a state that is not finite."""
+        if not (all_finite(q) and all_finite(u)):
+            raise BadInput(self.diverged)
+
+    def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
+        """Write down a state with the certified answer there."""
+        begin = perf_counter()
+        self.recorder.add(*self.motion.row(t, q, v, answer))
+        self.motion.timing["record"] += perf_counter() - begin
+
+    def note(self, kind: str, contact: int | None = None, **details: Any) -> None:
+        """Note an event at the present instant."""
+        name = None if contact is None else self.system.contact_names[contact]
+        self.events.append(MotionEvent(self.t, kind, name, details))
+
+    def forget_repetitions(self) -> None:
+        """Leave one event of each kind and contact at the present instant."""
+        seen: set[tuple[str, str]] = set()
+        kept: list[MotionEvent] = []
+        for event in self.events:
+            now = abs(event.t - self.t) <= 1e-12 * (1 + abs(self.t))
+            if not (now and event.place in seen):
+                kept.append(event)
+            if now:
+                seen.add(event.place)
+        self.events[:] = kept

@@ -1,0 +1,1 @@
+"""Ways of taking a motion forward by interpreted steps, one file for each."""

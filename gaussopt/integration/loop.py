@@ -1,0 +1,108 @@
+"""The loop of every motion: take, look, mark, report, to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import BadInput
+from gaussopt.core.status import Status
+from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.advance import Advance, End
+from gaussopt.integration.restart import Mark
+
+Progress = Callable[[float], None]
+"""Told the fraction of the motion that is done."""
+
+
+class MotionLoop:
+    """One motion from a state to the end, whatever takes it forward.
+
+    Parameters
+    ----------
+    advance : Advance, takes the steps and holds where the motion stands
+    progress : called with the fraction done, or None
+    too_long : function of the instant or None, asked after every step whether the motion is worth beginning anew as
+        machine code; the loop ends there, `left`
+
+    Attributes
+    ----------
+    kept : where a continuation begins: before the last step, which the end may have shortened; at the end of an
+        adaptive method
+    """
+
+    def __init__(
+        self, advance: Advance, progress: Progress | None = None, too_long: Callable[[float], bool] | None = None
+    ) -> None:
+        self.advance, self.progress, self.too_long = advance, progress, too_long
+        self.kept: Mark | None = None
+        self.left = False
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> End:
+        """Go from a state to the end; returns status and message.
+
+        Raises Rejected if a step has no accepted answer. Raises BadInput if the motion cannot begin there or is no
+        longer finite.
+        """
+        return self._traced(lambda: self.enter(t, q, v))
+
+    def enter(self, t: float, q: Vector, v: Vector) -> None:
+        """Begin at a state; raises what `integrate` raises."""
+        a = self.advance
+        a.t, a.q, a.v, a.origin = t, q, v, t
+        a.begin()
+
+    def resume(self, mark: Mark) -> End:
+        """Go on to the end from where a loop of the same settings stood, as that loop would have.
+
+        Raises what `integrate` raises.
+        """
+        return self._traced(lambda: self._recall(mark))
+
+    def forward(self) -> End | None:
+        """Advance, and look; how the motion ended there, or None."""
+        ended = self.advance.take()
+        if ended is None and self.advance.looks is not None:
+            self.advance.looks.at(self.advance.t, self.advance.q)
+        return ended
+
+    def _recall(self, mark: Mark) -> None:
+        a = self.advance
+        a.t, a.q, a.v, a.origin, a.steps = mark.t, mark.q, mark.v, mark.origin, mark.steps
+        a.control = replace(a.control, origin=mark.origin)
+        try:
+            a.recall(mark.memory)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise BadInput(
+                f"What the motion to continue holds for that is damaged ({error!r:.80}); use a copy, or begin anew."
+            ) from None
+
+    def _traced(self, enter: Callable[[], None]) -> End:
+        try:
+            enter()
+            return self._go_on()
+        except (BadInput, Rejected):
+            self.advance.trace_failure()
+            raise
+
+    def _go_on(self) -> End:
+        advance = self.advance
+        begin, end = advance.t, advance.control.t_end
+        while advance.t < end:
+            self.kept = self._mark()
+            ended = self.forward()
+            if ended is not None:
+                return ended
+            if self.too_long is not None and self.too_long(advance.t):
+                self.left = True
+                return Status.INTERRUPTED, "The motion begins anew as machine code."
+            if self.progress is not None:
+                self.progress((advance.t - begin) / (end - begin))
+        if advance.method.adaptive:
+            self.kept = self._mark()
+        return Status.SOLVED, advance.reached()
+
+    def _mark(self) -> Mark:
+        a = self.advance
+        return Mark(a.t, a.q, a.v, a.origin, a.steps, len(a.recorder), len(a.events), a.memory())
