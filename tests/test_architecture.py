@@ -229,8 +229,40 @@ def rules_written_again() -> Iterator[str]:
                 yield f"{file}:{node.lineno} {ast.unparse(node)}"
 
 
+def loops_beside_the_one() -> Iterator[str]:
+    """Only `integration/loop.py` asks an advance for its next steps, and nothing derives from the loop."""
+    for file, tree in sources().items():
+        for node in ast.walk(tree) if file != "gaussopt/integration/loop.py" else ():
+            derived = isinstance(node, ast.ClassDef) and "MotionLoop" in [ast.unparse(base) for base in node.bases]
+            asked = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("advance.take")
+            if derived or asked:
+                yield f"{file}:{node.lineno} {ast.unparse(node).splitlines()[0]}"
+
+
+def advances_beside_the_list() -> Iterator[str]:
+    """Every way of taking a motion forward stands in the list from which the engine is chosen, or is a base."""
+    classes = {
+        node.name: (file, node)
+        for file, tree in sources().items()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+    bases = {name: {ast.unparse(base) for base in node.bases} for name, (_, node) in classes.items()}
+    ways = {"Advance"}
+    while more := {name for name, of in bases.items() if of & ways} - ways:
+        ways |= more
+    engine = sources().get("gaussopt/simulation/engine.py", ast.parse(""))
+    known = {node.id for node in ast.walk(engine) if isinstance(node, ast.Name)}
+    for name in sorted(ways - known - {"Advance"}):
+        file, node = classes[name]
+        if not name.startswith("_") and not any(name in of for of in bases.values()):
+            yield f"{file}:{node.lineno} {name}"
+
+
 RULES = (
     loops_in_strings,
+    loops_beside_the_one,
+    advances_beside_the_list,
     rules_written_again,
     arrays_from_elsewhere,
     certificates_by_position,
@@ -253,6 +285,8 @@ def test_rule(rule) -> None:
 
 PLANTED = {
     loops_in_strings: "TEXT = f'    for i in range({n}):'",
+    loops_beside_the_one: "class Batch(MotionLoop): ...",
+    advances_beside_the_list: "class Euler(Advance): ...",
     rules_written_again: "near = size < goal or size >= 0.5 * best",
     arrays_from_elsewhere: "from gaussopt.core.step_data import StepData, Vector",
     certificates_by_position: "found = QPCertificate(Status.SOLVED, 0.0, primal_residual=0.0)",

@@ -107,20 +107,37 @@ class Advance(ABC):
 
     Examples
     --------
-    The smallest advance takes one explicit step of Euler's method, recorded with the certified answer there::
+    Steps of Euler's method, each recorded with the certified answer at its end; a loop takes them to the end.
 
-        class Euler(Advance):
-            def begin(self):
-                self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
-
-            def recall(self, memory):
-                pass  # the state is all that the steps depend on
-
-            def take(self):
-                h, a = self.control.dt, self.motion.acceleration(self.t, self.q, self.v)
-                self.t, self.q, self.v = self.t + h, self.q + h * self.v, self.v + h * a
-                self.steps += 1
-                self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+    >>> import numpy as np
+    >>> import gaussopt as go
+    >>> from gaussopt.core.stepper import Control
+    >>> from gaussopt.integration.accelerations import CertifiedAccelerations
+    >>> from gaussopt.integration.advance import Advance
+    >>> from gaussopt.integration.loop import MotionLoop
+    >>> from gaussopt.integration.stabilisation import Unstabilised
+    >>> from gaussopt.integration.steppers.rk4 import RK4
+    >>> from gaussopt.integration.trajectory import Recorder
+    >>> from gaussopt.solving.step_solver import StepSolver
+    >>> class Euler(Advance):
+    ...     @classmethod
+    ...     def suits(cls, system, method):
+    ...         return not system.contact_names
+    ...     def begin(self):
+    ...         self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+    ...     def recall(self, memory):
+    ...         pass  # the state is all that the next step depends on
+    ...     def take(self):
+    ...         h, a = self.control.dt, self.motion.acceleration(self.t, self.q, self.v)
+    ...         self.t, self.q, self.v = self.t + h, self.q + h * self.v, self.v + h * a
+    ...         self.steps += 1
+    ...         self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+    >>> fall = go.System([[1.0]], [-9.81])
+    >>> motion = CertifiedAccelerations(fall, StepSolver("gauss", "kkt"), Unstabilised())
+    >>> euler = Euler(motion, RK4(), Control(1.0, 0.25, 1e-9, 1e-9), Recorder())
+    >>> status, message = MotionLoop(euler).integrate(0.0, np.zeros(1), np.zeros(1))
+    >>> print(message, euler.steps, euler.v)
+    Reached t = 1. 4 [-9.81]
     """
 
     engine: ClassVar[str] = "interpreted"

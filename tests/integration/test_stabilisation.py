@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 import gaussopt as go
+from gaussopt.bodies import Distance, Revolute
 from gaussopt.integration import stabilisation
 from gaussopt.integration.stabilisation import Baumgarte, Projection, least_motion
 
@@ -200,3 +201,38 @@ def test_residuals_that_do_not_match_the_rows_are_named(
     with pytest.raises(go.BadInput) as caught:
         go.simulate(system, q0=[0.0, 0.0], v0=[0.0, 0.0], dt=0.1, t_end=1.0, stabilisation=stabilisation)
     assert_sentence(caught.value, part)
+
+
+def turned(e: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A vector turned by a unit quaternion."""
+    return np.asarray(x + 2 * np.cross(e[1:], np.cross(e[1:], x) + e[0] * x))
+
+
+def hinged_three_times(rng: np.random.Generator) -> go.Model:
+    """A body on a hinge, on another one with the same axis, and on a rod from that axis."""
+    unit = [x / np.linalg.norm(x) for x in (rng.normal(size=4), rng.normal(size=3))]
+    attitude, axis = unit[0] * np.array([1, -1, -1, -1]), unit[1]
+    centre, hinge, away = rng.normal(size=(3, 3))
+    model = go.Model(3, gravity=(0.0, 0.0, -9.81))
+    body = model.body("body", 1.3, (0.4, 0.5, 0.6), at=tuple(centre), angle=tuple(unit[0]))
+    for name, point in (("A", hinge), ("B", hinge + rng.normal() * axis)):
+        own = body.at(*turned(attitude, point - centre), axis=tuple(turned(attitude, axis)))
+        model.add(Revolute(name, model.ground.at(*point, axis=tuple(axis)), own))
+    begin = hinge + rng.normal() * axis
+    end = body.at(*turned(attitude, hinge + away - centre))
+    model.add(Distance("rod", model.ground.at(*begin), end, float(np.linalg.norm(hinge + away - begin))))
+    return model
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_row_that_is_rounding_moves_a_state_beside_redundant_constraints(seed: int) -> None:
+    """A singular value of 2e-14, counted by other units as a row, divided residuals of 1e-11: steps jumped by 6e-4."""
+    rng = np.random.default_rng(seed)
+    model = hinged_three_times(rng)
+    system = model.system()
+    q, v = model.start(system)
+    for exponent in rng.uniform(-13.0, -5.0, 100):
+        off = rng.normal(size=len(q)) * 10.0**exponent
+        q_near, v_near = Projection().correct(system, 0.0, q + off, v + off)
+        assert np.abs(q_near - q - off).max() <= 3.0 * np.abs(off).max()
+        assert np.abs(v_near - v - off).max() <= 3.0 * np.abs(off).max()
