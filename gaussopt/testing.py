@@ -53,7 +53,7 @@ class KnownProgram:
 
 
 def programs(solver: str, most: int = 30) -> list[KnownProgram]:
-    """The programs with known answers, of at most so many unknowns, that a solver takes, by its word.
+    """Return the programs with known answers, of at most `most` unknowns, that a solver says it takes.
 
     They are the convex and the complementarity set of `gaussopt compare`. Raises UnknownName, MissingBackend.
     """
@@ -67,7 +67,7 @@ def programs(solver: str, most: int = 30) -> list[KnownProgram]:
 
 
 def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOLERANCE) -> None:
-    """See that a solver is right where it says so, on one program; to give up and to say so is no error.
+    """Check that a solver is right where it says so, on one program; to give up and to say so is no error.
 
     `tolerance` is that of the certificate.
     """
@@ -93,7 +93,7 @@ def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERAN
 
 
 def check_manners(solver: str) -> None:
-    """See that a solver only reads programs, that its answers stay, and that a sequence is solved like its parts."""
+    """Check that a solver does not change programs or earlier answers, and solves a sequence like its parts."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [
@@ -127,7 +127,7 @@ def _answer(one: Any, solver: str, name: str) -> RawSolution:
 
 
 def _locked(values: Any) -> Any:
-    """A copy into which nobody can write."""
+    """Return a read-only copy."""
     copy = np.array(values)
     copy.setflags(write=False)
     return copy

@@ -15,7 +15,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """A particle at a distance of the ground."""
+    """Add a particle at a constant distance from a point of the ground."""
     m, L, g = model.symbols.values()
     model.gravity = (0, -g)
     mass = model.particle("mass", m, at=(L, 0))

@@ -78,7 +78,7 @@ class CVXPY(Solver[CVXPYOptions]):
         return tuple(s for s in cp.installed_solvers() if s in {*defines.QP_SOLVERS, *_CONIC})
 
     def may_abort(self) -> bool:
-        """HiGHS ends its process by itself on some programs, whoever calls it."""
+        """Tell that HiGHS may end its process on some programs, in every interface."""
         return self.variant == "HIGHS"
 
     def refuses(self, program: Program) -> str | None:

@@ -60,7 +60,7 @@ class Model:
     dim : 2 or 3
     gravity : dim numbers, m/s^2; none if not given
     name : str, that of its file if not given
-    parameters : those that the numbers may hold, beside what `parameter` adds
+    parameters : those that the numbers may hold, besides those that `parameter` adds
     coordinates : "maximal", those of all bodies; or "joint", those of the joints of a spanning tree, which have no rows
         then, while joints that close loops keep theirs
 
@@ -271,7 +271,7 @@ class Model:
         return q, v
 
     def _check(self, values: Mapping[str, float]) -> None:
-        """Raise BadInput for a body or an element that cannot be, at these values of the parameters."""
+        """Raise BadInput for a body or an element that is impossible at these values of the parameters."""
         parts: list[RigidBody | Element] = [*self.bodies.values(), *self.elements.values()]
         for part in parts:
             part.check(self.symbols, values)

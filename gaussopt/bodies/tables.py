@@ -100,7 +100,7 @@ def _form(e: Any, moving: set[Any], constants: list[Any]) -> Any:
 
 
 def _functions(form: Any, slots: Sequence[Sequence[Any]], placeholders: int, kind: str) -> dict[str, Any]:
-    """Return what is evaluated of a form, by NumPy."""
+    """Return the NumPy functions that evaluate a form and its derivatives."""
     q, v = slots
     pairs = list(zip(q, v, strict=True))
 

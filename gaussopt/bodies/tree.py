@@ -67,7 +67,7 @@ class TreeBody(RigidBody):
         self._place(own, replace(near, body=base), far, joint, 1 if forward else -1)
 
     def _place(self, own: PlaneBody | SpaceBody, near: Marker, far: Marker, joint: Joint, sign: int) -> None:
-        """Go through what the joint leaves free, from the point on the body that is placed."""
+        """Place the body by the motions that the joint leaves free, one after the other, from a body placed before."""
         base, moves, q = near.body, joint.moves or (), list[Any]()
         turns = moves.count(TURN)
         F, o, turned = base.R * near.A, near.r, base.angle + _direction(near)
@@ -132,11 +132,11 @@ class TreeBody(RigidBody):
         return straight + (self.own_spin.T * self.inertia * self.own_spin)[0] / 2 + stretch
 
     def holonomic(self) -> dict[str, Any]:
-        """Of a ball joint, that the quaternion is a unit one."""
+        """Return the condition of a ball joint that its quaternion has unit length; no condition for other joints."""
         return {} if self._ball is None else self._ball.holonomic()
 
     def turned_by(self, torque: Any) -> dict[Any, Any]:
-        """By virtual work."""
+        """Return the generalised forces of a torque on the body, by virtual work."""
         if self.dim == 2:
             return {q: torque * sp.diff(self.angle, q) for q in self.q}
         return {q: self.spin.diff(v).dot(torque) for q, v in zip(self.q, self.v, strict=True)}

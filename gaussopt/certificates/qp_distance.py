@@ -55,7 +55,7 @@ class Curvature:
 
 
 def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vector, held: Any) -> float:
-    """On ||x - x*||_P; infinite where nothing is proved.
+    """Return a bound on ||x - x*||_P; infinite where nothing is proved.
 
     Rows in `held`, (m,), are decided to push; `noise`, (n,), is rounding of P x + q - A^T y.
     """

@@ -1,4 +1,4 @@
-"""A point of a scaled convex quadratic program, the duals that belong to it, and what its residuals are measured by."""
+"""A point of a scaled convex quadratic program, its duals, and the scales of its residuals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ELSEWHERE = 1e6
 
 
 class CandidatePoint(JudgedPoint):
-    """A point of a scaled dense program, and what its residuals are measured by."""
+    """A point of a scaled dense program, and the scales of its residuals."""
 
     def __init__(self, scaled: Scaled, x: Vector) -> None:
         self.scaled, self.qp, self.x = scaled, scaled.qp, x
@@ -283,9 +283,9 @@ class CandidatePoint(JudgedPoint):
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
     def _told(self, sizes: Sizes) -> bool:
-        """Whether the slopes of q along directions without curvature exceed the rounding of the gradient.
+        """Tell whether the slopes of q along directions without curvature exceed the rounding of the gradient.
 
-        Far along such a direction they do not, and nobody knows which way is downhill.
+        Far along such a direction they do not, and it is unknown which way is downhill.
         """
         Z = np.abs(self.curvature.Z)
         slopes = Z.T @ np.where(self.fixed, 0.0, np.abs(self.qp.q))
@@ -311,7 +311,7 @@ class CandidatePoint(JudgedPoint):
 
 
 def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
-    """Coordinates that the equalities fix, (n,), and rows that hold others, whose slack is a loss, (m,)."""
+    """Return masks of coordinates that equalities fix, (n,), and of rows other than equalities of these alone, (m,)."""
     equal = qp.equality
     fixed = np.zeros(qp.n, dtype=bool)
     if equal.any() and np.isfinite(qp.A).all():
@@ -332,7 +332,7 @@ def _fit(A: Matrix, gradient: Vector, at_lower: Any, at_upper: Any) -> Vector:
     columns = np.hstack((A[low].T, -A[high].T))
     try:
         forces = nnls(columns, gradient)[0]
-    except RuntimeError:  # it went round in circles
+    except RuntimeError:  # it cycled
         forces = lsq_linear(columns, gradient, bounds=(0.0, np.inf), tol=1e-14).x
     np.add.at(y, low, forces[: len(low)])
     np.add.at(y, high, -forces[len(low) :])

@@ -1,7 +1,7 @@
 """A bound on the distance to the minimiser, linear in rounding, where P is definite on the feasible directions.
 
 The rows that push are guessed from a point and its duals, and corrected until the minimiser on them meets all other
-rows and all forces have their signs. Whoever found it, such a point is proved to be near the minimiser: with the rows
+rows and all forces have their signs. However it was found, such a point is proved near the minimiser: with the rows
 met exactly and forces only on these, the gap is that of the residual alone, ||x - x*||_P <= ||r||_{P^-1}. What the rows
 are missed by, which is rounding, is taken through the shortest correction.
 """
@@ -37,7 +37,7 @@ def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:
 
 
 def polished_bound(qp: QP, root: Matrix, x: Vector, held: Any, upper: Any) -> float:
-    """On ||x - x*||_P; infinite where the rows that push were not found.
+    """Return a bound on ||x - x*||_P; infinite where the rows that push were not found.
 
     Parameters
     ----------

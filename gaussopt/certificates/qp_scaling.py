@@ -1,7 +1,7 @@
 """Units in which a quadratic program is judged: powers of two, so that scaling rounds nothing.
 
 With x = D x', y = R y' the program in the scaled unknowns has P' = D P D, q' = D q, A' = R A D, l' = R l, u' = R u.
-Whoever measures a coordinate or a row in another unit (a power of two away) gets the same scaled program, bit for bit.
+With a coordinate or a row in another unit (a power of two away) the scaled program is the same, bit for bit.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class Done(Exception):
 
 
 def note(sentence: str) -> None:
-    """Tell the user a sentence beside the result."""
+    """Print a sentence for the user on standard error, apart from the result."""
     print(f"gaussopt: {sentence}", file=sys.stderr)
 
 
@@ -150,7 +150,7 @@ def stop(message: str, code: int = 1) -> NoReturn:
 
 
 def show(out: Any, as_json: bool, data: Any, *lines: str) -> None:
-    """The result of a command on standard output: data as JSON, or lines for the user."""
+    """Print the result of a command on standard output: data as JSON, or lines for the user."""
     if as_json:
         print_json(out, data)
     else:
@@ -158,12 +158,12 @@ def show(out: Any, as_json: bool, data: Any, *lines: str) -> None:
 
 
 def print_json(out: Any, data: Any) -> None:
-    """One JSON object on standard output."""
+    """Print one JSON object on standard output."""
     print(json.dumps(plain(data), allow_nan=False, default=str), file=out)
 
 
 def plain(data: Any) -> Any:
-    """JSON has no infinities: they and NaN become null."""
+    """Return data as JSON holds them: infinities and NaN become null."""
     if isinstance(data, dict):
         return {str(k): plain(v) for k, v in data.items()}
     if isinstance(data, list | tuple):
@@ -176,14 +176,14 @@ def plain(data: Any) -> Any:
 
 
 def processes(jobs: int) -> int:
-    """Return the number of processes that is asked for; 0 stands for one per core; raises BadInput."""
+    """Return the requested number of processes, one per core for 0; raises BadInput."""
     if jobs < 0:
         raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
     return jobs or (os.cpu_count() or 1)
 
 
 def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
-    """NAME=VALUE options; raises BadInput."""
+    """Return the values of NAME=VALUE options by name; raises BadInput."""
     pairs: dict[str, str] = {}
     for item in items or []:
         name, equals, value = item.partition("=")

@@ -279,7 +279,7 @@ def _sources(
         raise BadInput("--dial turns a dial of a family; name the family with --family.")
     unknown = [d for d in dials if not any(_has(name, d) for name in families)]
     for name in families:
-        # Each family takes the dials that it has; one that nobody has is refused by the first.
+        # Each family takes the dials that it has; a dial that no family has is refused by the first.
         found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
     found += [*(convex_programs() if sets[0] else ()), *(lcp_programs() if sets[1] else ())]
     found += [ExportedSequence.of(folder) for folder in sequences]

@@ -1,7 +1,7 @@
 """The command line; each group of commands lives in a file beside it.
 
 Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
-one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved` or the machine gave out,
+one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved` or the machine failed,
 2 bad input.
 """
 
@@ -134,7 +134,7 @@ def _run(given: list[str]) -> int:
 
 @contextlib.contextmanager
 def _quiet_backends() -> Iterator[Any]:
-    """Our own standard output; whatever a backend prints (from C too) goes to standard error."""
+    """Yield our own standard output; all that a backend prints (from C too) goes to standard error."""
     if sys.stdout is None:  # standard output is closed
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             yield nowhere

@@ -142,7 +142,7 @@ def _largest(terms: Sequence[str]) -> str:
 
 
 def write(job: LoopJob, lanes: int) -> Written:
-    """The functions for blocks of so many lanes.
+    """Return the functions for blocks of `lanes` lanes.
 
     Raises NotCompiled if the method is no Runge-Kutta method whose stages each start from the one before.
     """

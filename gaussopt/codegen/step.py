@@ -1,6 +1,6 @@
 """The arithmetic of a step as straight lines: the model's expressions and its linear system, unrolled.
 
-Names: q_*, v_*, p_* and t are read by whoever places the lines; what depends on parameters alone comes apart, to be
+Names: q_*, v_*, p_* and t are read by the code around the lines; terms of parameters alone come apart, to be
 computed once.
 """
 

@@ -92,7 +92,7 @@ def motion_case(
     """Simulate a problem by a pair and measure the trajectory.
 
     Returns "motion", a MotionRecord as mapping, and "trajectory.nc", the trajectory as NetCDF in bytes. Raises
-    NotAccepted if the pair does not fit after all, and MachineFailure if the machine gave out on the way.
+    NotAccepted if the pair does not fit after all, and MachineFailure if the machine failed on the way.
     """
     entry = registered_problem(problem, **settings)
     name, options = parse_word(solver)

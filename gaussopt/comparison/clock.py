@@ -244,7 +244,7 @@ class _Rival:
     def early(self, items: Sequence[Item]) -> int:
         """Count the leading steps that it answers rightly only if `refuses` is called before the clock."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
-        if not wrong or math.isinf(self._spent):  # whoever was measured while warming up was called so
+        if not wrong or math.isinf(self._spent):  # timed while warming up, where `refuses` is called
             return 0
         run = self._run_of(checked=True)
         right = [run.solve(in_units(item, self._now)).status is Status.SOLVED for item in items[: wrong[-1] + 1]]

@@ -2,7 +2,7 @@
 
 Every record of a merged comparison names its machine, which tells sources apart (`records.StepSource.machine`): answers
 stand beside each other, and times of two machines, or of one machine on two days, are never in one median, mean,
-profile or ranking. A machine is called as its folder. The settings of each comparison stay under `machines` in
+profile or ranking. A machine has the name of its folder. The settings of each comparison stay under `machines` in
 `Results.meta`, so that each can be taken out again (`parts_of`); trajectories lie in a folder of `cases` for each.
 """
 

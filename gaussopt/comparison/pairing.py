@@ -43,7 +43,7 @@ def is_step_formulation(name: str) -> bool:
 
 
 def check_formulation(name: str) -> None:
-    """See that a formulation of steps or of contacts in space has this name; raises UnknownName, BadInput."""
+    """Check that a formulation of steps or of contacts in space has this name; raises UnknownName, BadInput."""
     if is_contact_formulation(name):
         relaxations.find(name)
     else:

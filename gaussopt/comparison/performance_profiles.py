@@ -4,7 +4,7 @@ Every step by which solvers are ranked is one test problem: the re-solves of a s
 over which a set-up is spread plays no part; all problems of a source that has no re-solves. The cost of an answer that
 is neither confirmed nor recognises an ill-posed step is infinite, and so is that of one that is not confirmed on the
 clock or was not timed. Steps with several solutions, and answers that are not proved, are left out. A refused step is
-one without an answer in a profile, and no part of the competitor's mean, whoever else takes it. References:
+one without an answer in a profile, and no part of the competitor's mean, even if others take it. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
 Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
@@ -46,7 +46,7 @@ class Costs:
     values : (steps, names), infinite where an answer is missing or a failure, NaN where it is neither nor a success
     estimated : by name, at how many right steps, which were not timed, the cost is the median of the timed ones
     rescaled : by name, how many failures are answers that were confirmed as asked first, and not on the clock
-    apart : steps that nobody is charged for, which are no rows
+    apart : number of steps that no competitor is charged for, which have no rows
     refused : (steps, names), mask of the steps that a competitor refuses; their values are infinite
     """
 
@@ -59,7 +59,7 @@ class Costs:
 
     @property
     def failures(self) -> NDArray[np.int_]:
-        """By name, how many steps that it takes have no right answer."""
+        """Number of steps that each competitor takes without a right answer, (names,)."""
         return np.asarray((np.isinf(self.values) & ~self.refused).sum(axis=0))
 
 
@@ -118,7 +118,7 @@ class Profile:
     problems: int
 
     def order(self) -> list[int]:
-        """Sort the indices of the names by the area under rho over log tau, the largest first; this ranks nobody."""
+        """Sort the indices of the names by the area under rho over log tau, the largest first; this is no ranking."""
         weights = np.diff(np.log(self.taus), prepend=0.0) if len(self.taus) > 1 else np.ones(len(self.taus))
         area = weights @ self.rho
         return [int(i) for i in np.lexsort((-self.solved, -area))]
@@ -127,7 +127,7 @@ class Profile:
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
     """Compute Dolan and More's profile of a table of costs.
 
-    Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all; one
+    Ties are won by all that share the least time. A problem that none solves is kept and counts against all; one
     whose cost is NaN counts neither for nor against that competitor. rho is evaluated at `taus`, by default at every
     ratio that occurs, or at 200 of them spaced by ratio if there are more.
 
@@ -199,8 +199,8 @@ class Mean(NamedTuple):
 def geometric_means(table: Costs) -> list[Mean]:
     """Rank shifted geometric means, the least first; behind them who refuses steps, then who was never right.
 
-    Means over different steps do not compare: the order is that of the ratios to whoever has most steps, over the steps
-    that are counted for both.
+    Means over different steps do not compare: the order is that of the ratios to the competitor with most steps, over
+    the steps that are counted for both.
     """
     if not table.values.size:
         return []

@@ -213,7 +213,7 @@ def _all_formulations(specs: Sequence[Spec]) -> list[str]:
 
 
 def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> None:
-    """See that other processes can find the problems, and that their trajectories can begin."""
+    """Check that other processes can find the problems, and that their trajectories can begin."""
     known = registry.names("problem")
     for entry in entries:
         if entry.name not in known:

@@ -74,7 +74,7 @@ class Record:
         return record
 
     def check(self) -> None:
-        """See that the entries fit each other; a ValueError says what does not."""
+        """Check that the entries fit each other; a ValueError says what does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class CaseRecord(Record):
     made: dict[str, str] = field(default_factory=dict, compare=False, kw_only=True)
 
     def check(self) -> None:
-        """See that the dial and the start are known; see `Record.check`."""
+        """Check that the dial and the start are known; see `Record.check`."""
         source = self.source
         if source.swept and source.swept not in source.dials:
             raise ValueError(f"{source.swept[:40]!r} is none of the dials of {source.name[:40]!r}")
@@ -175,7 +175,7 @@ class Answers(CaseRecord):
     begins: list[int] = field(default_factory=lambda: [0])
 
     def check(self) -> None:
-        """See that lists have one entry a step; see `Record.check`."""
+        """Check that lists have one entry a step; see `Record.check`."""
         CaseRecord.check(self)
         steps = (self.status, self.claim, self.certified, self.error, self.primal, self.dual, self.gap)
         if len({len(x) for x in (*steps, self.iterations)}) > 1:
@@ -219,14 +219,14 @@ class Times(CaseRecord):
     early: int = 0
 
     def check(self) -> None:
-        """See that every part is there; see `Record.check`."""
+        """Check that every part is there; see `Record.check`."""
         CaseRecord.check(self)
         if set(self.parts) != set(PARTS) or any(len(x) != len(QUANTILES) for x in self.parts.values()):
             raise ValueError(f"the times of {self.solver[:40]!r} are not {len(QUANTILES)} of each part")
 
     @property
     def remembers(self) -> bool:
-        """Whether it is so much faster on numbers that it has met before that it must have kept its answers."""
+        """Whether the solver is so much faster on numbers that it has met before that it must have kept its answers."""
         return self.replayed <= REMEMBERED
 
     @property
@@ -275,7 +275,7 @@ class MotionRecord(Record):
 
 
 def _check_types(cls: type[Any], data: Any) -> None:
-    """See that a mapping holds entries for a dataclass; a TypeError names the one that is wrong."""
+    """Check that a mapping holds entries for a dataclass; a TypeError names the one that is wrong."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{cls.__name__} is no mapping")
     hints = _hints(cls)  # type: ignore[arg-type]

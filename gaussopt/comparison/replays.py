@@ -20,7 +20,7 @@ FINENESS = 4096
 
 
 def drawn_units() -> Iterator[Units]:
-    """Draw units between 1 and 1.5, none twice, which nobody can foresee."""
+    """Draw units between 1 and 1.5, none twice, which no solver can foresee."""
     random = SystemRandom()
     count = FINENESS // 2
     while True:

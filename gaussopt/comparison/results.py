@@ -178,7 +178,7 @@ def read_results(folder: Path) -> Results:
     try:
         text = gunzip(packed)
         data = unsealed(text, FORMAT)
-        if b"\\ud" in text.lower():  # halves of characters, which no report can hold
+        if b"\\ud" in text.lower():  # unpaired surrogates, which no report can hold
             json.dumps(data, ensure_ascii=False).encode()
         return Results.from_mapping(data, folder)
     except (Damage, KeyError, TypeError, AttributeError, ValueError) as error:
@@ -206,7 +206,7 @@ def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
 
 
 def _check_meta(meta: Any) -> None:
-    """See that settings, also those within a merged comparison, are of the types relied on; raises TypeError."""
+    """Check the types of the settings, also of those within a merged comparison; raises TypeError."""
     lists = [meta.get(name, []) for name in (*LISTS, "precision", "conflicts")]
     mappings = [meta.get(name, {}) for name in MAPPINGS]
     if not all(isinstance(x, dict) for x in mappings):
@@ -221,7 +221,7 @@ def _check_meta(meta: Any) -> None:
 
 
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:
-    """Return the reason why nobody answers to a source, by its label: what most pairs were refused for.
+    """Return why no pair answers a source, by its label: the reason for which most pairs were refused.
 
     Misfits of a formulation alone, which name no solver, count where no pair was formed.
     """

@@ -1,4 +1,4 @@
-"""One solver following one sequence, whatever the sequence is made of."""
+"""One solver on one sequence of steps, programs or contact problems."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class SequenceRun:
         return self.ask(item)()
 
     def ask(self, item: Item) -> Callable[[], Reply]:
-        """Solve without the certificate: returns a function that verifies, for whoever times several items in a row."""
+        """Solve without the certificate; returns a function that verifies, so that items can be timed in a row."""
         before = _contents(item)
         return partial(self._untampered, item, before, self._asked(item))
 
@@ -106,7 +106,7 @@ class SequenceRun:
         reply = verify()
         if _contents(item) == before:
             return reply
-        # What the certificate saw is not what was asked; put the numbers back for those who come after.
+        # The solver changed the numbers, so the certificate judged another problem; restore them for the next solver.
         for array, content in zip(_arrays(item), before, strict=True):
             array.setflags(write=True)
             array[...] = np.frombuffer(content, dtype=array.dtype).reshape(array.shape)

@@ -124,6 +124,6 @@ class Spec(ABC):
 
 
 def check_digest(path: Path, digest: str) -> None:
-    """See that a file is the one that the comparison began with; raises BadInput."""
+    """Check that a file is the one that the comparison began with; raises BadInput."""
     if digest_of(read_bytes(path)) != digest:
         raise BadInput(f"{path} has changed since the comparison began; start it again.")

@@ -34,7 +34,7 @@ def energy_drift(traj: Trajectory) -> float:
     """Return the largest |E(t) - E(0) - work done up to t|, relative to the largest kinetic or potential energy.
 
     The work is the integral of the recorded power of the non-conservative forces (Simpson's rule), so that its error
-    bounds what can be seen; a power that nobody states counts as none. NaN where the system states no energy, and
+    bounds what can be seen; a power that is not stated counts as zero. NaN where the system states no energy, and
     where events change it at an instant.
     """
     from scipy.integrate import cumulative_simpson

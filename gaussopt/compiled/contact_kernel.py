@@ -69,7 +69,7 @@ class PhaseWorkspace(NamedTuple):
 
 
 def space(n: int, m: int, stages: int, phase: ContactModes) -> PhaseWorkspace:
-    """For n coordinates, m joint rows, a method of so many stages and a phase of contacts of the plane."""
+    """Make a workspace for n coordinates, m joint rows, a method of `stages` stages and a phase of planar contacts."""
     k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
     smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
     active = np.zeros(c + 2 * r, np.int64)
@@ -84,7 +84,7 @@ def space(n: int, m: int, stages: int, phase: ContactModes) -> PhaseWorkspace:
 
 
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
-    """From the generated equations' order to that of `stage`: h from Q, no gaps, mu behind."""
+    """Reorder data of the generated equations for `stage`: Q less h, no gaps, mu at the end."""
     k = len(mu)
     square, rows = n * n, m * n + m
     for i in range(square):

@@ -147,13 +147,13 @@ def evaluate(
         substitute(work, 0, pins)
         spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 1.0, 0, count)
         refined(at_v, a, store[5, : 3 * count], table, work, carry)
-    # Accelerations that nobody asks for later are kept a tile at a time.
+    # Accelerations that are not needed later are kept a tile at a time.
     span = count if whole else min(TILE + 2, count + 1)
     ax, ay, turn = store[0, :span], store[0, span : 2 * span], store[0, 2 * span :]
     high = count
     for tile in range((pins - 1) // TILE, -1, -1):
         low = tile * TILE
-        after = low + 1 if low > 0 else 0  # pin low - 1 is still missing beside place low
+        after = low + 1 if low > 0 else 0  # place low needs pin low - 1, too, which is not computed yet
         at = after if whole else 0
         if not whole:
             size = high - after

@@ -79,7 +79,7 @@ class ContactLaws(Protocol):
     """Judge candidates by the laws of the contact forces of one step.
 
     A certificate has an acceleration and forces, whoever computed them, and asks three things: how far do they miss the
-    laws, how far is the nearest lawful acceleration, and is it the only one. Whoever adds a law answers these questions
+    laws, how far is the nearest lawful acceleration, and is it the only one. A new law answers these questions
     in a class of its own and names it in `gaussopt.certificates.cone_laws.laws_of`; the certificate stays as it is.
     `gaussopt.contact.complementarity.ComplementarityLaws` answers for laws that are an LCP, by its modes, and
     `gaussopt.certificates.cone_laws` for friction cones, by a natural map.

@@ -87,7 +87,7 @@ def read_laws(
 
 
 def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
-    """Fill B and q of w = B z + q, of so many pairs; False where a row is not moved by its own force."""
+    """Fill B and q of w = B z + q, of `size` pairs; False where a row is not moved by its own force."""
     B, q, norm, rows, motion, K = space.B, space.law[2], space.norm, space.rows, space.motion, space.K
     bias, mu, partner = space.law[0], space.law[1], space.order[0]
     c, p = len(space.S), len(norm) // 2
@@ -118,7 +118,7 @@ def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
 
 
 def uniqueness(space: StageWorkspace) -> int:
-    """How uniqueness is known, B being the scaled operator; S is filled with sym B where all contacts slide."""
+    """Tell how uniqueness is known, B being the scaled operator; S is filled with sym B where all contacts slide."""
     B, S, T, order, mu, norm = space.B, space.S, space.T, space.order[1], space.law[1], space.norm
     c = len(S)
     if len(norm) // 2 > c:

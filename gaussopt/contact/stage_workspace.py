@@ -53,7 +53,7 @@ class StageWorkspace(NamedTuple):
 
 
 def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageWorkspace:
-    """For n coordinates, m joint rows, d tangents, and so many closed contacts, of them so many without slip."""
+    """Return one for n coordinates, m joint rows, d tangents and `closed` contacts, `resting` of them without slip."""
     p, size, whole = closed + resting, closed + 2 * resting, n + m
     return StageWorkspace(
         np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),

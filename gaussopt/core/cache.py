@@ -1,4 +1,4 @@
-"""Files of generated code: kept from run to run, and read back only if nobody else can have written them.
+"""Files of generated code: kept from run to run, and read back only if no other user can have written them.
 
 What is read here runs with the rights of the user. A checksum tells damage but no forgery, so the owner and the
 permissions decide: the folder and the file must belong to the user (or to root) and be closed to the writing of
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gaussopt.core.errors import BadInput
 
-# The command line imports this module at every start: what few of its users need is imported by them.
+# The command line imports this module at every start: modules that are rarely needed are imported where they are.
 
 VARIABLE = "GAUSSOPT_CACHE"
 
@@ -35,11 +35,11 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class UnsafeCache(UserWarning):
-    """Something in the user's cache folder could be somebody else's, and is not used."""
+    """Something in the user's cache folder may have been written by another user, and is not used."""
 
 
 class _Unsafe(Exception):
-    """Why a folder or file could be somebody else's."""
+    """Another user may have written a folder or file; the message says why."""
 
 
 def cache_folder() -> Path:
@@ -58,14 +58,14 @@ def key_of(*parts: str) -> str:
 
 
 def check_chosen() -> None:
-    """See that the folder that GAUSSOPT_CACHE names, if it does, is nobody else's; raises BadInput."""
+    """Check that no other user can write to the folder that GAUSSOPT_CACHE names, if any; raises BadInput."""
     if os.environ.get(VARIABLE):
         with contextlib.suppress(OSError), _opened(cache_folder()):
             pass
 
 
 def read(name: str) -> bytes | None:
-    """Return the contents kept under a name; None if there is nothing, or it is damaged, or could be somebody else's.
+    """Return the contents kept under a name; None if there are none, they are damaged, or perhaps another user's.
 
     Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """
@@ -103,7 +103,7 @@ def write(name: str, body: bytes) -> Path | None:
 
 
 def private_file(name: str, body: bytes) -> Path:
-    """Return a file for the user to read, in a folder of this process that nobody else can enter and that ends with it.
+    """Write a file for the user to read, in a private folder of this process that is removed at its end.
 
     Raises BadInput if there is no place for temporary files.
     """
@@ -135,10 +135,10 @@ def _private(process: int) -> Path:
 
 @contextlib.contextmanager
 def _opened(folder: Path) -> Iterator[int]:
-    """The descriptor of a folder that only the user and root can write to.
+    """Yield the descriptor of a folder that only the user and root can write to.
 
-    Raises BadInput if it is somebody else's and GAUSSOPT_CACHE names it, OSError where the user's usual folder is
-    somebody else's, which then counts as if it could not be opened.
+    Raises BadInput if others can write to the folder that GAUSSOPT_CACHE names, OSError if they can to the user's usual
+    folder, which then counts as if it could not be opened.
     """
     inside = os.open(folder, _FOLDER)
     try:
@@ -161,7 +161,7 @@ def _opened(folder: Path) -> Iterator[int]:
 
 
 def _check(found: os.stat_result) -> None:
-    """See that nobody but the user and root can have written something; raises _Unsafe."""
+    """Check that only the user and root can have written something; raises _Unsafe."""
     if found.st_uid not in (os.geteuid(), _ROOT):
         raise _Unsafe(f"belongs to another user (number {found.st_uid})")
     if found.st_mode & _OTHERS:

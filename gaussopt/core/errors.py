@@ -27,9 +27,9 @@ class BadInput(GaussoptError, ValueError):
 
 
 class MachineFailure(BadInput):
-    """The machine gave out, neither the data nor a solver: a full disk, no memory, no more open files.
+    """The machine failed, not the data or a solver: a full disk, no memory, no more open files.
 
-    What was asked may succeed another time, so nothing of it is held against anybody; see `gaussopt.core.machine`.
+    The same call may succeed another time, so the failure counts against no solver; see `gaussopt.core.machine`.
     """
 
 
@@ -84,4 +84,4 @@ class IllPosed(GaussoptError, ValueError):
 
 
 class NotCompiled(Exception):
-    """Why a motion has no generated loop, as a part of a sentence."""
+    """A motion has no generated loop; the message is the reason, as a part of a sentence."""

@@ -38,7 +38,7 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
 
     Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
     """
-    # A pipe nobody writes to must not make the reader wait.
+    # A pipe without a writer must not make the reader wait.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     with reading(path), open(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -131,10 +131,10 @@ def write_text(path: Path, text: str, *, durable: bool = True) -> None:
 
 
 def write_bytes(path: Path, *parts: bytes | memoryview, durable: bool = True, mode: int = 0o644) -> None:
-    """Write a file of these parts whole or not at all: beside its place first, then renamed.
+    """Write a file of these parts whole or not at all: under another name in its folder first, then renamed.
 
-    What has returned is on the disk if it is to be `durable`: file and folder are synchronised. Raises BadInput if it
-    cannot be written; MachineFailure among them where the disk is full or gave out.
+    If `durable`, file and folder are synchronised before it returns. Raises BadInput if the file cannot be written,
+    MachineFailure among them where the disk is full or failed.
     """
     aside = ""
     try:
@@ -168,7 +168,7 @@ def _synchronise(path: Path) -> None:
 
 
 def check_target(path: Path) -> None:
-    """See that a file can be written at a path, before anything is computed for it.
+    """Check that a file can be written at a path, before anything is computed for it.
 
     Raises BadInput if there is no such folder, or something else than a regular file is there.
     """

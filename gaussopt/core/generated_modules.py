@@ -1,4 +1,4 @@
-"""Generated modules: kept as files with a checksum, read back only if nobody else can have written them, imported."""
+"""Generated modules: kept as files with a checksum, read back only if no other user can have written them, imported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def load(name: str, key: str) -> ModuleType | None:
         return known
     body = cache.read(file)
     if body is None:
-        return None  # not there, damaged, edited, or somebody else's: derive again
+        return None  # not there, damaged, edited, or perhaps another user's: derive again
     try:
         text = body.decode()
     except UnicodeDecodeError:

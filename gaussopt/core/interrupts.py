@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class _Handler:
-    """A handler of Ctrl-C in the main thread; beside a handler of the user's own, or elsewhere, nothing is changed."""
+    """A handler of Ctrl-C in the main thread; where the user has a handler, or in other threads, nothing is changed."""
 
     def __init__(self) -> None:
         self._before: Any = None

@@ -1,4 +1,4 @@
-"""Failures of the machine, which are nobody's fault: a full disk, a broken one, no memory, no more open files."""
+"""Failures of the machine, not of data or solvers: a full disk, a broken one, no memory, no more open files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def is_machine(error: BaseException) -> bool:
-    """Tell whether an error says that the machine gave out."""
+    """Tell whether an error is a failure of the machine."""
     if isinstance(error, MachineFailure | MemoryError):
         return True
     if isinstance(error, ImportError):  # the loader of shared objects tells in words only
@@ -30,7 +30,7 @@ def is_machine(error: BaseException) -> bool:
 
 
 def machine_failure(what: str, error: BaseException) -> MachineFailure:
-    """Return the sentence for such an error, `what` being what could not be done."""
+    """Return the MachineFailure for such an error; `what` says what could not be done."""
     if isinstance(error, MachineFailure):
         return error
     if isinstance(error, MemoryError):
@@ -40,9 +40,9 @@ def machine_failure(what: str, error: BaseException) -> MachineFailure:
 
 
 def pass_on(what: str, error: BaseException) -> None:
-    """Raise again what is no fault of the code that it came through, `what` being what could not be done.
+    """Raise an error again if the code that it came through did not cause it; `what` says what could not be done.
 
-    It is Ctrl-C, as KeyboardInterrupt (what is merely derived from it is somebody's own), or a MachineFailure.
+    These are Ctrl-C, as KeyboardInterrupt itself (subclasses belong to that code), and failures of the machine.
     """
     if type(error) is KeyboardInterrupt:
         raise error
@@ -51,7 +51,7 @@ def pass_on(what: str, error: BaseException) -> None:
 
 
 def file_error(what: str, error: OSError) -> BadInput:
-    """Return the error of a file, `what` being such as "Cannot read motion.nc"."""
+    """Return the error for a file; `what` begins its message, such as "Cannot read motion.nc"."""
     return machine_failure(what, error) if is_machine(error) else BadInput(f"{what}: {_reason(error)}.")
 
 

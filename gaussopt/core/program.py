@@ -18,8 +18,8 @@ class Program:
     Class attributes
     ----------------
     shapes : axes of each array by letters; the same letter is the same number
-    takers : solvers to name to somebody whose solver takes programs of another kind, "" for none
-    sparse_takers : solvers to name where the program is sparse
+    takers : solvers to suggest where the solver takes programs of another kind, "" for none
+    sparse_takers : solvers to suggest where the program is sparse
     """
 
     shapes: ClassVar[dict[str, str]] = {}

@@ -144,7 +144,7 @@ class Solver(ABC, Generic[O]):
     _has_program = False
 
     def __init_subclass__(cls, **given: Any) -> None:
-        """Let `solve` say in a sentence that no program was set up, whatever a solver keeps of it."""
+        """Make `solve` say in a sentence if no program was set up, whichever attributes a solver sets."""
         super().__init_subclass__(**given)
         for name, wrapped in (("setup", _noted), ("solve", _after_setup)):
             if name in cls.__dict__:
@@ -237,7 +237,7 @@ class Solver(ABC, Generic[O]):
         Parameters
         ----------
         program : one of `accepts` that `refuses` did not refuse
-            Its arrays are not to be written into, and may be kept: nobody else changes them.
+            Its arrays are not to be written into, and may be kept: no other code changes them.
 
         Raises
         ------

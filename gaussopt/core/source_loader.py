@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 
 class SourceLoader(ExecutionLoader):
-    """Compiles a source that was read already; byte code is neither kept nor used, as nobody could check it."""
+    """Compiles a source that was read already; byte code is neither kept nor used, since it could not be checked."""
 
     def __init__(self, source: str | bytes, path: str) -> None:
         self._source = source
@@ -77,7 +77,7 @@ class Neighbours(MetaPathFinder):
 
     @contextmanager
     def at_hand(self) -> Iterator[None]:
-        """Let imports find them for a while, and nothing of the same name from beside another file."""
+        """Let imports find these modules within the context, and none of the same name from beside another file."""
         others = {name: module for name, module in sys.modules.items() if name in self._loaded}
         for name in others:
             del sys.modules[name]

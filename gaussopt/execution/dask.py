@@ -22,7 +22,7 @@ def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
     """Lend the workers of an existing Dask cluster as an executor, for `run_jobs`.
 
     The address is that of the scheduler, such as "tcp://10.0.0.1:8786", whose answer is waited for, in seconds. Raises
-    MissingBackend without Dask's distributed, BadInput if nobody answers, or a worker has no gaussopt or another
+    MissingBackend without Dask's distributed, BadInput if it does not answer, or a worker has no gaussopt or another
     version of it.
     """
     try:
@@ -66,7 +66,7 @@ def _knock(address: str, timeout: float) -> None:
         except Exception as error:  # refused, unknown host, no Dask at all, no address at all
             reasons.append(sentence(error))
 
-    thread = threading.Thread(target=knock, daemon=True)  # name servers may take longer than anybody waits
+    thread = threading.Thread(target=knock, daemon=True)  # name servers may take longer than a user waits
     thread.start()
     thread.join(timeout)
     reason = reasons[0] if reasons else nothing
@@ -82,7 +82,7 @@ def _silent(address: str, reason: str) -> BadInput:
 
 
 def _check(client: Any) -> None:
-    """See that the workers have this version; the guard of each case compares the rest."""
+    """Check that the workers have this version; the guard of each case compares the rest."""
     versions = client.run(pkgutil.resolve_name, "gaussopt:__version__", on_error="return")
     for worker, found in versions.items():
         if isinstance(found, BaseException):

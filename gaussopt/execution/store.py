@@ -9,7 +9,7 @@
 KEY is the SHA-256 of the identity: everything that decides the result (see `identity_of`). Files are JSON as Python
 writes it, with NaN, Infinity and -Infinity as bare words; numbers come back bit for bit. A file is written aside,
 synchronised and renamed, attachments before it, so that a store that was killed at any moment holds whole cases only.
-Two processes may use one store: whoever finishes a case first keeps it.
+Two processes may use one store: of a case that both compute, the first result is kept.
 """
 
 from __future__ import annotations
@@ -166,15 +166,15 @@ class Store:
         other = sorted(found - _PARTS)
         if HEAD in found:
             self._check(head)
-        elif other:  # a report there may be somebody's; nothing of it is overwritten
+        elif other:  # a folder of the user's, such as a report: nothing in it is overwritten
             raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
-        # Everybody who uses the store holds a shared lock: whoever gets an exclusive one is alone and may clean up.
-        # Who opens it holds none yet, so they come one after the other: else one sweeps away what another is writing.
+        # Every process that uses the store holds a shared lock: one that gets an exclusive one is alone and cleans up.
+        # A process that opens it holds none yet, so they open it in turn: else one might remove files of another.
         with self._alone():
             if not head.exists():
                 about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {__version__}"}
                 write_text(head, json.dumps(about, indent=1) + "\n")
-            self._check(head)  # it may be somebody else's by now
+            self._check(head)  # another process may have made it by now
             prepare_folder(self._cases)
             self._presence = (self.folder / ".users").open("ab")
             weakref.finalize(self, self._presence.close)
@@ -208,7 +208,7 @@ class Store:
                 self._move(file)
                 self._note(f"{file} is not the file of a case; it was moved to {self.folder / 'set-aside'}.")
             elif own["entry"] != "json" and not (self._cases / f"{own['key']}.json").exists():
-                file.unlink(missing_ok=True)  # killed between an attachment and its case
+                file.unlink(missing_ok=True)  # its process was killed after writing the attachment, before the case
 
     def _set_aside(self, key: str, damage: str) -> None:
         for file in self._cases.glob(f"{key}.*"):
@@ -227,7 +227,7 @@ class Store:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other processes from writing meanwhile; where the file system has no locks, renaming must do."""
+        """Lock out writing by other processes; where the file system has no locks, only renaming protects the files."""
         with (self.folder / ".writing").open("ab") as lock:
             with contextlib.suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_EX)

@@ -75,7 +75,7 @@ class CertifiedAccelerations:
     ----------
     state : "velocity" or "quasi-velocity", integrated beside q
     open_forces : set of (name, number)
-        Forces that were found to be some of many where a state was recorded: lam, lam_N or lam_T, and the row or the
+        Forces that were found not to be unique where a state was recorded: lam, lam_N or lam_T, and the row or the
         contact, counted from 0.
     warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and its message
     singular : SingularWatch, how independent the rows were at recorded states
@@ -156,7 +156,7 @@ class CertifiedAccelerations:
         return step
 
     def know(self, step: StepData, t: float, q: Vector, v: Vector) -> None:
-        """Take over the step data of a state from whoever has evaluated them."""
+        """Take over the step data of a state that were evaluated elsewhere."""
         self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
@@ -206,7 +206,7 @@ class CertifiedAccelerations:
                 worst[name] = value
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Whether the forces of the answer at a state are the only ones; others are noted in `open_forces`."""
+        """Tell whether the forces of the answer at a state are unique; others are noted in `open_forces`."""
         if not answer.forces_unique and not self.open_forces:
             step = self.step(t, q, v)
             rows = range(0) if step.sparse else open_forces(step)[0]
@@ -221,7 +221,7 @@ class CertifiedAccelerations:
         return t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *about, self.determined(t, q, v, answer)
 
     def row_without_answer(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
-        """What is recorded of a state whose step has no accepted answer, NaN for what an answer gives."""
+        """Return what is recorded of a state whose step has no accepted answer, NaN for what an answer gives."""
         step, nan = self.system.evaluate(t, q, v), math.nan
         about = *self.drift(t, q, v), *self._energies(t, q, v)
         plain = t, q, v, np.full(step.n, nan), np.full(step.m, nan), nan, nan, *about, True
@@ -289,7 +289,7 @@ class CertifiedAccelerations:
         return v
 
     def memory(self) -> dict[str, Any]:
-        """What later answers depend on beside the state; answers of solvers that remember are not part of it."""
+        """Return what later answers depend on besides the state, without the memory of solvers."""
         return {}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:

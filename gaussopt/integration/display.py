@@ -57,7 +57,7 @@ class ShownMotion(RecordedMotion):
         return one_or_all(self.draw(*names, onto=pyplot_figure if ax is None else ax))
 
     def draw(self, *names: str, onto: Any = plain_figure, every: int = 1) -> list[Any]:
-        """The axes of `plot`, given as `onto` or of a figure that it makes, with every so many instants."""
+        """Draw every `every`-th instant on the axes `onto`, or those of a new figure, and return the axes."""
         known = {curve.name: curve for curve in self._curves(every)}
         groups = self._groups(known)
         wanted = names or tuple(name for name in DEFAULT if groups[name])
@@ -67,7 +67,7 @@ class ShownMotion(RecordedMotion):
         return curves.draw(self.t[::every], found, [(float(e["t"]), str(e["kind"])) for e in self.events], onto)
 
     def _curves(self, every: int) -> Iterator[Curve]:
-        """All curves that there are, at every so many instants."""
+        """Yield all curves of the motion, of every `every`-th instant."""
 
         def curve(name: str, values: Vector, what: str, unit: str = "", log: bool = False) -> Curve:
             return Curve(name, values[::every], what, unit, log)

@@ -1,8 +1,8 @@
-"""Redundant rows beside their constraints: which of them a state counts follows from how far it is off.
+"""Redundant rows off their constraints: how far a state is off decides which singular values count there.
 
-Rows that say the same on the constraints do so beside them only to the error of the position: where that is 2e-10, a
-singular value that should be zero is 3e-14, no rounding any more. Who takes the row for independent divides what it
-contradicts the others by, some 1e-10, by 3e-14. So rows whose singular values are no larger than the change of J over
+Rows that say the same on the constraints do so off them only to the error of the position: where that is 2e-10, a
+singular value that should be zero is 3e-14, no rounding any more. To take the row for independent is to divide its
+contradiction of the others, some 1e-10, by 3e-14. So rows whose singular values are no larger than the change of J over
 the way back to the constraints are counted as the dependent rows that they are there.
 """
 
@@ -23,7 +23,7 @@ DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
 AGREES = 0.1
-"""Part of a contradiction that is left on the constraints, up to which it is one beside them only."""
+"""Part of a contradiction left on the constraints up to which its cause is the position off them."""
 
 MARGIN = 4.0
 """Changes of J that a singular value must exceed to count."""
@@ -61,7 +61,7 @@ def agreeing(
 
 
 def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
-    """The step with such rows; itself where they are as they should be."""
+    """Return the step without contradictions of redundant rows; the step itself where there are none."""
     if step.sparse:
         return step
     found = agreeing(system, step, step.J, step.gamma)
@@ -72,9 +72,9 @@ def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
 
 
 def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
-    """Gamma of dependent rows without what contradicts them only beside the constraints; None where nothing does.
+    """Return gamma of dependent rows less contradictions that arise only off the constraints; None if there are none.
 
-    So it is where a mechanism has more rows than coordinates: its rows depend on each other whatever their entries are.
+    Such contradictions arise where a mechanism has more rows than coordinates: its rows are dependent at every state.
     """
     assert step.q is not None
     assert step.v is not None
@@ -106,7 +106,7 @@ def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
 
 
 def redundant(step: StepData) -> bool:
-    """Whether rows of a dense step are or may be redundant."""
+    """Tell whether rows of a dense step are or may be redundant."""
     if step.sparse or not step.m:
         return False
     d, row = equilibrate(step.M, step.J)

@@ -1,4 +1,4 @@
-"""What a saved motion says of itself beside its arrays, checked entry by entry before anything is built on it."""
+"""Settings and other entries of a saved motion next to its arrays, each checked before anything is built on it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ SETTINGS: dict[str, Check] = {
 
 
 def check_saved(meta: Any, restart: Any, instants: int, coordinates: int) -> None:
-    """See that entries of a saved motion are what they are to be; raises BadInput, which names the first."""
+    """Check the entries of a saved motion; raises BadInput, which names the first that is wrong."""
     _check("meta", meta, META, OPTIONAL)
     if len(meta.get("units", ())) not in (0, coordinates):
         raise BadInput(f"units of meta are {len(meta['units'])}, expected {coordinates}")

@@ -3,7 +3,7 @@
 There mechanisms may have several branches, the equations of motion do not say which one goes on, and a step of any
 method may jump from one to the other while every residual is small. Watched is, at every step of an interpreted motion,
 at every recorded state of a compiled one, and within every compiled step of an adaptive method, how far a row is from
-those before it: as the sine of an angle (`Certificate.independence`), and beside its usual distance in this motion,
+those before it: as an angle's sine (`Certificate.independence`), and relative to its usual distance in this motion,
 because rows may vanish. Between two states it is estimated: these numbers fall and rise about linearly close to a
 singular position that is passed, so that the lines through the two states before and the two behind meet near zero.
 Where the rows change so much over an interpreted step, by how they differ at its ends or by how fast they change there,
@@ -74,8 +74,8 @@ class SingularWatch:
     """How close rows were to those before them at recorded states, collected while a motion is computed.
 
     Everything is kept as reciprocal squares, as certificates have it: of the sine, (N,), and of distances, (N, m).
-    `stop` says whether a motion ends at a state that is nearly singular; `idle` that nobody will ask, so that no states
-    between steps are looked at.
+    `stop` says whether a motion ends at a state that is nearly singular; `idle` that `sentence` will not be called, so
+    that no states between steps are computed.
     """
 
     def __init__(self, stop: bool = False) -> None:
@@ -89,7 +89,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def distance(self, independence: float, closeness: Vector | None) -> float:
-        """How far a state is from a singular position, by the angle, and beside the largest distances so far."""
+        """Return the distance from a singular position: by the angle, or relative to the largest distances so far."""
         if closeness is None or not len(closeness):
             return math.inf
         known = self._farthest if len(self._farthest) == len(closeness) else closeness
@@ -98,7 +98,7 @@ class SingularWatch:
         return min(independence, float(beside_usual(closeness[None, :], counted)[0]))
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
-        """One state, its independence as it is; nothing where its rows are not known, or it was noted just before."""
+        """Note one state and its independence; it is skipped where its rows are not known, or it was noted last."""
         if closeness is None or not len(closeness) or (self._rows and self._rows[-1][0] == t):
             return
         self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
@@ -106,7 +106,7 @@ class SingularWatch:
             self._end(np.array([t]), np.array([self._rows[-1][1]]), closeness[None, :])
 
     def extend(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Several recorded states."""
+        """Note several recorded states."""
         if closeness.shape[1]:
             self._pack()
             self._blocks.append((times, angles, closeness))
@@ -115,7 +115,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _end(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Raise NotAccepted at the first of these states that is nearly singular, beside the first of the motion."""
+        """Raise NotAccepted at the first of these states that is nearly singular, relative to the motion's first."""
         if self._first is None:
             self._first = np.where(closeness[0] < REDUNDANT**-2 * closeness[0].min(), closeness[0], np.inf)
         distances = np.fmin(angles**-0.5, beside_usual(closeness, self._first))
@@ -165,7 +165,7 @@ class SingularWatch:
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """More states of that step, beside those that `between` gave and whose distances are small beside its rows."""
+        """Return more states of that step, near those of `between` that are nearly singular by `distances`."""
         *_, parts, small = self._step
         parts *= CLOSER
         middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))
@@ -177,7 +177,7 @@ class SingularWatch:
         return [(t0 + x * h, *within_step(h, before, after, x)) for x in parts]
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
-        """Rows beside the longest that each of them was, and the least length of one; not of what was never a row."""
+        """Return rows relative to the greatest length of each so far, and the least ratio; zero rows do not count."""
         # By plain masses a coordinate whose mass is rounding would turn the rows at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
@@ -189,7 +189,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def sentence(self) -> str | None:
-        """What is to be said of the motion, None where it kept away from singular positions."""
+        """Return a warning about the motion, None where it kept away from singular positions."""
         self._pack()
         if not self._blocks:
             return None
@@ -207,7 +207,7 @@ class SingularWatch:
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def near(t: Vector, angles: Vector, closeness: Matrix) -> NDArray[np.bool_]:
-    """Which states of a part of a motion must be looked at more closely, (N,)."""
+    """Return a mask of the states of a part of a motion that are close to a singular position, (N,)."""
     order = t.argsort(kind="stable")
     usual = usual_closeness(t[order], closeness[order])
     return np.asarray(np.fmin(angles**-0.5, beside_usual(closeness, usual)) < NEAR)
@@ -228,7 +228,7 @@ def usual_closeness(t: Vector, closeness: Matrix) -> Vector:
 
 
 def beside_usual(closeness: Matrix, usual: Vector) -> Vector:
-    """Distances of rows beside their usual ones, the smallest of each state: (N, m) to (N,).
+    """Return distances of rows relative to their usual ones, the smallest of each state: (N, m) to (N,).
 
     A row that vanishes has no direction, and is no row any more. Rows that are redundant all the time do not count.
     """
@@ -237,7 +237,7 @@ def beside_usual(closeness: Matrix, usual: Vector) -> Vector:
 
 
 def singular_sentence(t: Vector, independence: Vector) -> str | None:
-    """What is to be said of a motion with these independences at these instants, (N,); NaN where not known."""
+    """Return a warning about a motion with these independences at these instants, (N,), if any; NaN where not known."""
     known = np.isfinite(independence)
     t, s = t[known], independence[known]
     if not len(s) or not s.min() < NEAR:
@@ -270,7 +270,7 @@ def _others(found: list[tuple[float, float]], worst: float) -> str:
 
 
 def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
-    """Where the lines through the states before and behind an interval meet, if that is inside it: value, instant."""
+    """Return where the lines through the states before and after an interval meet, if inside it: value, instant."""
     if k < 1 or k + 2 >= len(s) or not (t[k - 1] < t[k] < t[k + 1] < t[k + 2]):
         return math.inf, float(t[k])
     down, up = (s[k] - s[k - 1]) / (t[k] - t[k - 1]), (s[k + 2] - s[k + 1]) / (t[k + 2] - t[k + 1])
@@ -283,7 +283,7 @@ def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
 
 
 def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0, fastest: float = 0.0) -> str | None:
-    """What is to be said of accelerations that the steps cannot follow, (N,), (N, n), (N, n); rest is none.
+    """Return a warning of accelerations too large for the steps, (N,), (N, n), (N, n); None if none exceeds `rest`.
 
     The states are those at the ends of steps: of all of them, or `fastest` tells the largest speed of the others.
     """

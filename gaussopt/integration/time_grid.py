@@ -30,7 +30,7 @@ class TimeGrid:
 
     @cached_property
     def steps(self) -> int:
-        """How many steps."""
+        """Number of steps."""
         return max(1, math.ceil((self.end - self.begin) / self.dt - SLIVER))
 
     @cached_property
@@ -39,14 +39,14 @@ class TimeGrid:
         return self.at(np.append(np.arange(0, self.steps, self.every), self.steps))
 
     def at(self, steps: NDArray[np.int64]) -> Vector:
-        """The instants behind so many steps, s."""
+        """Return the instants at which these numbers of steps are done, s."""
         return np.where(steps >= self.steps, self.end, self.begin + steps * self.dt)
 
     @property
     def count(self) -> int:
-        """How many instants are recorded."""
+        """Number of recorded instants."""
         return (self.steps - 1) // self.every + 2
 
     def recorded(self, steps: int) -> int:
-        """How many of them are reached by so many steps."""
+        """Return how many recorded instants are reached by `steps` steps."""
         return self.count if steps >= self.steps else steps // self.every + 1

@@ -23,7 +23,7 @@ SMALL = 1e-6
 
 @contextmanager
 def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
-    """Raise BadInput where MuJoCo has no room for contacts or rows: it goes on without them, or gives up."""
+    """Raise BadInput where MuJoCo has no room for contacts or rows, which it would leave out."""
     kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
     before = [data.warning[int(kind)].number for kind in kinds]
     full = False
@@ -64,10 +64,10 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Return sizes of the terms of a difference of velocities of places, for a unit of each velocity, (..., nv).
+    """Return the sizes of the terms of a velocity difference of two points, for a unit of each velocity, (..., nv).
 
-    MuJoCo computes velocities from twists at the centres of mass of trees, which take places, axes and centres that lie
-    up to `reach`, (...), m, from the origin: so the difference errs as these do, however small it is.
+    MuJoCo computes such velocities from twists at the centres of mass of trees, that is from points, axes and centres
+    up to `reach`, (...), m, from the origin: however small the difference is, it has the rounding error of these.
     """
     sizes: NDArray[np.float64] = 2.0 * (1.0 - turns + 4.0 * np.multiply.outer(reach, turns))
     return sizes

@@ -179,7 +179,7 @@ def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def check_carried(mj: Any, model: Any, ahead: float) -> None:
-    """Raise BadInput for what a motion would leave as it was, or would change as it looks for contacts `ahead`, m."""
+    """Raise BadInput for parts of a model that a motion ignores, or that looking for contacts `ahead`, m, changes."""
     has = "The model has"
     refused = (
         (model.na, f"{has} actuators with states of their own (activations); use actuators without."),

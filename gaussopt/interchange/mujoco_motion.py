@@ -226,19 +226,19 @@ class MujocoSystem(SteppedSystem):
         return U
 
     def position_residual(self, t: float, q: Vector) -> Vector:
-        """Equalities, m or rad, and (|e|^2 - 1) / 2 of quaternions."""
+        """Return residuals of the equalities, m or rad, and (|e|^2 - 1) / 2 of quaternions."""
         self.place(t, q, self.data.qvel.copy())
         lengths = 0.5 * (self._lengths(q) @ q - 1.0)
         return np.concatenate((self.equalities(self.data)[1], lengths))
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return rates of the same."""
+        """Return the rates of `position_residual`."""
         w = self.velocities(q, v)
         self.place(t, q, w)
         return np.concatenate((self.equalities(self.data)[0] @ w, self._lengths(q) @ v))
 
     def position_jacobian(self, t: float, q: ArrayLike) -> Matrix:
-        """J of the same, (m, nq)."""
+        """Return the Jacobian of `position_residual`, (m, nq)."""
         q = as_coordinates("q", q, self._coordinates)
         self.place(t, q, self.data.qvel.copy())
         S = self._weights[:, None] * self.rates(q).T
@@ -273,7 +273,7 @@ class MujocoSystem(SteppedSystem):
         return " ".join(stay) or None
 
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
-        """By the derivatives of MuJoCo's forces there."""
+        """Raise BadInput where steps of length dt, s, are unstable, by the derivatives of MuJoCo's forces here."""
         step = MujocoStep(self, t, q, v)
         given = step.M, np.diag(self.damping) if step.D is None else step.D, self.equalities(self.data)[0]
         refuse_unstable(self.mj, self.model, self.data, given, dt)
@@ -324,11 +324,11 @@ class MujocoStep(TimeStep):
 
     @cached_property
     def drift(self) -> tuple[float, float]:
-        """Of MuJoCo's equality rows."""
+        """Largest residuals of MuJoCo's equality rows, of positions and of velocities."""
         return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
 
     def energy(self) -> Energy:
-        """As MuJoCo computes it."""
+        """Return the energy as MuJoCo computes it."""
         return self._system.energy_here()
 
     def problem(self, dt: float) -> ConeComplementarity:

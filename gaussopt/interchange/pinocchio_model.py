@@ -114,7 +114,7 @@ def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any])
 
 
 def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
-    """Sizes of the terms of a difference of velocities of places, and of angular ones, for unit velocities, (nv,) each.
+    """Return sizes of the terms of a velocity difference of points, and of an angular one, for unit velocities, (nv,).
 
     Pinocchio computes them from twists at the origin of the world.
     """
@@ -124,7 +124,7 @@ def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
 
 
 def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
-    """Give what the rows of a loop that holds, its first frame's velocity less its second's, gain a second at a = 0."""
+    """Return the rates at a = 0 of the rows of a closed loop, the velocity of its first frame less its second's."""
     (first, v1, a1), (second, v2, a2) = (
         (data.oMi[joint] * place, place.actInv(data.v[joint]), place.actInv(data.a[joint]))
         for joint, place in ((loop.joint1_id, loop.joint1_placement), (loop.joint2_id, loop.joint2_placement))

@@ -37,7 +37,7 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
     try:
         for task in tasks:
             task.result()
-    finally:  # whoever is interrupted gets memory that nobody writes to any longer
+    finally:  # after an interrupt no thread writes to the memory any longer
         wait([task for task in tasks if not task.cancel()])
 
 

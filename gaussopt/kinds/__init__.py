@@ -1,6 +1,6 @@
 """A page for each kind of problem: how one is read, solved, certified and judged, and the words for it.
 
-Whoever treats kinds differently looks up their pages; nobody else asks what kind a program is of.
+Code that treats kinds differently looks up their pages; no other code asks what kind a program is of.
 """
 
 from __future__ import annotations

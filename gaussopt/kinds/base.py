@@ -115,7 +115,7 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def truth(self, program: D, proof: Any, raw: RawSolution, tolerance: float) -> Verdict | None:
-        """What is true of the program itself, whatever was answered; None where an answer can be right."""
+        """Return the verdict on the program itself, for any answer; None where an answer can be right."""
         return None
 
     def solved(self, program: D, proof: Any) -> str:
@@ -123,7 +123,7 @@ class Page(Generic[D]):
         return Status.SOLVED.sentence
 
     def doubt(self, program: D, proof: Any, raw: RawSolution, tolerance: float) -> Verdict:
-        """What is said of an answer that does not pass."""
+        """Return the verdict on an answer that does not pass."""
         raise NotImplementedError
 
     def duals(self, proof: Any, raw: RawSolution, tolerance: float) -> Vector | None:

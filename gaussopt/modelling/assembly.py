@@ -1,4 +1,4 @@
-"""Consistent starts: a state on the constraints near a guess, and what the constraints leave free or say twice."""
+"""Consistent starts: a state on the constraints near a guess, its free directions and redundant constraints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PARTICIPATES = 1e-6
 ITERATIONS = 60
 
 ASIDE = (1e-3, 1e-3, 1e-2, 1e-2, 1e-1, 1e-1)
-"""Distances, relative to 1 + the largest coordinate, of guesses beside one from which nothing closes."""
+"""Distances, relative to 1 + the largest coordinate, of new guesses from one whose assembly does not close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def assemble(
     """Return the state on the constraints that is nearest to a guess.
 
     Gauss-Newton steps of least length on phi(t, q) = 0, halved where the residual grows, then one step on J v + phi_t.
-    Where they end open, as they do where the residual is stationary, they begin again beside the guess.
+    Where they end open, as they do where the residual is stationary, they begin again near the guess.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def line_figure(
 
 
 def thin(length: int, points: int = 800) -> slice:
-    """A stride that leaves a curve about so many points."""
+    """Return a stride that leaves about `points` points of a curve."""
     return slice(None, None, max(1, length // points))
 
 

@@ -1,6 +1,6 @@
-"""The report on the papers: its cases are run, its sections drawn, and it is written.
+"""The report on the papers: its cases are run, its figures drawn and its pages written.
 
-The papers are imported once the processes have begun to do so too, so that no core waits for another.
+The papers are imported here only after the worker processes have begun importing them, so that no core waits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def reproduce(
     out: Path, *, quick: bool = False, jobs: int = 1, pdf: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Run every case of every paper in so many processes and write the report into a folder.
+    """Run every case of every paper in `jobs` processes and write the report into a folder.
 
     `quick` means shorter motions and fewer states; with `pdf` the main document is printed as paper.pdf too; `progress`
     is called with the fraction done. Returns status, message, report (path of index.html), pdf (path or None), cases,

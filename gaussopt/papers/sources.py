@@ -16,7 +16,7 @@ class Paper:
 
     @property
     def page(self) -> str:
-        """Name of the page of the supplement that holds all results on it."""
+        """Name of the page of the supplement with all results on this paper."""
         return f"supplement-{self.key}"
 
     @property

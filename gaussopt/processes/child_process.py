@@ -56,7 +56,7 @@ class Order:
 
 
 class Refusal(str):
-    """Why a child does not take an order."""
+    """The reason why a child does not take an order."""
 
 
 _guarded = False
@@ -94,7 +94,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
             answer = _pickled(run_job(job))
             faulthandler.cancel_dump_traceback_later()
             connection.send_bytes(answer)
-        except (EOFError, OSError):  # nobody asks any more
+        except (EOFError, OSError):  # the guard has closed the connection
             os._exit(0)
 
 

@@ -60,8 +60,8 @@ class Guard:
     """One child process, replaced when it dies or was ended; for one job at a time.
 
     A guard belongs to the process that made it; a fork must make its own. The thread that starts a child must live
-    as long as the guard is used: the kernel ends children with their parent's thread. `proven` is for whoever uses the
-    guard to note that the child has answered.
+    as long as the guard is used: the kernel ends children with their parent's thread. In `proven` users of the guard
+    note that the child has answered.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Guard:
         return JobOutcome(None, str(answer), 0.0, "lost") if isinstance(answer, Refusal) else answer
 
     def close(self) -> None:
-        """End the child, whatever it does, and start none again."""
+        """End the child even while it runs an order, and start none again."""
         with self._lock:
             self._closed = True
             if self._child is not None:
@@ -120,7 +120,7 @@ class Guard:
 
 
 class _Ended(Exception):
-    """Why the child gave no answer, and the kind of that failure."""
+    """The child gave no answer; the message says why, `kind` is the kind of that failure."""
 
     def __init__(self, failure: str, kind: str) -> None:
         self.kind = kind
@@ -140,7 +140,7 @@ class _Child:
                 stdin=subprocess.DEVNULL, stdout=shown, stderr=shown, env={**os.environ, **ONE_THREAD},
                 pass_fds=(there.fileno(),), start_new_session=True,
             )  # fmt: skip
-        # Also when nobody closes the guard: at the end of this process, or of the thread that used it.
+        # Also when the guard is not closed: at the end of this process, or of the thread that used it.
         self.end = weakref.finalize(self, _end, self.process, self._connection, os.getpid())
         with contextlib.suppress(OSError):  # a child that is dead already is noticed when it is asked
             self._connection.send(sys.path)
@@ -215,7 +215,7 @@ _own = threading.local()
 
 
 def use_guard(guard: Guard) -> None:
-    """Let this thread run its orders in a guard that somebody else closes."""
+    """Let this thread run its orders in a guard that other code closes."""
     _own.guard = guard
 
 

@@ -22,7 +22,7 @@ class Job:
     weight : its share of the time
     limit : seconds it may take once it has begun
     depends : tuple of (kind, name)
-        The registered entries that decide the result beside the core, such as ("solver", "osqp"). A stored result is
+        The registered entries that decide the result besides the core, such as ("solver", "osqp"). A stored result is
         used again only while their files and packages are the same.
     share : tuple (name, seconds)
         A time that it shares with all jobs of this name: once they took it, those that have not begun are left out.
@@ -43,7 +43,7 @@ class JobOutcome:
 
     The kind of failure is "" of none; "error": the job raised; "crashed": its process died; "time_limit": it was ended
     after its limit; "not_tried": those that it shares a time with had used it up; "lost": it was not run to its end
-    for a reason outside it (a worker gone, a process killed by somebody, a full disk, no memory), so that another run
+    for a reason outside it (a worker gone, a process killed from outside, a full disk, no memory), so that another run
     may do better.
     """
 

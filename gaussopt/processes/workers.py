@@ -14,8 +14,8 @@ from gaussopt.processes.job import Job
 class Workers(ThreadPoolExecutor):
     """Processes of this machine as an executor, each started by its first case and kept for the next ones.
 
-    Whoever runs several batches of cases gives them the same workers, so that imports are paid for once. Leaving the
-    `with` block ends all processes, whatever they do.
+    Several batches of cases may run on the same workers, so that imports are paid for once. Leaving the `with` block
+    ends all processes, even while they compute.
     """
 
     def __init__(self, jobs: int) -> None:

@@ -22,7 +22,7 @@ MISSING = {"figure": "a figure that this run did not draw", "table": "a table th
 
 
 def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
-    """Go through the anchors of a page, and how a reference to each reads; the page itself is the first."""
+    """Yield the anchors of a page, each with the words of a reference to it; the page itself is the first."""
     yield page.name, page.title
     yield from RESERVED.items()
     yield from ((s.anchor, s.title) for s in sections_of(page.sections))

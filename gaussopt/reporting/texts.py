@@ -28,7 +28,7 @@ class _Filling(Formatter):
     """Format strings with the form `~`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """As the base class does; after a tilde come the digits of a number in a sentence."""
+        """Format as the base class does; after a tilde come the digits of a number in a sentence."""
         about = format_spec.startswith("~")
         return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
 
@@ -38,7 +38,7 @@ FILLING = _Filling()
 
 
 def number(x: float, digits: int = 2) -> str:
-    """A number in a sentence, to so many digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
+    """Write a number in a sentence, to `digits` digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
     rounded = float(f"{x:.{digits}g}")
     if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e4:
         return f"{rounded:g}"

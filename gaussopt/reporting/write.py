@@ -34,8 +34,8 @@ def write_report(results: Results, folder: Path, found: Changes | None = None) -
 
     Raises BadInput if the folder cannot be written.
 
-    Returns status, message, report, findings, counts, motions, failures, and "unanswered": the sources that nobody
-    answered to, with the reason; for JSON.
+    Returns status, message, report, findings, counts, motions, failures, and "unanswered": the sources without an
+    answer, with the reason; for JSON.
     """
     if folder == results.store:  # a report there is the store's own
         prepare_folder(folder)

@@ -55,7 +55,7 @@ class LoneMembers:
     certify: bool
 
     def run(self, left: Sequence[int], threads: int | None) -> Iterator[tuple[int, LoneMember]]:
-        """Some members in any order, on so many processes, or as many as there are cores, where they are long."""
+        """Yield some members in any order; long ones run on `threads` processes, by default one per core."""
         processes = 1 if is_guarded() else threads or cores()
         for count, i in enumerate(left, 1):
             begin = perf_counter()

@@ -83,7 +83,7 @@ class Batch:
                 self.message[i] = "Interrupted before this trajectory was computed by itself."
 
     def _march_together(self, threads: int | None) -> None:
-        """As much as generated code can do for all at once."""
+        """Integrate together the members that generated code can take."""
         system = self.members.system
         if not modules.has_llvm() or not isinstance(system, LagrangianSystem) or system.contact_names:
             return
@@ -173,7 +173,7 @@ class Batch:
             self.timing["alone"] = perf_counter() - begin
 
     def dataset(self, seconds: float) -> xr.Dataset:
-        """Everything that is known after so many seconds."""
+        """Return all results of a batch that took `seconds`."""
         import xarray as xr
 
         members, dimensions = self.members, COLUMNS | CONTACT_COLUMNS

@@ -40,7 +40,7 @@ class BatchMembers:
     def of(
         cls, problem: Problem | AbstractSystem, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
     ) -> BatchMembers:
-        """From what a person gives; raises BadInput, UnknownName."""
+        """Make the members from a user's parameters and initial values; raises BadInput, UnknownName."""
         base = problem.parameter_values if isinstance(problem, Problem) else problem.parameters
         given = {k: _numbers(f"parameters[{k!r}]", x, (0, 1)) for k, x in _mapping("parameters", parameters).items()}
         for name in given:
@@ -107,7 +107,7 @@ def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _numbers(label: str, given: Any, dimensions: tuple[int, ...]) -> NDArray[np.float64]:
-    """An array of so many dimensions, which may hold NaN."""
+    """Return an array with one of the given numbers of dimensions, which may hold NaN."""
     try:
         found = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

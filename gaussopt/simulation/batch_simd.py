@@ -32,7 +32,7 @@ ROWS = 20_000
 
 
 class SimdBatch:
-    """All members marched together; members that fail are marked, and left to whoever computes them alone.
+    """All members marched together; members that fail are marked, to be computed one by one elsewhere.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class SimdBatch:
         self.states = np.zeros((N, instants.count, 2 * n))
         self.table: NDArray[np.float64] | None = None
         self.certified = np.zeros(N, dtype=int)
-        # Members with a fault are marched with the sample's numbers, and nobody looks.
+        # Members with a fault are marched with the sample's numbers, and their results are not used.
         chosen = np.arange(-(-N // LANES) * LANES)
         chosen[chosen >= N] = self._sample
         chosen[list(members.faults)] = self._sample

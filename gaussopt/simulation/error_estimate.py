@@ -65,7 +65,7 @@ class MotionError:
 
 
 def unknown(settings: RunSettings) -> MotionError:
-    """Of a motion whose estimate was interrupted."""
+    """Return the error, all NaN, of a motion whose estimate was interrupted."""
     n = len(settings.start.q)
     return MotionError(np.full(n, math.nan), 0, (), np.zeros((2, n)))
 
@@ -98,7 +98,7 @@ class _Difference:
 
     @property
     def all(self) -> Vector:
-        """Of the coordinates and of the instant, (n + 1,)."""
+        """Differences of the coordinates and of the instant, (n + 1,)."""
         return np.append(self.largest, self.end)
 
 
@@ -214,7 +214,7 @@ class _Mine:
 
 
 def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSettings:
-    """Settings of a motion that nobody looks at, by the same engine."""
+    """Return settings of a motion by the same engine that is neither recorded nor watched."""
     rules = replace(settings.rules, integrals=())
     return replace(
         settings,
@@ -228,9 +228,9 @@ def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSet
 
 
 def _other(settings: RunSettings, loop: MotionLoop, mine: _Mine, factor: float, steps: int = 0) -> RunSettings:
-    """Settings of the same motion with other steps, which ends where it did, or by the same event.
+    """Return settings of the same motion with other steps, which ends at the same instant or by the same event.
 
-    An adaptive motion lands on so many instants, evenly spaced, so that none of its steps is longer.
+    An adaptive motion lands at the ends of `steps` equal intervals, so that none of its steps is longer.
     """
     control = settings.control if mine.event is not None else replace(settings.control, t_end=mine.end)
     if settings.method.adaptive:

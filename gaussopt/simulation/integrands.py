@@ -1,4 +1,4 @@
-"""Functions that are summed along a motion, from what a person gives."""
+"""Functions of a user that are integrated along a motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaussopt.core.system import AbstractSystem
 
 
 def integrands(given: Any, system: AbstractSystem, method: Stepper, n: int) -> list[Integrand]:
-    """Integrals by name as functions of (t, q, v) of a system of n coordinates; raises BadInput or NotAccepted."""
+    """Return integrals by name as functions of (t, q, v) of a system of n coordinates; raises BadInput, NotAccepted."""
     if not isinstance(given, Mapping):
         raise BadInput(f"integrals is {given!r}; give functions of (t, q, v), or SymPy expressions, by their names.")
     if given and (system.contact_names or method.loop):

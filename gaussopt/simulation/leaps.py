@@ -82,7 +82,7 @@ def _share(system: AbstractSystem, missed: Vector, fast: Vector, there: _Step) -
 
 @cache
 def _simpson(parts: int) -> tuple[Vector, Vector]:
-    """Nodes and weights of Simpson's rule on so many equal parts, an even number, of the unit interval."""
+    """Return nodes and weights of Simpson's rule on `parts` equal parts, an even number, of the unit interval."""
     weights = np.full(parts + 1, 2.0)
     weights[1::2] = 4.0
     weights[[0, -1]] = 1.0

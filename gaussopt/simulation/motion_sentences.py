@@ -45,7 +45,7 @@ NOTHING = 1e-10
 
 
 def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) -> str | None:
-    """What a person is told where the estimate exceeds its bound or is not known; None where all is well."""
+    """Return the warning where the error estimate exceeds its bound or is not known; None where all is well."""
     if not error.compared:
         # Without a step there is no error.
         unknown = np.isnan(error.largest).any()
@@ -75,7 +75,7 @@ def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) 
 
 
 def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
-    """What a person is told where the state is too far from the constraints; None where it is not.
+    """Return the warning where the state is too far from the constraints; None where it is not.
 
     The distance is that to the nearest positions on the constraints, and to the nearest velocities that they allow
     there, in the mass metric, at the instants of the largest drifts.
@@ -107,10 +107,10 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> str | None:
-    """What a person is told of accelerations that the steps cannot follow; None of a motion with contacts.
+    """Return the warning where accelerations are too large for the steps; None for a motion with contacts.
 
-    Where only some states are recorded, unstable steps show in the last state before the end, beside whose step that to
-    the end may be shorter.
+    Where only some states are recorded, unstable steps show in the last state before the end, as the step to the end
+    may be shorter than the one before.
     """
     t, v, a, mark, dt = columns["t"], columns["v"], columns["a"], loop.kept, settings.control.dt
     rest, between = HELD * free_acceleration(settings.first), settings.method.adaptive and dt is not None
@@ -132,7 +132,7 @@ def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> 
 
 
 def start_sentence(settings: RunSettings, columns: Columns) -> str | None:
-    """What a person is told of a start that was moved far onto the constraints; None where it was not."""
+    """Return the warning where the start was moved far to reach the constraints; None where it was not."""
     q, found = settings.start.q, columns["q"]
     if not len(found) or columns["t"][0] != settings.first.t or len(q) != found.shape[1]:
         return None
@@ -148,7 +148,7 @@ def start_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
-    """What a person is told of a state that grows by ten orders of magnitude; None where it does not.
+    """Return the warning where the state grows by ten orders of magnitude; None where it does not.
 
     It is measured by what the start would make of it alone: its state, velocity and acceleration over the time of the
     motion, in the largest entry of each; by one where these are no more than rounding.
@@ -171,14 +171,14 @@ def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def free_acceleration(first: StepData) -> float:
-    """Largest acceleration that the forces at the start would cause without constraints, about."""
+    """Return about the largest acceleration that the forces at the start would cause without constraints."""
     mass, force = first.M.diagonal(), first.force
     heavy = mass > 0
     return float((np.abs(force[heavy]) / mass[heavy]).max(initial=0.0))
 
 
 def _worst(error: Vector, unit: Vector) -> tuple[int, float]:
-    """The coordinate of the largest error in units of its own, and that."""
+    """Return the coordinate with the largest error in its own unit, and this error."""
     share = np.divide(error, unit, out=np.where(error > 0, math.inf, 0.0), where=unit > 0)
     i = int(np.argmax(share))
     return i, float(share[i])

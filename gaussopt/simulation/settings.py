@@ -67,7 +67,7 @@ class RunStart:
 
     @classmethod
     def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
-        """From what a user gives; raises BadInput, UnknownName."""
+        """Make the start from what a user gives; raises BadInput, UnknownName."""
         problem = problem_or_system(given)
         if isinstance(problem, AbstractSystem):
             missing = [f"{k}=..." for k, x in (("q0", q0), ("v0", v0), ("t_end", t_end)) if x is None]
@@ -123,7 +123,7 @@ class RunSettings:
 
     @classmethod
     def of(cls, problem: Any, formulation: str | None, solver: str | None, given: Mapping[str, Any]) -> RunSettings:
-        """From the arguments of `simulate`; `given` holds those by keyword.
+        """Make settings from the arguments of `simulate`; `given` holds those by keyword.
 
         Raises GaussoptError if the run cannot begin.
         """
@@ -199,7 +199,7 @@ class RunSettings:
 
 
 def problem_or_system(given: Any) -> Problem | AbstractSystem:
-    """What a person names or gives; raises BadInput, UnknownName."""
+    """Return the problem or system that a user names or gives; raises BadInput, UnknownName."""
     if isinstance(given, str | os.PathLike):
         return find_problem(given)
     if isinstance(given, AbstractSystem | Problem):
@@ -273,7 +273,7 @@ def _check_size(step: StepData, dt: float | None, duration: float, every: int) -
 
 
 def refuse_large(what: str, size: float, every: int, instead: str = "") -> None:
-    """Refuse a recording of so many bytes that does not fit into a usual memory; raises BadInput."""
+    """Refuse a recording of `size` bytes that does not fit into a usual memory; raises BadInput."""
     if size > MOST_BYTES:
         raise BadInput(
             f"Recording {what} takes {size / 2**30:.1f} GiB, more than {MOST_BYTES / 2**30:g}; raise record_every to "

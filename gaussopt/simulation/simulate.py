@@ -328,7 +328,7 @@ def whole_message(
     ended: str, open_forces: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArray[np.bool_],
     warnings: Sequence[str], file: str | None,
 ) -> str:  # fmt: skip
-    """The message of a motion: how it ended, which forces are some of many, warnings, where the failed step is."""
+    """Return the message of a motion: how it ended, which forces are not unique, warnings, where the failed step is."""
     return " ".join([ended + _in_words(open_forces, rows, unique), *warnings]) + _of_file(file)
 
 
@@ -337,7 +337,7 @@ def _of_file(file: str | None) -> str:
 
 
 def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str) -> Mapping[str, Any]:
-    """What the trajectory keeps for its continuation."""
+    """Return what the trajectory keeps for its continuation."""
     s, first, continued = settings, settings.first, settings.continued
     about = {"ended": ended, "continues": None if continued is None else continued.kept["key"]}
     mark = loop.kept
@@ -353,7 +353,7 @@ def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str
 
 
 def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dict[str, list[Any]]:
-    """Forces that are some of many: rows of lam, counted from 0, and contacts of lam_N and lam_T by name."""
+    """Return the forces that are not unique: rows of lam, counted from 0, and contacts of lam_N and lam_T by name."""
     many: dict[str, list[Any]] = {}
     for name, i in sorted(found):
         many.setdefault(name, []).append(i if name == "lam" else contacts[i])
@@ -361,7 +361,7 @@ def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dic
 
 
 def _in_words(many: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArray[np.bool_]) -> str:
-    """What is said where recorded forces are not the only ones; nothing where they are."""
+    """Return the sentence on recorded forces that are not unique; nothing where all are."""
     some, named = int((~unique).sum()), named_forces(many, rows)
     if not some:
         return ""

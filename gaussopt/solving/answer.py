@@ -30,7 +30,7 @@ class Answer:
     certificate : Certificate, a ContactCertificate if the step has contacts
     iterations : int
     timing : Timing
-    details : what the formulation says beside the answer, such as a contraction factor
+    details : what the formulation adds to the answer, such as a contraction factor
     history : tuple of float, the solver's record of its convergence, see RawSolution
     """
 

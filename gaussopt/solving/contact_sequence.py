@@ -22,7 +22,7 @@ from gaussopt.solving.verification import verified
 
 
 class ContactSequence:
-    """Solve contact problems by one or several programs each; whatever the formulation, Coulomb's law judges.
+    """Solve contact problems by one or several programs each; under every formulation Coulomb's law judges the answer.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ContactSequence:
         return self.ask(problem)()
 
     def ask(self, problem: ConeComplementarity) -> Callable[[], Solution]:
-        """As `solve`, without the certificate: a function that verifies, for who times several problems in a row."""
+        """Solve without the certificate; returns a function that verifies, so that problems can be timed in a row."""
         self.programs, self.latest = 0, None
         spent: list[Timing] = []
         words: list[RawSolution] = []

@@ -1,7 +1,7 @@
-"""Formulations from outside the package: what they are given and what they return is copied and looked at.
+"""Formulations from outside the package: their arguments and results are copied and checked.
 
-A formulation is asked for a program and reads the answer back; the certificate then judges the step. A file of somebody
-else must not be able to change that step meanwhile, nor end a motion by an answer of the wrong shape.
+A formulation is asked for a program and reads the answer back; the certificate then judges the step. Code from outside
+must not be able to change that step meanwhile, nor end a motion by an answer of the wrong shape.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def solve_step(
 def judge_acceleration(
     step: StepData, a: ArrayLike, by: str = "given", *, tolerance: float = DEFAULT_TOLERANCE
 ) -> Answer:
-    """An acceleration that anybody computed as an answer, judged as those of solvers are.
+    """Judge an acceleration from any source as the accelerations of solvers are judged.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def solve_lcp(
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
     Options of the solver are given as in `solve`. Of the solution x is z; the details are the solver and what the
-    formulation says beside it, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or does
+    formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or does
     not fit.
     """
     entry: Formulation = registry.load("formulation", formulation)

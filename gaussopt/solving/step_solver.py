@@ -69,7 +69,7 @@ class StepSolver:
         return self.ask(step)()
 
     def ask(self, step: StepData) -> Callable[[], Answer]:
-        """As `solve`, without the certificate: a function that certifies, for who times several steps in a row."""
+        """Solve without the certificate; returns a function that certifies, so that steps can be timed in a row."""
         begin = perf_counter()
         step = self.formulation.prepare(step)
         self.formulation.check(step)
@@ -134,7 +134,7 @@ class StepSolver:
         return (better, certificate) if better and certificate and certificate.passed(self.tolerance) else None
 
     def _without_program(self, step: StepData, verdict: IllPosed) -> Answer:
-        """The answer where the formulation's own program has no minimiser, whatever the mechanics say."""
+        """Return the answer where the formulation's program has no minimiser; the step may still have a solution."""
         certificate = certify_step(step, None, thorough=self.thorough)
         nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
         return Answer(None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing())

@@ -25,7 +25,7 @@ def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: floa
 
 
 def verify_answer(data: Any, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
-    """Certify an answer that anybody computed: status, message, certificate and, of a step, forces_unique, for JSON.
+    """Certify an answer from any source: status, message, certificate and, of a step, forces_unique, for JSON.
 
     `answer` holds by name x and y of a quadratic program; z of a complementarity problem; a, lam and, with contacts,
     lam_N and lam_T of a step; r and, of a global one, v of a contact problem. What is None is estimated, except x, z, a

@@ -1,4 +1,4 @@
-"""HDF5 files of anybody: what a dataset takes and where it lies is checked before a number of it is read."""
+"""HDF5 files from any source: size and place of a dataset are checked before a number of it is read."""
 
 from __future__ import annotations
 

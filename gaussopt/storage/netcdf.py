@@ -106,7 +106,7 @@ def _try_elsewhere(path: Path, what: str) -> None:
     limit = PATIENCE + path.stat().st_size / SLOWEST
     with contextlib.closing(Guard()) as guard:
         outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=limit))
-    if outcome.kind not in ("", "error"):  # an error is told by whoever reads it here
+    if outcome.kind not in ("", "error"):  # an error comes again, and is told, when this process reads the file
         ended = {"crashed": "ends the process", "time_limit": f"takes more than {limit:.0f} s"}
         raise BadInput(f"{path} is not {what}, or damaged: reading it {ended.get(outcome.kind, 'did not succeed')}.")
 

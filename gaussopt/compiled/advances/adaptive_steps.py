@@ -30,7 +30,7 @@ CLOSER = 128
 class GeneratedAdaptiveSteps(GeneratedAdvance):
     """Steps chosen by the method; the first one is SciPy's choice.
 
-    With a recording interval, a recorded state is the end of a shorter step from the state before, beside the motion.
+    With a recording interval, a recorded state is the end of a shorter extra step from the state before.
     """
 
     adaptive = True
@@ -47,7 +47,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self._beside = np.zeros(self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Begin where a loop stood, which holds nothing beside the state."""
+        """Begin where a loop stood; its memory holds nothing besides the state."""
         self.begin()
 
     def _start(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
@@ -135,7 +135,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
             before = row
 
     def _record(self, before: Vector, rows: Matrix, steps: int) -> None:
-        """Write down what is due of states behind so many steps, each (t, q, v); `before` is the one before them."""
+        """Record the due states among `rows`, (t, q, v) after `steps` steps; `before` is the state before them."""
         end = self.control.t_end
         if self._grid is None:
             number = np.arange(steps + 1, steps + len(rows) + 1)

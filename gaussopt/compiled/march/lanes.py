@@ -1,7 +1,7 @@
 """Many motions side by side: Runge-Kutta steps as SIMD code over the lanes of a block, blocks shared between cores.
 
 Everything a block needs lies in one flat array, entry i of lane l at i W + l, so that a compiler sees at once that no
-two entries overlap. Lanes never branch: one that fails is marked and goes on with numbers that nobody reads. Functions
+two entries overlap. Lanes never branch: one that fails is marked and goes on with numbers that are not read. Functions
 of two lanes hold the lines of lane l and of lane l + W / 2 in turns: the elimination of one hides the latency of the
 other's.
 """

@@ -82,7 +82,7 @@ class ContactRecorder(Recorder):
         return np.array(q), np.array(v)
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """As of any recorder, once all contacts are known."""
+        """Return the arrays of any recorder, and those of all contacts, which are known at the end."""
         found = {name: np.array(column, dtype=np.float64)
                  for name, column in zip(("t", *COLUMNS), zip(*self._plain, strict=True), strict=True)}  # fmt: skip
         table = np.zeros((len(self), len(self.names), 7))
@@ -214,12 +214,12 @@ class StatedSteps(MoreauJeanSteps):
 
     @staticmethod
     def _unique(problem: ConeComplementarity, pushes: NDArray[np.float64]) -> bool:
-        """Whether columns of the contacts that push are independent: one velocity has one set of forces then."""
+        """Tell whether columns of the pushing contacts are independent, so that one velocity has one set of forces."""
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (problem.W.diagonal() > 0)
         W = problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
         try:
-            np.linalg.cholesky(W)  # which is positive definite where all its eigenvalues are larger than that
+            np.linalg.cholesky(W)  # W is positive definite where all its eigenvalues exceed the shift
         except np.linalg.LinAlgError:
             return False
         return True
@@ -249,11 +249,11 @@ class StatedSteps(MoreauJeanSteps):
         self._pushed |= dict.fromkeys(pushing, 0)
 
     def about(self) -> dict[str, Any]:
-        """The contacts that there were, beside what every loop says."""
+        """Return what every loop reports, and the contacts that occurred."""
         return {**super().about(), "contacts": list(self.recorder.names), **self.system.about()}
 
     def reached(self) -> str:
-        """With how far Coulomb's law was missed; what steps may have missed becomes a warning."""
+        """Say how the motion ended, with the residual of Coulomb's law; warn of contacts that steps may have missed."""
         dt = self.control.dt
         if dt is not None and len(self.recorder):
             missing = self.system.may_miss(*self.recorder.states(), dt)

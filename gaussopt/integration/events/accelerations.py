@@ -40,9 +40,9 @@ NOT_PROVED = (
 
 
 class ContactSolvers:
-    """Solvers of the steps of a motion with contacts.
+    """Step solvers of a motion with contacts.
 
-    The one asked for is `main`; those that stand in for it are made when they are needed.
+    The solver asked for is `main`; those that stand in for it are made when they are needed.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class ContactSolvers:
 
     @cached_property
     def stick(self) -> StepSolver:
-        """For contacts without slip where `main` knows only sliding ones: by its solver if that takes LCPs."""
+        """Solver of contacts without slip where `main` knows only sliding ones: that of `main` if it takes LCPs."""
         solver, options = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
         return StepSolver("stick-slip", solver, options, self._tolerance, self._warm)
 
     @cached_property
     def cones(self) -> StepSolver:
-        """For contacts in space without slip: by the solver of `main` if that takes friction cones.
+        """Solver of contacts in space without slip: that of `main` if it takes friction cones.
 
         A search for a second velocity belongs to a single problem, not to every stage of a motion.
         """
@@ -70,12 +70,12 @@ class ContactSolvers:
 
     @cached_property
     def flight(self) -> StepSolver:
-        """Where no contact is closed."""
+        """Solver of steps without closed contacts."""
         return StepSolver("gauss", "kkt", None, self._tolerance, self._warm)
 
     @cached_property
     def any_contact(self) -> StepSolver:
-        """For jumps of the velocity, and for steps that the solver of the others refuses, but in space."""
+        """Solver of velocity jumps, and of steps that the other solvers refuse; not of contacts in space."""
         return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
 
     @property
@@ -93,9 +93,9 @@ class ContactSolvers:
         return self.main
 
     def why_interpreted(self) -> str | None:
-        """Why the kernel cannot stand for formulation and solver, None if it can.
+        """Tell why the kernel cannot replace formulation and solver, None if it can.
 
-        It is the contact laws themselves, solved by pivots from the active set of the stage before.
+        The kernel solves the contact laws themselves, by pivots from the active set of the stage before.
         """
         main, sequence = self.main, self.main.sequence
         plain = sequence.solver.options == sequence.solver.options_type() and sequence.warm_start
@@ -123,11 +123,11 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @property
     def stand_ins(self) -> list[str]:
-        """As of the solvers."""
+        """Names of the `solvers` that stood in."""
         return self.solvers.stand_ins
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """By the kernel where the stage is regular, else in the general way."""
+        """Answer by the kernel where the stage is regular, else in the general way."""
         found = self._regular(t, q, v)
         if found is not None:
             return found.answer()
@@ -137,7 +137,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return answer
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """du/dt, the acceleration. Nothing else is made of a regular stage that nobody looks at."""
+        """Return the acceleration du/dt; a regular stage that is not recorded gives no whole answer."""
         known = self._last
         if known is None or known[0] != t or known[1] != q.tobytes() + u.tobytes():
             found = self._regular(t, q, u)
@@ -174,7 +174,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return ContactOperator.of(self.step(t, q, v)).definiteness
 
     def memory(self) -> dict[str, Any]:
-        """The phase, and what the kernel starts from."""
+        """Return the phase, and the data that the kernel starts from."""
         return {"phase": self._phase, "kernel": {} if self.kernel is None else self.kernel.memory(self._phase)}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
@@ -206,11 +206,11 @@ class ContactAccelerations(CertifiedAccelerations):
         return self.stabiliser.shape(self.system, whole)
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
-        """Solve with whoever fits; uniqueness by quick proofs only."""
+        """Solve with the given solver or one that fits the step; uniqueness by quick proofs only."""
         return self._solve(step, False, solver)
 
     def solve_thoroughly(self, step: StepData) -> Answer:
-        """The same with uniqueness decided by enumeration where quick proofs fail."""
+        """Solve with uniqueness decided by enumeration where quick proofs fail."""
         return self._solve(step, True)
 
     def _solve(self, step: StepData, thorough: bool, solver: StepSolver | None = None) -> Answer:
@@ -226,7 +226,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return super().solve(step, self.solvers.any_contact)
 
     def confirm(self, step: StepData, solver: StepSolver) -> None:
-        """See that the solution of sticking contacts is the only one, where that is quick.
+        """Check that the solution of sticking contacts is unique, where that is quick.
 
         Redundant contacts, whose modes are many singular systems, are looked at where a phase begins.
 
@@ -249,7 +249,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return CertifiedAccelerations.solve(self, step, chosen)
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Whether the forces of the answer at a state are the only ones that cause its acceleration.
+        """Tell whether the forces of the answer at a state are the only ones that cause its acceleration.
 
         Quick proofs of uniqueness leave open what independent columns decide: one acceleration has one set of forces.
         """

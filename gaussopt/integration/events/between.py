@@ -121,7 +121,7 @@ class StepInterior:
     # -- gaps ------------------------------------------------------------------------------------------------------
 
     def open(self, j: int) -> bool:
-        """Whether gap watch j stays above zero by what is known at the ends."""
+        """Tell whether gap watch j stays above zero by what is known at the ends."""
         before, after = self.before, self.after
         if self.number > 1:
             return False
@@ -202,7 +202,7 @@ class StepInterior:
     # -- a person's functions --------------------------------------------------------------------------------------
 
     def happening(self, j: int, value: Value, live: bool, name: str, at: At) -> tuple[float, float] | None:
-        """An interval in which a person's function, watch j, falls through zero first, or None.
+        """Return an interval in which a user's function, watch j, first falls through zero, or None.
 
         `live` tells whether it is above zero at the beginning; if not it has to rise first.
         """

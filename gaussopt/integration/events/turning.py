@@ -97,14 +97,14 @@ class _OfCoordinates:
 
 
 def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
-    """The angles of a system; t and q are a state at which plain functions may be tried."""
+    """Return the angles of a system; plain functions may be called at the state t, q to find them."""
     while isinstance(system, ModifiedSystem):
         system = system.regular
     return _OfEnergies(system) if isinstance(system, LagrangianSystem) else _OfCoordinates(system, t, q)
 
 
 def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
-    """How far the angles turn, to and fro counted, in each of the N - 1 steps between N states.
+    """Return how far the angles turn, back and forth added up, in each of the N - 1 steps between N states.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
 
 
 def _bends(system: AbstractSystem, t: float, q: Vector, j: int) -> bool:
-    """Whether the normal rows of a plain system depend on coordinate j; taken to be so where they cannot be had."""
+    """Tell whether the normal rows of a plain system depend on coordinate j; assumed where they cannot be evaluated."""
     still = np.zeros(len(q))
     rows = system.evaluate(t, q, still).J_N
     for shift in SHIFTS:

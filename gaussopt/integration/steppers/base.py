@@ -49,7 +49,7 @@ class _Fixed(Integration):
 
 
 class Unwatched:
-    """A motion whose accepted states are not looked at: those of steps beside its own."""
+    """A motion whose accepted states are not passed on: for extra steps that are not those of the motion."""
 
     def __init__(self, motion: Motion) -> None:
         self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
@@ -88,7 +88,7 @@ class Adaptive(Stepper):
 
 
 def gave_up(t: float, reason: str) -> str:
-    """What a person is told where an adaptive method stops."""
+    """Return the message for the user where an adaptive method stops."""
     return f"The integrator stopped at t = {t:.9g}: {reason} Loosen rtol and atol or use a smaller problem."
 
 

@@ -126,7 +126,7 @@ EIGENVALUES = (0.1, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """n coordinates, M of the given rank, J with so many rows."""
+    """Size of a step: n coordinates, M of the given rank, J with `rows` rows."""
 
     n: int
     rank: int

@@ -70,7 +70,7 @@ def _invariant(s: StepData) -> StepData:
 
 
 def _kept(s: StepData) -> StepData:
-    """The step with the rows' right-hand side that its free acceleration satisfies."""
+    """Return the step with gamma = J a0, so that its free acceleration a0 satisfies the rows."""
     return replace(s, gamma=s.J @ rs.free_acceleration(s))
 
 

@@ -260,7 +260,7 @@ def _ratio(sign: float, generations: int) -> float:
     def measure(points: Matrix) -> Vector:
         A, b = problems.two_contacts(*points.T)
         found = samples.compare(A, b)
-        # The difference in the size of the problem, as the violation; where both are rounding they say nothing.
+        # The difference in units of the problem's size, as the violation is; where both are rounding, so is the ratio.
         unit = np.linalg.norm(found.program - found.laws, axis=1)
         clear = np.maximum(unit, found.violation) > 1e-6
         return np.where(clear, sign * np.log(np.maximum(unit, 1e-300) / np.maximum(found.violation, 1e-300)), np.nan)

@@ -186,7 +186,7 @@ def hinged_bars(
     ----------
     length, mass, angle, spin : (B, bars), m, kg, rad, rad/s
     place : (B, k), of the contacts, from -1/2 to 1/2 of the bar
-    load : (B, bars, 3), forces at the centroids beside gravity, N, and torques, N m
+    load : (B, bars, 3), forces at the centroids in addition to gravity, N, and torques, N m
     mu, slip : (B, k), friction coefficients, and the signs of the slips
     """
     count, bars = length.shape
@@ -235,7 +235,7 @@ def random_bars(
 def definite_bars(
     count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
 ) -> Contacts:
-    """Those of so many random hinged bars whose A is positive definite."""
+    """Return those of `count` random hinged bars whose A is positive definite."""
     drawn = random_bars(count, bars, contacts, rng, mu)
     return drawn[problems.definite(drawn.A)]
 
@@ -304,7 +304,7 @@ class Comparison:
 
 
 def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
-    """(29), or with `ell` (24) with the joints eliminated, beside the contact laws, for positive definite A."""
+    """Compare (29), or with `ell` (24) with the joints eliminated, with the contact laws, for positive definite A."""
     z = sets.lcp(A, b)
     x = sets.printed(A, b) if ell is None else sets.quadratic(sets.symmetric(A), 0.5 * ell, A, b)
     return Comparison(z, x, relative(A, b, x, z), natural(A, b, z, eta(A, z, ell)))

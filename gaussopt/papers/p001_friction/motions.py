@@ -99,7 +99,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def follow(name: str, reference: str, pair: tuple[str, str], rows: int, **options: Any) -> Trajectory:
-    """The motion of a reference, recorded at instants of it: so many until its end."""
+    """Compute the motion of a reference, recorded at `rows` instants until the end of the reference."""
     entry = reference_of(name, reference)
     end, case = float(entry.load().t[-1]), reference.rpartition("-")[2]
     t_end = min(problem(name, case=case).t_end, 2 * end)
@@ -216,7 +216,7 @@ def span(label: str, y: Vector, unit: str) -> str:
 
 
 def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vector]]) -> dict[str, Any]:
-    """Curves of the first run, points of the others, and all of it as data.
+    """Return curves of the first run, points of the others, and a table of all of them.
 
     `values` holds the curves by name, for each run.
     """

@@ -114,7 +114,7 @@ def runs(quick: bool) -> int:
 
 
 def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> NoiseResult:
-    """RK4 with an independent Gaussian error on each acceleration it asks for, up to END, in so many runs.
+    """Integrate by RK4 up to END, with an independent Gaussian error on each acceleration, in `count` runs.
 
     The amplitude is the standard deviation in rad/s^2. If `admissible` the errors of all three angles are projected
     onto the accelerations that the printed rows allow.

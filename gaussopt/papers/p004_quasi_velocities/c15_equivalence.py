@@ -36,7 +36,7 @@ texts = ClaimTexts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """The projection, then states and bodies that would tell the equations apart; beside them what rounding does."""
+    """Check the projection, seek states and bodies at which the equations differ, and measure effects of rounding."""
     on = _Trial()
     derivations = (
         _projection(500 if quick else 50_000), _general(20 if quick else 200), _multipliers(on, 20 if quick else 200),

@@ -114,17 +114,17 @@ class Pair:
 
     @cached_property
     def quasi(self) -> Integrated:
-        """By quasi-velocities."""
+        """The motion by quasi-velocities."""
         return self.run("quasi")
 
     @cached_property
     def routh(self) -> Integrated:
-        """By Routh's equations with the regular row."""
+        """The motion by Routh's equations with the regular row."""
         return self.run("regular")
 
     @cached_property
     def tan(self) -> Integrated:
-        """By Routh's equations with the tan row."""
+        """The motion by Routh's equations with the tan row."""
         return self.run("tan")
 
     @cached_property
@@ -133,11 +133,11 @@ class Pair:
         return len(poles(self.body, self.end))
 
     def evaluations(self, rates: str) -> int:
-        """Of the rates of that name."""
+        """Return the number of evaluations of the rates of that name."""
         return int(self._solved(rates, 1.0).nfev)
 
     def run(self, rates: str, factor: float = 1.0) -> Integrated:
-        """Integrate by the rates of that name, with so many times the tolerance."""
+        """Integrate by the rates of that name, with the tolerance times `factor`."""
         found = self._solved(rates, factor)
         return Integrated(int(found.nfev), float(np.abs(found.y[[0, 2]] - self._true(found.t)[[0, 2]]).max()))
 

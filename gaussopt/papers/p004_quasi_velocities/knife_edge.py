@@ -116,7 +116,7 @@ CASES = {
 
 
 def numbers(random: np.random.Generator, *count: int) -> Vector:
-    """The nine numbers of a body within BOUNDS, or so many columns of them."""
+    """Draw the nine numbers of a body within BOUNDS, or nine arrays of the shape `count`."""
     low, high = np.array(list(BOUNDS.values())).T
     return random.uniform(low, high) if not count else random.uniform(low[:, None], high[:, None], (len(low), *count))
 

@@ -58,7 +58,7 @@ class Pole:
     change: float
 
     def place(self, dt: Any) -> Any:
-        """Where it lies within its step, 0 to 1."""
+        """Place of the pole within its step, 0 to 1."""
         return np.mod(self.instant / dt, 1.0)
 
     def left(self, dt: Any) -> Any:
@@ -123,7 +123,7 @@ class Passage:
 
 
 def passage(z: Vector, count: int) -> Passage:
-    """Pass the pole at INSTANT after so many whole steps; z are rows in the order of PASSAGES, one column a body."""
+    """Pass the pole at INSTANT after `count` whole steps; z are rows in the order of PASSAGES, one column a body."""
     of = dict(zip(PASSAGES, z, strict=True))
     place, turning, beta = of.pop("place"), of["turning"], of["L_C"] / of["I_C"]
     body = BladeBody(**of, phi=math.pi / 2 - turning * INSTANT - beta * INSTANT**2 / 2)

@@ -120,7 +120,7 @@ class Spread:
 
     @property
     def median(self) -> float:
-        """Of the random steps, m."""
+        """Median drift of the random steps, m."""
         return self.quantile(0.5)
 
     @property

@@ -233,7 +233,7 @@ def kinds_of(failures: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    # What nobody can read, and what has a place of its own.
+    # Entries that are unreadable, and those shown elsewhere.
     hidden = ("code", "machines", "conflicts", "trajectories")
     said = {key: value for key, value in meta.items() if key not in hidden}
     said |= {name: {"versions": own.get("versions", {})} for name, own in meta.get("machines", {}).items()}

@@ -171,7 +171,7 @@ def _asked(table: pd.DataFrame) -> dict[Any, str]:
 
 
 def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
-    """Which pairs are right on every step, and which are not; `pairs` says whether, by formulation and solver."""
+    """Say which pairs are right on every step, and which are not; `pairs` says whether, by formulation and solver."""
     lines = []
     for entry, right in (("everywhere", True), ("not-everywhere", False)):
         told = [(pair, asked.get(pair, "") * right) for pair, is_right in pairs.items() if is_right == right]
@@ -217,7 +217,7 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
 
 
 def _differing(table: pd.DataFrame) -> list[str]:
-    """Name solvers whose answers on the clock are not those on record, with their sources."""
+    """Name solvers whose answers while timed differ from their recorded ones, with the sources."""
     there = table[table["differs"]]
     of = gathered(zip(there["solver"], there["name"], strict=True), lambda row: row[0])
     at = {solver: Counter(name for _, name in rows) for solver, rows in of.items()}
@@ -229,7 +229,7 @@ def _differing(table: pd.DataFrame) -> list[str]:
 
 
 def _beside_the_clock(times: Sequence[Times]) -> list[str]:
-    """Name solvers that remember answers, and those that work where nobody times them."""
+    """Name solvers that remember answers, and those that work outside the timed calls."""
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
         known = [t for t in of if t.remembers]

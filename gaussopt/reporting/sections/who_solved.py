@@ -1,4 +1,4 @@
-"""The report of a comparison on files: who solved which, which nobody solved, and what each program was answered."""
+"""The report of a comparison on files: who solved which, which are unsolved, and how each program was answered."""
 
 from __future__ import annotations
 
