@@ -190,8 +190,8 @@ class _Rival:
         self._passes, self._spent, self._last = 0, 0.0, 0.0
         self._new: list[list[Timing]] = [[] for _ in range(self._steps)]
         self._unconfirmed, self._asked = [0] * self._steps, 0
-        self._again: list[list[tuple[float, float]]] = [[] for _ in range(self._steps)]
-        self._cpu = [0.0] * self._steps
+        self._cpu: list[list[float]] = [[] for _ in range(self._steps)]
+        self._again: list[list[float]] = [[] for _ in range(self._steps)]
         if median(work(reply.timing) for reply in replies) > max(LONG, LONG * budget):
             self._spent, self._asked, self._passes, self._now = math.inf, 1, 1, next(units)
             for i, reply in enumerate(replies[: self._steps]):
@@ -235,11 +235,9 @@ class _Rival:
         self._asked += 1
         for i, reply in enumerate(replies):
             self._unconfirmed[i] += reply.status not in UNREFUTED
+            (self._again if self._replay else self._cpu)[i].append(spent[i])
             if not self._replay:
                 self._new[i].append(reply.timing)
-                self._cpu[i] = spent[i]
-            elif self._cpu[i] > FELT and (i or cold):
-                self._again[i].append((self._cpu[i], spent[i]))
 
     def early(self, items: Sequence[Item]) -> int:
         """Count the leading steps that it answers rightly only if `refuses` is called before the clock."""
@@ -258,8 +256,10 @@ class _Rival:
         columns = {part: [getattr(t, part) for t in samples] for part in (*Timing._fields, "total")}
         columns["work"] = [s for i in timed for s in own[i]]
         parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
-        # Noise only ever adds: the shortest of several passes.
-        ratios = [float(again / new) for new, again in (np.min(of, axis=0) for of in self._again if of)]
+        # Noise only ever adds, so the shortest of all passes counts: a step that was disturbed once is not a slow one.
+        begin = 0 if self._about[2] == STARTS[0] else 1
+        both = list(zip(self._cpu, self._again, strict=True))[begin:]
+        ratios = [min(again) / min(new) for new, again in both if again and min(new) > FELT]
         return Times(
             source, *self._about, parts, list(map(median, own)), self._passes, self._unconfirmed, harness,
             median(ratios) if ratios else float("nan"), early,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -117,6 +119,21 @@ def test_a_step_that_takes_very_long_is_asked_once(monkeypatch: pytest.MonkeyPat
     assert len(dawdler.asked) == slow.repetitions == 1
     assert slow.work >= 0.03
     assert (slow.unconfirmed, slow.early) == ([0], 0)
+
+
+def test_a_solver_that_was_disturbed_once_is_not_called_one_that_remembers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass that was interrupted for 5 ms looked as if the passes after it had found their answers remembered."""
+    calls: list[float] = []
+
+    def disturbed() -> float:
+        calls.append(process_time())
+        return calls[-1] + (5e-3 if len(calls) > 1 else 0.0)
+
+    monkeypatch.setattr(clock, "process_time", disturbed)
+    (times,) = on_one_clock(StepSource("lcp", "small"), [("", "lemke", "setup")], (SMALL,), [0], 1e-7, 1.0)
+    assert len(calls) > 8
+    assert math.isnan(times.replayed)
+    assert not times.remembers
 
 
 @pytest.mark.parametrize(("status", "held"), [(go.Status.NOT_PROVED, False), (go.Status.INACCURATE, True)])
