@@ -35,7 +35,7 @@ class Certificate:
     constraint_residual : ||J a - gamma||_2
     force_residual : float
         ||M a + h - Q - J^T lam||_{M^-1} for the reported lam: how far the reported forces are from
-        explaining a; where M is singular in the 2-norm, of coordinates without mass beside 1 + the size of the
+        explaining a; where M is singular in the 2-norm, of coordinates without mass relative to 1 + the size of the
         forces. 0 if none were reported.
     rounding_floor : the bound cannot be trusted below this value
     condition : condition number of the system that the certificate solved (NaN on the regular path)
@@ -48,15 +48,15 @@ class Certificate:
     lam : (m,), multipliers that best explain a
     natural_scale : float
         Size of the accelerations that the forces and constraints of the step call for, in the mass norm; infinite
-        where errors are so small beside ||a||_M that it is not needed.
+        where errors are so small relative to ||a||_M that it is not needed.
     unit_error : float
         The error in coordinates of unit mass, coordinates without mass measured by the rows that hold them; NaN where
         M is regular and `error_bound` says it all, or where it is not known.
     residual_share : float
-        Largest residual of a row of J a = gamma beside its terms |J| |a| + |gamma|; NaN where the constraint residual
-        is so small that it is not needed.
+        Largest residual of a row of J a = gamma relative to its terms |J| |a| + |gamma|; NaN where the constraint
+        residual is so small that it is not needed.
     force_share : float
-        What the reported forces leave of the equations of motion beside the terms of these; 0 where M is regular and
+        What the reported forces leave of the equations of motion, relative to their terms; 0 where M is regular and
         `force_residual` says it all.
     independence : float
         Sine of the smallest angle between a row of J and those before it, in the metric of M^-1, an upper bound of the
@@ -93,7 +93,7 @@ class Certificate:
         return About(f"the step is {self.verdict}, {unique}", (words,), list(self.to_mapping().items()))
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
+        """Tell whether the candidate is within tolerance (relative, plus the same absolute amount)."""
         accepted = self.verdict is Status.SOLVED and accepts(
             tolerance, own_tolerance=self.own_tolerance(tolerance), error_bound=self.error_bound,
             force_residual=self.force_residual, law_residual=self.laws_missed, rounding_floor=self.rounding_floor,
@@ -103,7 +103,7 @@ class Certificate:
         return bool(accepted) and math.isfinite(self.norm_a_2) and self._holds_massless(tolerance)
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Error allowed beside what the step itself calls for."""
+        """Return the error allowed relative to what the step itself calls for."""
         return math.sqrt(tolerance)
 
     @property
@@ -112,7 +112,7 @@ class Certificate:
         return 0.0
 
     def _holds_massless(self, tolerance: float) -> bool:
-        """Whether errors and forces are small also where there is no mass, of which the mass norm sees nothing."""
+        """Tell whether errors and forces are small also in coordinates without mass, which the mass norm leaves out."""
         if self.unit_error > math.sqrt(tolerance) * (self.natural_scale + self.norm_a):  # a NaN is not known
             return False
         if self.force_share > ROUGH * tolerance:
@@ -127,9 +127,9 @@ class Certificate:
 
     @property
     def own_error(self) -> float:
-        """Largest error, forces, rounding and massless coordinates included, beside what the step itself calls for.
+        """Largest error, of forces, rounding and massless coordinates, too, relative to what the step itself calls for.
 
-        Where everything is far below 1 in its unit, errors must at least be small beside this; and nothing passes that
+        Where everything is far below 1 in its unit, errors must at least be small by this measure; nothing passes that
         the arithmetic cannot resolve.
         """
         largest = max(self.error_bound, self.force_residual)
@@ -150,7 +150,7 @@ class Certificate:
         return self.error_bound <= 10 * self.rounding_floor
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON; infinite and undefined values become null."""
+        """Return the entries for JSON; infinite and undefined values become null."""
         numbers = finite_entries(
             self, "error_bound", "relative_error", "error_norm", "constraint_residual", "force_residual",
             "rounding_floor",
@@ -160,13 +160,13 @@ class Certificate:
 
 
 def beside(left: float, *terms: float) -> float:
-    """A remainder relative to the sum of the sizes of its terms."""
+    """Return a remainder relative to the sum of the sizes of its terms."""
     size = sum(terms)
     return left / size if size > 0.0 else 0.0
 
 
 def without_mass(gap: Vector, heavy: NDArray[np.bool_], forces: float) -> float:
-    """||gap|| in unit masses; of coordinates without mass beside 1 and the size of the forces on them."""
+    """Return ||gap|| in unit masses; entries without mass are relative to 1 + the size of the forces on them."""
     return math.hypot(norm(gap[heavy]), norm(gap[~heavy]) / (1.0 + forces))
 
 

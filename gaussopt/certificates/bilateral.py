@@ -66,7 +66,7 @@ def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certi
 
 
 def about_rows(step: StepData) -> Certificate:
-    """A certificate, of no acceleration, of a dense step, for what it says of the rows; errors have no scales of it."""
+    """Return a certificate of a dense step without a candidate, for its findings on the rows; errors are not scaled."""
     a = np.zeros(step.n)
     found = None if step.arithmetic is None else certify_generated(step, a, None)
     return found or _regular(step, a, None) or _careful(step, a, None)
@@ -202,7 +202,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
 def _explained(
     step: StepData, lam: Vector, ad: Vector, residual: Vector, data: Balanced, singular: bool
 ) -> tuple[float, float]:
-    """What reported multipliers leave of the equations of motion, and that beside their terms where M is singular."""
+    """Return what `lam` leaves of the equations of motion, and where M is singular its size relative to their terms."""
     if not math.isfinite(float(lam.sum())):
         return math.inf, 0.0
     Md, fd, d = data.M, data.f, data.d
@@ -238,9 +238,9 @@ def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, f
 
 
 def _closeness(J: Matrix) -> Vector:
-    """Reciprocal squares of the distances of rows from those before them, (m,); infinite of rows that follow from them.
+    """Return reciprocal squares of the distances of rows from the span of those before, (m,); infinite if dependent.
 
-    What is left of such a row is rounding, and no direction from which those behind it have a distance.
+    What is left of a dependent row is rounding, and no direction from which later rows could have a distance.
     """
     lengths, rows = np.linalg.norm(J, axis=1), np.arange(len(J))
     found = np.full(len(J), np.inf)

@@ -154,7 +154,7 @@ def _worst_rows(saddle: Saddle, size: Vector) -> float:
 
 
 def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) -> bool:
-    """Whether the equations of the error hold to rounding, so that it is what it says."""
+    """Tell whether the equations of the error hold to rounding, so that the error is right."""
     if saddle.regular:
         return math.isfinite(float(found.x.sum()))
     left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * saddle.row)
@@ -179,7 +179,7 @@ def _unsolved(saddle: Saddle, found: SaddleSolution) -> float:
 
 
 def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
-    """Verdict on the step, whether its forces are unique, and whether that is proved."""
+    """Return the verdict on the step, whether its forces are unique, and whether that is proved."""
     d, row = saddle.scale, saddle.row
     f, gamma = step.force, step.gamma
     rng = np.random.default_rng(0)
@@ -208,14 +208,14 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
 
 
 def _idle_rows(saddle: Saddle, g: Vector, gamma: Vector | None = None, limit: float = 0.0) -> bool:
-    """Whether g leads to a dependency of the rows to the last digit, J^T w = 0, which gamma contradicts if given."""
+    """Tell whether g leads to a dependency of the rows, J^T w = 0 to rounding, which gamma contradicts if given."""
     w = saddle.left_null(g)
     idle = norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * norm(w)
     return idle and (gamma is None or abs(float(w @ (gamma * saddle.row))) > limit * norm(w))
 
 
 def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:
-    """Whether f leads to a direction that nothing resists, M w = 0 and J w = 0, and a force pulls along if given."""
+    """Tell whether f leads to a direction that nothing resists, M w, J w = 0, and `force`, if any, pulls along it."""
     w = saddle.null(f)
     way = w * saddle.scale
     resisted = math.hypot(norm(times(saddle.M, way) * saddle.scale), norm(times(saddle.J, way) * saddle.row))

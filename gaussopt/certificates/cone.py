@@ -28,7 +28,7 @@ from gaussopt.linalg.cones import residual, rounding, rows_of, shifted, steps_of
 from gaussopt.linalg.dense import largest
 
 CERTIFIED = 1e-12
-"""Natural map relative to |q|, beside its floor, of one of several solutions."""
+"""Largest natural map relative to |q|, in addition to its floor, of one of several solutions."""
 
 APART = 1e-4
 """Distance of two certified velocities, relative to |q|, that are different solutions."""
@@ -39,7 +39,7 @@ ENTRIES = (
     "impulses_unique", "existence_margin", "farkas_ray", "no_solution", "cone_violation", "dual_violation",
     "complementarity", "asymmetry",
 )  # fmt: skip
-"""What a certificate says, for JSON; its solutions stand beside it."""
+"""Entries of a certificate for JSON; solutions are kept apart."""
 
 
 @shown
@@ -94,7 +94,7 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def modulus(self) -> float:
-        """Of monotonicity."""
+        """Modulus of monotonicity."""
         return monotonicity(self._problem)
 
     @cached_property
@@ -118,7 +118,7 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def bound_from(self) -> str:
-        """How the bounds are known."""
+        """The proof that the bounds come from, "none" if there are no bounds."""
         return "none" if self._bound is None else self._bound.source
 
     @cached_property
@@ -158,7 +158,7 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def asymmetry(self) -> float:
-        """Of W."""
+        """Asymmetry of W."""
         return self._problem.asymmetry
 
     @property
@@ -168,7 +168,7 @@ class ConeCertificate(ProgramCertificate):
         return Measures(True, self.residual, floor=self.floor, rough=violation)
 
     def to_mapping(self) -> Mapping[str, Any]:
-        """For JSON, every entry computed when it is read; `solutions` stand beside the certificate."""
+        """Return the entries for JSON, each computed when it is read; `solutions` are not among them."""
         return _Entries(self)
 
 
@@ -248,7 +248,7 @@ def _uniqueness(
 
 
 def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
-    """How far r is outside K, u~ outside K*, and r . u~ from zero; all relative.
+    """Return how far r is outside K, u~ outside K*, and r . u~ from zero; all relative.
 
     Impulses are compared with rho_i |q_i| too: where r should be zero, its own size is that of rounding errors.
     """

@@ -38,7 +38,7 @@ class Bound(NamedTuple):
 
 
 def matrix_norm(A: Matrix) -> float:
-    """At least |A|_2."""
+    """Return an upper bound on |A|_2."""
     if not A.size:
         return 0.0
     if max(A.shape) <= EXACT_NORM:
@@ -149,7 +149,7 @@ def local_bound(problem: ConeComplementarity, r: Vector) -> Bound | None:
 
 
 def _signs_hold(own: ConeComplementarity, x: Vector, modes: Vector, distance: float) -> bool:
-    """Whether no inequality of the modes can be violated within a distance of x."""
+    """Tell whether no inequality of the modes can be violated within a distance of x."""
     r, u = rows_of(x), rows_of(own.u(x))
     change = distance * np.linalg.norm(own.W.reshape(own.k, ROWS, own.n), axis=(1, 2)) + rows_of(
         error_of_u(own, x)

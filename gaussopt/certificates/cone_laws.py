@@ -47,7 +47,7 @@ class ConeLaws:
     cones: FrictionCones
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
-        """By strong monotonicity, or all modes of a single contact are enumerated."""
+        """Decide by strong monotonicity, or of a single contact by enumeration of its modes."""
         problem = self.cones.problem
         if problem.k == 1:
             found = solve_contact(problem)
@@ -149,7 +149,7 @@ class ConeLaws:
 
     @staticmethod
     def _lawful(own: ConeComplementarity, y: Vector, modes: Vector, tiny: Vector) -> bool:
-        """Whether impulses obey the equations and the inequalities of their modes, each contact beside its terms."""
+        """Tell whether impulses obey equations and inequalities of their modes, each contact relative to its terms."""
         r, u = rows_of(y), rows_of(own.u(y))
         lengths = np.hypot(r[:, 1], r[:, 2]), np.hypot(u[:, 1], u[:, 2])
         equal = (np.abs(rows_of(ModeSystem(own, y, modes).F)) <= tiny[:, None]).all(axis=1)

@@ -46,7 +46,7 @@ class ContactCertificate(Certificate):
     contact: Uniqueness = NO_CONTACTS
 
     def own_tolerance(self, tolerance: float) -> float:
-        """The tolerance itself: beside what the step calls for, all must hold in any unit."""
+        """Return the tolerance itself: relative to what the step calls for, errors must be small in any unit."""
         return min(tolerance, math.sqrt(tolerance))
 
     @property
@@ -55,7 +55,7 @@ class ContactCertificate(Certificate):
         return self.law_residual
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entries for JSON."""
         return {
             **Certificate.to_mapping(self),
             "law_residual": finite_or_none(self.law_residual),

@@ -52,7 +52,7 @@ class ContactClass:
         return About(title, (self.matrix.sentence,), list(self.to_mapping().items()))
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entries for JSON."""
         return {
             "delassus": self.delassus.tolist(),
             "bias": self.bias.tolist(),

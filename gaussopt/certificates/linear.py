@@ -48,7 +48,7 @@ class LinearCertificate(ProgramCertificate):
         return Measures(math.isfinite(self.residual), self.relative_residual, error)
 
     def to_mapping(self) -> dict[str, float | None]:
-        """For JSON."""
+        """Return the entries for JSON."""
         return finite_entries(self, "residual", "relative_residual", "relative_error")
 
 

@@ -112,7 +112,7 @@ class QPCertificate(ProgramCertificate):
         return Measures(self.verdict is Status.SOLVED, self.relative_residual, error)
 
     def failure(self, tolerance: float) -> str:
-        """Why the point does not pass."""
+        """Say in a sentence why the point does not pass."""
         distance = f"error bound {self.error_bound:.3g}, relative {self.relative_error:.3g}"
         if not math.isfinite(self.error_bound):
             distance = f"no distance proved, loss of the objective at most {self.objective_gap:.3g}"
@@ -122,7 +122,7 @@ class QPCertificate(ProgramCertificate):
         )
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entries for JSON."""
         numbers = finite_entries(
             self, "error_bound", "relative_error", "primal_residual", "dual_residual", "complementarity",
             "relative_residual", "objective_gap", "duality_gap",

@@ -86,7 +86,7 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
     r = float(np.linalg.norm(curvature.root.T @ residual)) + float(noise @ curvature.room) * bool(residual.any())
     r += _turned(qp, curvature, residual, y, noise)
     slack = np.abs(z - np.where(y > 0, qp.l, np.where(y < 0, qp.u, z)))
-    if curvature.L is None:  # forces along flat directions may be large beside the norm of P: no root of rounding
+    if curvature.L is None:  # forces along flat directions may be large relative to the norm of P: no root of rounding
         slack = np.maximum(slack - (qp.n + 2) * EPS * (np.abs(qp.A) @ np.abs(feasible)), 0.0)
     gap = 0.5 * r * r + float((np.abs(y) * slack).sum())
     moved = x - feasible
@@ -126,7 +126,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
     left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
     A = qp.A[push]
     U, s, Vt = np.linalg.svd((A @ Z).T, full_matrices=False)
-    # Flat directions are known to rounding beside the least curvature: what rows see of them below that is nothing.
+    # Flat directions are known to rounding of the least curvature: smaller entries of rows along them are zero.
     seen = s > 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
     passed = (curvature.root.T @ A.T @ Vt[seen].T / s[seen]) @ U[:, seen].T
     return float(np.linalg.norm(np.abs(passed) @ left))

@@ -102,7 +102,7 @@ def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class SparseSizes(Sizes):
-    """Sizes of a sparse program; a bound that is rounding beside `reach` counts."""
+    """Sizes of a sparse program; a bound below the rounding of `reach` counts."""
 
     def row(self, bound: Vector) -> Vector:
         wide = self.absolute_A @ self.reach
@@ -232,7 +232,7 @@ def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
 
 
 def _felt(A: Any, force: Vector) -> Vector:
-    """The dual of each row that one of its coordinates would feel beside its other forces, (m,)."""
+    """Return the least dual of each row whose force on a coordinate is as large as the other forces on it, (m,)."""
     A = scipy.sparse.csr_array(A)
     least, filled = np.zeros(A.shape[0]), np.diff(A.indptr) > 0
     duals = np.where(A.data != 0, force[A.indices] / np.where(A.data != 0, np.abs(A.data), 1.0), np.inf)

@@ -130,7 +130,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
 
     It proves that the rows do not contradict each other: multipliers with A^T y = 0 give y^T b at most the sum of |y_i|
     times the violations, at any point. A point that meets the rows to rounding of its terms A x proves less, as these
-    may be large beside the bounds.
+    may be large relative to the bounds.
     """
     wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
     size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS

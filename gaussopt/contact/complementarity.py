@@ -5,9 +5,9 @@ name, or to the nearest enumerated one; else it is bounded by
 
     ||E^-1 (lam_N - lam_N*)|| <= (1 + ||A^||) / c ||E^-1 r||,   A^ = E A E,  E = diag(A_ii)^(-1/2),  c = min eig sym A^,
 
-where sym A^ is positive definite. Scales are taken from the data of the step, never from the candidate: beside huge
-forces of its own any candidate would be lawful, also one that runs away along a direction in which the contact operator
-does not respond.
+where sym A^ is positive definite. Scales are taken from the data of the step, never from the candidate: relative to
+huge forces of its own any candidate would be lawful, also one that runs away along a direction in which the contact
+operator does not respond.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ComplementarityLaws(ContactLCP):
 
     @property
     def quick(self) -> bool:
-        """Whether all modes are few and regular linear systems: the rows of the contacts are independent."""
+        """Whether the modes are few and all regular linear systems: the rows of the contacts are independent."""
         if self.lcp.n > QUICK:
             return False
         root = self.op.rows @ self.op.joints.root
@@ -66,7 +66,7 @@ class ComplementarityLaws(ContactLCP):
         return bool(np.linalg.svd(root / length[:, None], compute_uv=False)[-1] > 1e-6)
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
-        """How many accelerations the laws allow: by the class of the contact operator, or all modes are enumerated."""
+        """Tell how many accelerations the laws allow, by the class of the contact operator or by enumeration."""
         op, sliding = self.op, not self.op.resting.any()
         if not op.k:
             return Uniqueness(Status.SOLVED, UniquenessProof.NO_CONTACTS, joints_unique)
@@ -213,7 +213,7 @@ class ComplementarityLaws(ContactLCP):
         if true is not None:
             return *_lengths(step, a - op.acceleration(true)), floor + op.rounding(x - true, own_error)
         scale = float(op.scale.max())
-        # By the data of the step: beside huge accelerations of its own any candidate would be lawful.
+        # By the data of the step: relative to huge accelerations of its own any candidate would be lawful.
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
             # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
             size = own_error + residual
@@ -231,7 +231,7 @@ class ComplementarityLaws(ContactLCP):
         """Error to the nearest of the solutions that were enumerated, and its rounding floor.
 
         The solution of the candidate's own mode is as good, and without the rounding of ill-determined forces, if it is
-        one of them: that its forces are lawful beside each other proves nothing.
+        one of them: that its forces are lawful relative to each other proves nothing.
         """
         op, found, step = self.op, self.enumerated, self.op.step
         scale = float(op.scale.max())

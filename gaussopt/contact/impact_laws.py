@@ -51,7 +51,7 @@ class VelocityJump:
         return float(normal + np.einsum("kd,kd->", self.Lam_T, slip))
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entries for JSON."""
         flat = self.Lam_T[:, 0] if self.Lam_T.shape[1] == 1 else self.Lam_T
         return {"Lam_N": self.Lam_N.tolist(), "Lam_T": flat.tolist()}
 

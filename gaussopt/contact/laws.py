@@ -34,7 +34,7 @@ class ContactSolution:
     w: Vector
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entries for JSON."""
         return {f.name: getattr(self, f.name).tolist() for f in fields(self)}
 
 
@@ -63,7 +63,7 @@ class Uniqueness:
         return self.reason is not UniquenessProof.UNDECIDED
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON: `solutions`, `a_range`, `lam_N_range` and so on, where they apply."""
+        """Return entries for JSON: `solutions`, `a_range`, `lam_N_range` and so on, where they apply."""
         out: dict[str, Any] = {}
         if self.solutions:
             out["solutions"] = [s.to_mapping() for s in self.solutions]
@@ -111,7 +111,7 @@ class ContactLaws(Protocol):
         -------
         float
             The natural map of all laws, zero where they hold, in the unit of the mass norm. Scales come from the step
-            and not from the candidate: beside huge forces of its own any candidate would be lawful.
+            and not from the candidate: relative to huge forces of its own any candidate would be lawful.
         """
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:

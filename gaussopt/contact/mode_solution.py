@@ -84,7 +84,7 @@ class _Mode:
         self, op: ContactResponse, g: Vector, f: Vector, y: Vector, inverse: Matrix, R: Matrix, rounding: Vector,
         own: Vector,
     ) -> bool:  # fmt: skip
-        """Whether forces f with accelerations y obey all laws of the mode, every row beside its own terms."""
+        """Tell whether forces f with accelerations y obey all laws of the mode, every row relative to its terms."""
         k, index = op.k, np.flatnonzero(op.resting)
         mu, least = op.step.mu[index] * g[k:] / g[index], op.step.least * g[:k]
         loose = np.abs(self.P) @ (FEASIBLE * (np.abs(inverse) @ rounding[self.held])) + FEASIBLE * np.abs(own)

@@ -34,7 +34,7 @@ CANCELLED = 16 * EPS
 
 
 def without_rounding(value: Matrix, size: Matrix) -> Matrix:
-    """Entries that are rounding beside their terms, of that size, become zero."""
+    """Set entries to zero that are rounding relative to their terms of the given size."""
     return np.where(np.abs(value) <= CANCELLED * size, 0.0, value)
 
 

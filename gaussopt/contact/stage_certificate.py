@@ -122,7 +122,7 @@ def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers:
             out[at] = friction
             violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
     numbers[8], numbers[9] = math.sqrt(violated), smallest
-    # By what the step calls for: beside huge accelerations of its own any answer would be lawful.
+    # By what the step calls for: relative to huge accelerations of its own any answer would be lawful.
     for r in range(p):
         called += q[r] * q[r]
     return bool(numbers[8] <= EXACT * (math.sqrt(called) + free))

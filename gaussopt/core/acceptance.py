@@ -22,17 +22,17 @@ def accepts(
     """Tell whether error bound, force residual, law residual, rounding floor and constraint residual are small enough.
 
     Written with comparisons only, so that it holds for numbers, for arrays, and translated to machine code; a NaN is
-    small beside nothing.
+    never small.
 
     Parameters
     ----------
     tolerance : relative to 1 + ||a||_M and 1 + ||gamma||; infinite where bounds are only recorded
     own_tolerance : float
         The same relative to what the step itself calls for, `natural_scale` + ||a||_M: the "1 +" has a unit, and where
-        everything is far below it errors must be small beside this.
+        everything is far below it errors must be small relative to this.
     error_bound, force_residual, law_residual, rounding_floor : in the unit of ||a||_M, see `Certificate`
     constraint_residual : in the unit of ||gamma||
-    residual_share : largest residual of a row beside its own terms, instead of one norm of rows of several units; NaN
+    residual_share : largest residual of a row relative to its terms, instead of one norm of rows of several units; NaN
         if unknown
     natural_scale, norm_a, norm_gamma : sizes, see `Certificate`
     """
@@ -71,7 +71,7 @@ class ProgramCertificate:
 
     @property
     def measures(self) -> Measures:
-        """What the answer is judged by."""
+        """The numbers that the answer is judged by."""
         raise NotImplementedError
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:

@@ -2,7 +2,7 @@
 
 An entry of J is a sum of terms, such as the parts that two bodies of a joint have in it. Where the terms cancel, what
 is left is their rounding, and no constraint: rows across the plane of a planar loop are of this kind in joint
-coordinates. So those who form rows state beside every entry the sizes of its terms, and entries below
+coordinates. So code that forms rows states for every entry the sizes of its terms, and entries below
 
     8 max(m, n) eps (sum of the sizes of the terms)
 
@@ -40,7 +40,7 @@ def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
 
 
 def without_rounding_of_zeros(J: Matrix, gamma: Vector, terms: Vector | None) -> Vector:
-    """Gamma (m,) with zeros beside rows of zeros where it is rounding of its terms, (m,); itself where it has none."""
+    """Return gamma (m,), zero in zero rows where it is rounding of its `terms`, (m,); gamma itself without terms."""
     if terms is None:
         return gamma
     m, n = J.shape

@@ -1,7 +1,7 @@
 """Sparse matrices: canonical form, checks, patterns, and how they are written to a file.
 
 Sparse matrices are SciPy arrays in compressed rows, sorted and without duplicates, of float64 numbers; zeros that are
-stored belong to the pattern. They are never made dense on the way: code that takes dense matrices only refuses them.
+stored belong to the pattern. They are never made dense on the way: code that takes only dense matrices refuses them.
 """
 
 from __future__ import annotations

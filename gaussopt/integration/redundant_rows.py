@@ -23,7 +23,7 @@ DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
 AGREES = 0.1
-"""Part of a contradiction left on the constraints up to which its cause is the position off them."""
+"""Part of a contradiction that remains on the constraints, up to which only the distance from them is its cause."""
 
 MARGIN = 4.0
 """Changes of J that a singular value must exceed to count."""

@@ -74,8 +74,8 @@ class SingularWatch:
     """How close rows were to those before them at recorded states, collected while a motion is computed.
 
     Everything is kept as reciprocal squares, as certificates have it: of the sine, (N,), and of distances, (N, m).
-    `stop` says whether a motion ends at a state that is nearly singular; `idle` that `sentence` will not be called, so
-    that no states between steps are computed.
+    `stop` says whether a motion ends at a state that is nearly singular; `idle` that no warning is wanted, so that no
+    states between steps are looked at.
     """
 
     def __init__(self, stop: bool = False) -> None:
@@ -115,7 +115,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _end(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Raise NotAccepted at the first of these states that is nearly singular, relative to the motion's first."""
+        """Raise NotAccepted at the first of these states that is nearly singular, compared with the motion's start."""
         if self._first is None:
             self._first = np.where(closeness[0] < REDUNDANT**-2 * closeness[0].min(), closeness[0], np.inf)
         distances = np.fmin(angles**-0.5, beside_usual(closeness, self._first))

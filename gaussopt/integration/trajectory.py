@@ -71,7 +71,7 @@ class WorstCertificate:
         return f"relative error at most {self.relative_error:.2g}"
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entries for JSON."""
         return {k: v if math.isfinite(v) else None for k, v in asdict(self).items()}
 
 
@@ -165,7 +165,7 @@ class Trajectory(ShownMotion):
         return {k: x for k, x in known.items() if k != "forces_unique" or len(self.forces_unique) == len(self.t)}
 
     def to_xarray(self) -> xr.Dataset:
-        """As an xarray Dataset with dimensions time, coordinate and row, described by the CF conventions."""
+        """Return an xarray Dataset with dimensions time, coordinate and row, described by the CF conventions."""
         import xarray as xr
 
         variables: dict[str, Any] = {
@@ -194,7 +194,7 @@ class Trajectory(ShownMotion):
         return describe(data, title, self.meta.get("units"))
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a table, one row an instant: t, q, v, a by coordinate, lam, certificate, drift, energy."""
+        """Return a table, one row an instant: t, q, v, a by coordinate, lam, certificate, drift, energy."""
         import pandas as pd
 
         columns: dict[str, Vector] = {"t": self.t}
@@ -225,7 +225,7 @@ class Trajectory(ShownMotion):
         return b"".join(netcdf.image(self.to_xarray()))
 
     def to_mapping(self) -> dict[str, Any]:
-        """The last state, the worst certificate, drifts, energies, events and settings, for JSON.
+        """Return the last state, the worst certificate, drifts, energies, events and settings, for JSON.
 
         Where nothing is recorded, entries of the last state are None.
         """
@@ -321,7 +321,7 @@ def _integrals(data: xr.Dataset, instants: int) -> dict[str, Vector]:
 
 
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a trajectory is beside its arrays; raises where it is not that of a trajectory."""
+    """Return the entries of a trajectory other than its arrays; raises an error where they are not those of one."""
     read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
     restart = json.loads(attrs.get("restart", "{}"))
     lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}

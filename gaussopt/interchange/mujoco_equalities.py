@@ -23,7 +23,7 @@ SMALL = 1e-6
 
 @contextmanager
 def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
-    """Raise BadInput where MuJoCo has no room for contacts or rows, which it would leave out."""
+    """Raise BadInput where MuJoCo has no room for contacts or rows, after which it leaves them out or gives up."""
     kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
     before = [data.warning[int(kind)].number for kind in kinds]
     full = False

@@ -25,11 +25,11 @@ class ConeProgramCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """The natural map is all."""
+        """The residual of the natural map alone."""
         return Measures(True, self.relative_residual)
 
     def to_mapping(self) -> dict[str, float | None]:
-        """For JSON."""
+        """Return the entries for JSON."""
         return finite_entries(self, "relative_residual")
 
 

@@ -83,7 +83,7 @@ class LCPCertificate(ProgramCertificate):
         return Measures(self.verdict in (Status.SOLVED, None), self.relative_residual, error, rough=self.own_residual)
 
     def failure(self, tolerance: float) -> str:
-        """Which number exceeds the tolerance."""
+        """Say which number exceeds the tolerance."""
         return (
             f"The certificate fails: relative residual {self.relative_residual:.3g} (by rows {self.own_residual:.3g}), "
             f"relative error at most {self.relative_error:.3g}; the tolerance is {tolerance:.3g}."
@@ -96,7 +96,7 @@ class LCPCertificate(ProgramCertificate):
         return found.ranges() if found is not None and found.solutions and self.unique is False else None
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entries for JSON."""
         mapping: dict[str, Any] = {
             "verdict": None if self.verdict is None else str(self.verdict),
             "forces_unique": self.unique,
@@ -157,7 +157,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     verdict, unique = _verdict(lcp, kind, found, z)
     relative = ratio(residual, norm)
     if not math.isfinite(bound):
-        # Nothing ties z to the data, and beside a z that runs away every residual would be small.
+        # Nothing ties z to the data, and relative to a z that runs away every residual would be small.
         given = float(np.linalg.norm(d * lcp.q)) or norm
         relative, own = ratio(residual, given), max(own, largest_share(r, size + NEGLIGIBLE * d * given))
     return LCPCertificate(
@@ -205,7 +205,7 @@ def _verdict(
 
 
 def infeasible(lcp: LCP) -> bool:
-    """Whether not even z >= 0, w >= 0 can be met, by a linear program."""
+    """Tell whether not even z >= 0, w >= 0 can be met, by a linear program."""
     from scipy.optimize import linprog
 
     R, C = matrix_classes.equilibrate(lcp.M)

@@ -103,7 +103,7 @@ class MatrixClass:
         return f"M is {kind} and no P-matrix: none, one or several solutions, depending on q."
 
     def to_mapping(self) -> dict[str, bool | str | None]:
-        """For JSON."""
+        """Return the entries for JSON."""
         names = ("symmetric", "positive_definite", "positive_semidefinite", "p_matrix", "sentence")
         return {name: getattr(self, name) for name in names}
 
@@ -202,7 +202,7 @@ def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
     without = index ^ (1 << (np.frexp(index.astype(float))[1] - 1))
     size = np.maximum(1.0, np.abs(A).max(axis=(-2, -1)))[..., None]
     positive = np.asarray((minors[..., 1:] > 8 * n * EPS * size * np.abs(minors[..., without])).all(axis=-1))
-    # Beside a small minor of the subset without its highest index the noise of others looks like a pivot.
+    # Relative to a small minor of the subset without its highest index, the noise of others looks like a pivot.
     doubtful = positive[..., None] & (minors < DOUBTFUL)
     for place in zip(*np.nonzero(doubtful), strict=True):
         inside = masks[place[-1]]

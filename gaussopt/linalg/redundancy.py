@@ -46,7 +46,7 @@ class Dependency:
     contradiction: float
 
     def sentence(self) -> str:
-        """In words, rows counted from 1."""
+        """Say it in words, rows counted from 1."""
         if self.coefficients:
             listed = sorted(self.coefficients.items(), key=lambda term: -abs(term[1]))
             named = sorted(listed[:MOST_NAMED])
@@ -98,7 +98,7 @@ class RankReport:
         return out
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entries for JSON."""
         ranks = {"rank_M": self.rank_M, "rank_J": self.rank_J, "rank_MJ": self.rank_MJ}
         return {**ranks, "open_multipliers": list(self.open_multipliers), "sentences": self.sentences()}
 

@@ -219,7 +219,7 @@ class StatedSteps(MoreauJeanSteps):
         W = problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
         try:
-            np.linalg.cholesky(W)  # W is positive definite where all its eigenvalues exceed the shift
+            np.linalg.cholesky(W)  # succeeds where all eigenvalues of the W before exceed the shift
         except np.linalg.LinAlgError:
             return False
         return True

@@ -137,7 +137,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return answer
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return the acceleration du/dt; a regular stage that is not recorded gives no whole answer."""
+        """Return the acceleration du/dt; of a regular stage nothing else is computed unless it is asked for."""
         known = self._last
         if known is None or known[0] != t or known[1] != q.tobytes() + u.tobytes():
             found = self._regular(t, q, u)

@@ -52,6 +52,7 @@ def _dial(
     anchor = anchor_of(group.anchor, dial)
     blocks: list[Block] = []
     lines: list[str] = []
+    turned: list[Reversal] = []
     if main:
         what = f"{dial}, by formulation {group.formulation}" if group.formulation else dial
         caption = texts("work", what=what)
@@ -65,9 +66,10 @@ def _dial(
         caption = texts("pairs", count=len(fast))
         shown = [p for p in pairs if p.label in fast]
         blocks.append(_figure(f"dial-pairs-{anchor}", caption, shown, "label", None))
+        told = {(r.first, r.then, r.before, r.after) for r in turned}
         turned = reversals_of(shown)
         blocks += _reversals(f"reversals-pairs-{anchor}", dial, turned, "these pairs")
-        lines += _lines(group, dial, turned)
+        lines += _lines(group, dial, [r for r in turned if (r.first, r.then, r.before, r.after) not in told])
     blocks.append(Data(f"dial-all-{anchor}", "All pairs at all values.", _frame(pairs), OF_TIME))
     return Section(f"family-{anchor}", f"{on_machine(group.name, group.machine)}: {dial}", tuple(blocks)), lines
 
