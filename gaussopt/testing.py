@@ -1,4 +1,4 @@
-"""What every solver has to do, as checks that the author of one calls from pytest.
+"""What every solver, formulation and stepper has to do, as checks that the author of one calls from pytest.
 
     import pytest
     from gaussopt import register, testing
@@ -15,8 +15,16 @@
     def test_solves_most():
         assert testing.share_solved("my-solver") > 0.8
 
-Each raises AssertionError with a sentence. The project's own tests call them for every solver that is installed. To
-give up is no error, so that the first two say nothing of a solver that always does: the third counts what it solves.
+    @pytest.mark.parametrize("case", testing.steps(), ids=lambda case: case.name)
+    def test_formulation(case):
+        testing.check_formulation("my-formulation", case)
+
+    def test_stepper():
+        testing.check_stepper("my-stepper")
+
+Each raises AssertionError with a sentence. The project's own tests call them for all that is installed. To give up is
+no error, so that the first two say nothing of a solver that always does: the third counts what it solves. In the same
+way a formulation may refuse steps, and a stepper motions, if they say why.
 """
 
 from __future__ import annotations
@@ -25,16 +33,25 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import null_space
 
 from gaussopt.comparison.sources import convex_set
+from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import make_solver
 from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stepper
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.integration.trajectory import Trajectory
 from gaussopt.lcp.collection import known_lcps
-from gaussopt.solving.solve import solve
+from gaussopt.modelling.callables import System
+from gaussopt.simulation.simulate import simulate
+from gaussopt.solving.foreign_formulation import find
+from gaussopt.solving.solve import solve, solve_step
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.verification import verified
 
@@ -131,3 +148,95 @@ def _locked(values: Any) -> Any:
     copy = np.array(values)
     copy.setflags(write=False)
     return copy
+
+
+# -- formulations ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class KnownStep:
+    """A step with its acceleration, (n,)."""
+
+    name: str
+    step: StepData
+    a: Vector
+
+
+def steps(seed: int = 0) -> list[KnownStep]:
+    """Return steps whose accelerations follow from a basis of the null space of J, or from closed forms of contacts.
+
+    They have constraints or none, redundant rows, a singular mass matrix, and a block that slides or sticks.
+    """
+    rng = np.random.default_rng(seed)
+    root, J, h, Q = rng.normal(size=(5, 5)), rng.normal(size=(2, 5)), rng.normal(size=5), rng.normal(size=5)
+    full, gamma, light = root @ root.T + np.eye(5), rng.normal(size=2), np.diag([1.0, 2.0, 3.0, 4.0, 0.0])
+    found = []
+    for name, M, rows, right in (
+        ("free", full, J[:0], gamma[:0]), ("constrained", full, J, gamma),
+        ("redundant rows", full, np.vstack((J, J[0] + J[1])), np.append(gamma, gamma.sum())),
+        ("singular mass", light, J, gamma),
+    ):  # fmt: skip
+        Z, one = null_space(rows) if len(rows) else np.eye(5), np.linalg.lstsq(rows, right, rcond=None)[0]
+        a = one + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (Q - h - M @ one))
+        found.append(KnownStep(name, StepData.smooth(M, h, Q, rows, right, 0.0, np.zeros(5), np.zeros(5)), a))
+    for name, pull, rate, a in (("slides", 5.0, 1.0, [1.0, 0.0]), ("sticks", 5.0, 0.0, [0.0, 0.0])):
+        # A block of 2 kg, pulled along a rough floor under a weight of 10 N.
+        block = {"M": np.diag([2.0, 2.0]), "Q": [pull, -10.0], "J_N": [[0.0, 1.0]], "zeta_N": [0.0],
+                 "J_T": [[1.0, 0.0]], "zeta_T": [0.0], "v_T": [rate], "mu": [0.3 if rate else 0.6]}  # fmt: skip
+        found.append(KnownStep(name, StepData.from_mapping(block), np.array(a)))
+    return found
+
+
+def check_formulation(formulation: str, case: KnownStep) -> None:
+    """Check that a formulation gives the acceleration of a step, or refuses the step and says why.
+
+    A formulation that is not `exact` may give another one, which must not be called solved. Steps are not written into.
+    """
+    step = replace(case.step, **{
+        f.name: _locked(x) for f in fields(case.step) if isinstance(x := getattr(case.step, f.name), np.ndarray)
+    })  # fmt: skip
+    try:
+        found = solve_step(step, formulation)
+    except NotAccepted:
+        return
+    wrong = found.a is None or float(np.abs(found.a - case.a).max()) > NEAR * (1.0 + float(np.abs(case.a).max()))
+    solved = found.status is Status.SOLVED
+    exact = find(formulation).exact
+    assert not (solved and wrong), f"{formulation} ends {case.name!r} as solved with another acceleration."
+    assert solved or not exact, f"{formulation} is exact, and ends {case.name!r} as {found.status}: {found.message}"
+
+
+# -- steppers ----------------------------------------------------------------------------------------------------------
+
+
+def check_stepper(stepper: str) -> None:
+    """Check order, or tolerance, instants and continuation of a stepper on a damped and driven oscillator.
+
+    x'' = -x' - e^-t + 6 t + 3 t^2 from x = 0, x' = 1 has the solution x = t^3 + t e^-t. A stepper may refuse it.
+    """
+    method: Stepper = registry.load("stepper", stepper)
+    driven = System([[1.0]], lambda t, q, v: -v - np.exp(-t) + 6 * t + 3 * t**2)
+
+    def moved(fine: float, **more: Any) -> Trajectory:
+        dials: dict[str, Any] = {"rtol": fine, "atol": fine, "dt": 0.25} if method.adaptive else {"dt": fine}
+        about: dict[str, Any] = {"t_end": 1.0} | dials | more
+        return simulate(driven, stepper=stepper, q0=[0.0], v0=[1.0], error_estimate=False, step_folder=None, **about)
+
+    ladder = (1e-4, 1e-8) if method.adaptive else (1 / 32, 1 / 64)
+    try:
+        coarse, fine = (moved(dial) for dial in ladder)
+    except NotAccepted:
+        return
+    errors = [abs(float(motion.q[-1, 0]) - 1.0 - np.exp(-1.0)) for motion in (coarse, fine)]
+    if method.adaptive:
+        assert errors[1] < 1e3 * ladder[1], f"{stepper} is {errors[1]:.1e} off at a tolerance of {ladder[1]:g}."
+    else:
+        order = np.log2(errors[0] / errors[1])
+        said = f"Halving the step of {stepper} gains the order {order:.2f}, not {method.order}."
+        assert abs(order - method.order) < 0.2, said
+    instants = np.linspace(0.0, 1.0, len(fine.t))
+    assert bool((fine.t == instants).all()), f"{stepper} does not meet the instants of its interval."
+    half = moved(ladder[0], t_end=0.5)
+    on = simulate(driven, start=half, t_end=1.0, error_estimate=False, step_folder=None)
+    same = method.adaptive or bool((on.q[-1] == coarse.q[-1]).all() and (on.v[-1] == coarse.v[-1]).all())
+    assert same, f"A motion by {stepper} that is continued is not the motion at one go."

@@ -71,18 +71,6 @@ def test_order_of_convergence(name: str, part: str) -> None:
     assert math.log2(errors[0] / errors[1]) == pytest.approx(registry.load("stepper", name).order, abs=2 / 64)
 
 
-@pytest.mark.parametrize("name", FIXED)
-def test_order_with_forces_of_time_and_velocity(name: str) -> None:
-    """x'' = -x' + e^-t + 6 t + 3 t^2 from x(0) = 0, x'(0) = 1: x = t^3 + t e^-t (a wrong stage time would show)."""
-    errors = []
-    for dt in (1 / 64, 1 / 128):
-        _, q, _ = run(
-            name, lambda t, q, v: -v - math.exp(-t) + 6 * t + 3 * t**2, dt=dt, q=[0.0], v=[1.0]
-        )  # fmt: skip
-        errors.append(abs(q[-1, 0] - (1 + math.exp(-1))))
-    assert math.log2(errors[0] / errors[1]) == pytest.approx(registry.load("stepper", name).order, abs=4 / 64)
-
-
 def test_the_order_of_the_papers_scheme_is_one_and_it_is_symplectic() -> None:
     """Velocity first, then position with the new velocity: the oscillator's amplitude never grows."""
     _, q, v = run("semi-implicit", dt=0.1, t_end=1000.0)
