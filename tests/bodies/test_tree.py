@@ -1,5 +1,7 @@
 """Joint coordinates of trees with closed loops: the same motions and forces as in the coordinates of all bodies."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -279,11 +281,13 @@ def test_an_inertia_tensor_in_space_with_a_negative_moment_is_refused_and_a_rod_
         Model(gravity=9.81)
 
 
+@cache
 def driven_shafts():
     """A Hooke joint: six rows for three angles."""
     return hooke("joint"), {"angle_R1": 1.5 * SPEED}
 
 
+@cache
 def spherical_four_bar():
     """Four hinges whose axes meet; the angle is that of maximal coordinates by dop853 at rtol 1e-11."""
     axes = [
