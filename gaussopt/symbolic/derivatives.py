@@ -15,7 +15,7 @@ class Derivatives:
 
     def __init__(self) -> None:
         self._symbols: dict[Any, frozenset[Any]] = {}
-        self._found: dict[tuple[Any, Any], Any] = {}
+        self._found: dict[tuple[Any, ...], Any] = {}
 
     def symbols(self, expr: Any) -> frozenset[Any]:
         """Return the free symbols of an expression."""
@@ -39,7 +39,10 @@ class Derivatives:
     def twice(self, expr: Any, a: Any, b: Any) -> Any:
         """The second derivative of an expression by two symbols, with common factors taken out, as SymPy has it."""
         first, second = sorted((a, b), key=sp.default_sort_key)
-        return sp.factor_terms(sp.signsimp(self(self(expr, first), second)))
+        key = expr, first, second  # a mass matrix asks for each entry from both sides
+        if key not in self._found:
+            self._found[key] = sp.factor_terms(sp.signsimp(self(self(expr, first), second)))
+        return self._found[key]
 
     def _derived(self, expr: Any, symbol: Any) -> Any:
         args = expr.args
