@@ -1,4 +1,4 @@
-"""What every solver, formulation and stepper has to do, as checks that the author of one calls from pytest.
+"""Checks of what every solver, formulation and stepper has to do, which their authors call from pytest.
 
     import pytest
     from gaussopt import register, testing
@@ -22,9 +22,9 @@
     def test_stepper():
         testing.check_stepper("my-stepper")
 
-Each raises AssertionError with a sentence. The project's own tests call them for all that is installed. To give up is
-no error, so that the first two say nothing of a solver that always does: the third counts what it solves. In the same
-way a formulation may refuse steps, and a stepper motions, if they say why.
+Each check raises AssertionError with a sentence. The project's own tests call them for everything that is installed.
+Giving up is no error, so the first two say nothing about a solver that always gives up: the third counts what it
+solves. In the same way a formulation may refuse steps, and a stepper motions.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.verification import verified
 
 NEAR = 1e-4
-"""Distance from the solution, relative to 1 + its size, beyond which an answer is another one."""
+"""Distance from the solution, relative to 1 + its size, beyond which an answer counts as a different one."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program with its solution, (n,), where there is one only; `solvable` says whether there is any."""
+    """A program with its solution x, (n,), which is None if not unique; `solvable` says whether there is a solution."""
 
     name: str
     program: QP | LCP
@@ -70,9 +70,9 @@ class KnownProgram:
 
 
 def programs(solver: str, most: int = 30) -> list[KnownProgram]:
-    """Return the programs with known answers, of at most `most` unknowns, that a solver says it takes.
+    """Return the programs with known answers, of at most `most` unknowns, that a solver accepts.
 
-    They are the convex and the complementarity set of `gaussopt compare`. Raises UnknownName, MissingBackend.
+    They are the convex programs and LCPs of `gaussopt compare`. Raises UnknownName, MissingBackend.
     """
     convex = [KnownProgram(k, QP.from_mapping(c), np.array(c["x"])) for k, c in convex_set().items()]
     paired = [
@@ -84,7 +84,7 @@ def programs(solver: str, most: int = 30) -> list[KnownProgram]:
 
 
 def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOLERANCE) -> None:
-    """Check that a solver is right where it says so, on one program; to give up and to say so is no error.
+    """Check that a solver is right where it claims to have solved a program; giving up and saying so is no error.
 
     `tolerance` is that of the certificate.
     """
@@ -103,14 +103,14 @@ def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOL
 
 
 def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERANCE) -> float:
-    """The share of the solvable programs of `programs` of which the answer of a solver is confirmed; NaN of none."""
+    """Return the share of the solvable programs of `programs` for which a solver's answer is confirmed; NaN of none."""
     cases = [case.program for case in programs(solver, most) if case.solvable]
     solved = [solve(program, solver, tolerance=tolerance).status is Status.SOLVED for program in cases]
     return sum(solved) / len(solved) if solved else float("nan")
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver does not change programs or earlier answers, and solves a sequence like its parts."""
+    """Check that a solver changes no programs or earlier answers, and solves a sequence like its single programs."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [
@@ -134,7 +134,7 @@ def check_manners(solver: str) -> None:
 
 
 def _answer(one: Any, solver: str, name: str) -> RawSolution:
-    """The answer of a solver that was set up; AssertionError if there is none or it raises."""
+    """Return the answer of a solver after `setup`; raise AssertionError if it raises or the answer is not finite."""
     try:
         found: RawSolution = one.solve(None)
     except Exception as error:

@@ -1,1 +1,1 @@
-"""Problems, one file each; see `gaussopt.modelling.problem` for the interface."""
+"""Problems, a file for each; see `gaussopt.modelling.problem` for the interface."""

@@ -1,4 +1,4 @@
-"""What evidence on errata is made of: first steps, their accelerations, and by how much something misses the truth."""
+"""Functions for evidence on errata: first steps, their accelerations, and relative errors."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gaussopt.modelling.problem import problem
 
 
 def first_step(name: str, **settings: Any) -> StepData:
-    """The step of a problem at its start."""
+    """Return the step of a problem at its start."""
     entry = problem(name, **settings)
     return entry.system.evaluate(0.0, entry.q0, entry.v0)
 
 
 def acceleration(step: StepData, formulation: str = "lagrange", tolerance: float = 1e-7) -> Vector:
-    """The acceleration of a step, (n,)."""
+    """Return the acceleration of a step, (n,)."""
     from gaussopt.solving.solve import solve_step
 
     a = solve_step(step, formulation, "kkt", tolerance=tolerance).a
@@ -27,12 +27,12 @@ def acceleration(step: StepData, formulation: str = "lagrange", tolerance: float
 
 
 def miss(x: Any, true: Any) -> float:
-    """The difference of two arrays, relative to the true one."""
+    """Return the difference of two arrays, relative to the true one."""
     return float(np.linalg.norm(x - true) / np.linalg.norm(true))
 
 
 def mass_miss(step: StepData, a: Vector, true: Vector) -> float:
-    """Distance of two accelerations in the mass norm, divided by the sizes of the true and the free one."""
+    """Return the error of an acceleration in the mass norm, relative to the true plus the unconstrained one."""
     free = np.linalg.solve(step.M, step.force)
     off, *sizes = (float(np.sqrt(x @ step.M @ x)) for x in (a - true, true, free))
     return off / sum(sizes)

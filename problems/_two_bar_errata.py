@@ -19,14 +19,14 @@ def _bars() -> Problem:
 
 
 def both_active(step: StepData) -> tuple[Matrix, Vector, Vector]:
-    """A, B and the forces -A^-1 B that keep both contacts closed; the mechanics' answer where they are positive."""
+    """Return A, B and the forces -A^-1 B that keep both contacts closed, the physical answer if positive."""
     A = step.J_N @ np.linalg.solve(step.M, step.friction_map)
     B = step.J_N @ np.linalg.solve(step.M, step.force) + step.zeta_N
     return A, B, np.asarray(-np.linalg.solve(A, B), dtype=np.float64)
 
 
 def _energy_at(variant: str, t_end: float, steps: int = 90) -> float:
-    """Energy after sliding with both contacts closed, by classical Runge-Kutta."""
+    """Return the energy after sliding with both contacts closed, by classical Runge-Kutta."""
     entry = _bars().at(variant=variant) if variant else _bars()
     system = entry.system
 

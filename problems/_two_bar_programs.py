@@ -1,4 +1,4 @@
-"""Evidence on the programs of Yao, Liu & Yang 2020: where the printed quadratic programs are not the mechanics."""
+"""Evidence on the programs of Yao, Liu & Yang 2020: where the printed quadratic programs contradict mechanics."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gaussopt.problems._evidence import first_step, miss
 
 
 def on_the_floor(degrees: float, **settings: object) -> StepData:
-    """The two bars with both ends on the floor, sliding to the left, not turning."""
+    """Return the step of the two bars with both ends on the floor, sliding to the left, without rotation."""
     theta = float(np.radians(degrees))
     turned = {"theta1_0": theta, "theta2_0": np.pi / 2 - theta, "omega1_0": 0.0, "omega2_0": 0.0}
     return first_step("two-bar", **turned, **settings)
 
 
 def link(pull: float, load: float = -10.0) -> StepData:
-    """Two unit masses joined by a horizontal link, the first on a rough floor, a pull on the second."""
+    """Return a step of two unit masses joined by a horizontal link, the first on a rough floor, the second pulled."""
     return StepData.from_mapping({
         "M": np.eye(3), "Q": [0.0, load, pull], "J": [[1.0, 0.0, -1.0]], "gamma": [0.0], "J_N": [[0.0, 1.0, 0.0]],
         "zeta_N": [0.0], "J_T": [[[1.0, 0.0, 0.0]]], "zeta_T": [[0.0]], "v_T": [[1.0]], "mu": [0.5],
@@ -25,7 +25,7 @@ def link(pull: float, load: float = -10.0) -> StepData:
 
 
 def printed_program() -> Evidence:
-    """Eq. (29) against the LCP where A is positive definite."""
+    """Compare eq. (29) with the LCP where A is positive definite."""
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.contact.qp_equivalence import criterion
     from gaussopt.solving.solve import solve_step
@@ -54,7 +54,7 @@ def printed_program() -> Evidence:
 
 
 def primal_program() -> Evidence:
-    """Eq. (36), min 1/2 lam^T A lam + B^T lam over lam >= 0, against the LCP."""
+    """Compare eq. (36), min 1/2 lam^T A lam + B^T lam over lam >= 0, with the LCP."""
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.core.programs import QP
     from gaussopt.solving.solve import solve, solve_step
@@ -78,7 +78,7 @@ def primal_program() -> Evidence:
 
 
 def strict_convexity() -> Evidence:
-    """What positive definite A does and does not give: eq. (29), and with weights."""
+    """Show what a positive definite A implies and what it does not: eq. (29), and with weights."""
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.contact.qp_equivalence import weights
     from gaussopt.solving.solve import solve_lcp, solve_step
@@ -107,7 +107,7 @@ def strict_convexity() -> Evidence:
 
 
 def all_ideal_forces() -> Evidence:
-    """Eq. (24) on the smallest example with a joint: one contact."""
+    """Compute eq. (24) on the smallest example with a joint: one contact."""
     from gaussopt.solving.solve import solve_step
 
     numbers: dict[str, float] = {}
@@ -127,12 +127,12 @@ def all_ideal_forces() -> Evidence:
 
 
 def without_directions() -> Evidence:
-    """(21), (22): the friction forces f(F) need their directions H before M^-1 may act on them."""
+    """Show that the friction forces f(F) in (21), (22) need their directions H before M^-1 can act on them."""
     step = first_step("two-bar")
     H, normal = step.J_T[:, 0].T, np.array([13.0, 11.0])
     f = step.sigma[:, 0] * step.mu * normal
     by_friction = step.J_N @ np.linalg.solve(step.M, H @ f)
-    # (11) with and without friction, for the same normal forces.
+    # (11) with and without friction for the same normal forces.
     whole, ideal = (step.J_N @ np.linalg.solve(step.M, D @ normal) for D in (step.friction_map, step.J_N.T))
     numbers = {
         "entries of f(F), two contacts": float(len(f)),
@@ -151,10 +151,10 @@ def without_directions() -> Evidence:
 
 
 def sizes() -> Evidence:
-    """The printed sizes of the right-hand sides and the order of the product (17), on the bars with a hinge.
+    """Compare the printed sizes of the right-hand sides and the order of the product (17), on the bars with a hinge.
 
-    The corrected sizes h + l and s + g tell what the letters count: h and l the holonomic and the other rows that are
-    equations, s and g those that are inequalities.
+    In the corrected sizes h + l and s + g, h and l are the numbers of holonomic and other equality rows, s and g those
+    of inequality rows.
     """
     step = first_step("two-bar", variant="maximal")
     h, l, s, g = step.m, 0, step.k, 0

@@ -1,7 +1,7 @@
 """Andrews' squeezing mechanism: seven bodies in the plane, driven by a motor, one degree of freedom.
 
 Body 1 is the crank about O, body 2 the rod from its tip F to E. There the rods 3, 4 and 6 meet: 3 turns about B and is
-pulled at D by a spring from C, 4 and 6 hang at the ends of 5 and 7, which turn about A. The coordinates of the source
+pulled at D by a spring from C, 4 and 6 are hinged to the ends of 5 and 7, which turn about A. The source's coordinates
 are beta = theta_1, Theta = theta_2 - theta_1, gamma = theta_3, delta = theta_5, Phi = theta_4 - theta_5,
 epsilon = theta_7 and Omega = theta_6 - theta_7.
 """
@@ -34,7 +34,7 @@ START = (
 
 
 def fill(model: Model) -> None:
-    """The centre of mass of each body is the origin of its frame, its angle that of the source."""
+    """Add the bodies: each frame has its origin at the centre of mass, and the angle of the source."""
     p, g = model.symbols, LENGTHS
     beta, Theta, gamma, Phi, delta, Omega, epsilon = START
     angles = (beta, beta + Theta, gamma, Phi + delta, delta, Omega + epsilon, epsilon)
@@ -48,7 +48,7 @@ def fill(model: Model) -> None:
     model.add(Revolute("O", ground, one.at(-g["ra"], 0)))
     model.add(Revolute("F", one.at(g["rr"] - g["ra"], 0), two.at(g["da"], 0)))
     model.add(Revolute("B", ground.at(*B), three.at(-g["sa"], -g["sb"])))
-    # Points of body 3 from B: E at (0, -ss), D at (sd, -sc).
+    # Points of body 3 relative to B: E at (0, -ss), D at (sd, -sc).
     corner, pulled = three.at(-g["sa"], -g["sb"] - g["ss"]), three.at(g["sd"] - g["sa"], -g["sc"] - g["sb"])
     end = two.at(g["da"] - g["d"], 0)
     model.add(Revolute("E3", end, corner))

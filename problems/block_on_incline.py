@@ -26,7 +26,7 @@ PARAMETERS = (
 
 
 def build() -> AbstractSystem:
-    """Derive the equations in the directions of the slope."""
+    """Derive the equations in coordinates along and normal to the slope."""
     import sympy as sp
 
     s, n = q = sp.symbols("s n")

@@ -46,7 +46,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the ball over its floor; its radius is only drawn, y is the height of its lowest point."""
+    """Draw the ball over its floor; y is the height of its lowest point, the radius exists in the picture only."""
     y, r = float(q[0]), 0.07 * max(p["y0"], 1e-3)
     return (
         Ground((0.0, 0.0)), Disk((0.0, y + r), r, np.pi / 2), ContactPoint("floor", (0.0, y)),

@@ -1,4 +1,4 @@
-"""A rigid box on a rough floor with two or three contacts: forces that are not unique under a motion that is.
+"""A rigid box on a rough floor with two or three contacts: the forces are not unique, the motion is.
 
 Uniform box of mass m, width and height; x, y is its centre, theta its angle. Contacts at the two lower corners and,
 in the regular model, at the middle of the lower side. Three collinear contacts are statically indeterminate.
@@ -36,7 +36,7 @@ PARAMETERS = (
 
 
 def build(points: tuple[str, ...] = ("left", "middle", "right")) -> AbstractSystem:
-    """Derive the equations with contacts at these points of the lower side."""
+    """Derive the equations with contacts at the named points of the lower side."""
     import sympy as sp
 
     x, y, th = q = sp.symbols("x y theta")
@@ -71,7 +71,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the box on its floor with all its contacts; a variant with fewer has forces at those only."""
+    """Draw the box on its floor with all its contacts; a variant with fewer contacts has forces only at those."""
     x, y, angle = q
     foot = along((x, y), p["height"] / 2, angle - np.pi / 2)
     places = {name: along(foot, s * p["width"], angle) for name, s in (("left", -0.5), ("middle", 0.0), ("right", 0.5))}

@@ -1,7 +1,7 @@
 """A wall of boxes in running bond that stands by friction, each row one box shorter.
 
-Boxes of a row do not touch. Forces are many times undetermined; that the wall stands is not. The lowest row carries the
-whole weight.
+Boxes of a row do not touch. Many contact forces are undetermined, but it is certain that the wall stands. The lowest
+row carries the whole weight.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MU = 0.6
 
 
 def wall(rows: int) -> Pile:
-    """Rows of boxes of 1 kg; the lowest has as many boxes as there are rows."""
+    """Return rows of boxes of 1 kg; the lowest has as many boxes as there are rows."""
     pile = Pile(mu=MU)
     for level in range(rows):
         for i in range(rows - level):
@@ -28,7 +28,7 @@ def wall(rows: int) -> Pile:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw it as seen along the y axis; boxes are drawn by their turn about it."""
+    """Draw the wall as seen along the y axis; boxes are drawn with their rotation about it."""
     blocks = []
     for x, _, z, e0, e1, e2, e3 in q.reshape(-1, 7).tolist():
         angle = np.arctan2(2 * (e1 * e3 - e0 * e2), e0**2 + e1**2 - e2**2 - e3**2)

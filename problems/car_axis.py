@@ -1,7 +1,7 @@
 """The car axis: a heavy axle on two springs, the right one on a wavy road.
 
-The left spring stands at the origin, the right one at (x_b, y_b) with y_b = r sin(omega t) and x_b^2 + y_b^2 = L^2. The
-left end of the axle stays on the line through the origin at a right angle to that of the wheels, the ends keep the
+The left spring is at the origin, the right at (x_b, y_b) with y_b = r sin(omega t) and x_b^2 + y_b^2 = L^2. The left
+end of the axle stays on the line through the origin perpendicular to the line of the wheels, the ends keep the
 distance L. The mass M of the axle is scaled: each end has K = M eps^2 / 2.
 """
 
@@ -23,7 +23,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """Two particles; the springs have the stiffness 1 N/m."""
+    """Add two particles and springs of stiffness 1 N/m."""
     import sympy as sp
 
     M, eps, L, L0, r, omega, g = model.symbols.values()

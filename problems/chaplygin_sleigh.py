@@ -1,6 +1,6 @@
 """Chaplygin's sleigh: a body on a plane with a blade behind its centre of mass.
 
-The blade A, at the distance a from the centre of mass C, moves along the body u only:
+The blade A, at the distance a from the centre of mass C, moves only along u, the body's axis:
 n . r_A' = 0 with r_A = r_C - a u. With v = u . r_A' and omega = theta',
 v' = a omega^2 and omega' = -m a v omega / (I + m a^2): the sleigh ends in a straight line.
 """
@@ -23,7 +23,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """The blade starts at the origin, along the x axis."""
+    """Add the body; its blade starts at the origin, along the x axis."""
     m, inertia, a, v, w = model.symbols.values()
     body = model.body("body", m, inertia, at=(a, 0), velocity=(v, a * w), spin=w)
     blade = body.at(-a, 0)

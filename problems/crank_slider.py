@@ -26,7 +26,7 @@ from gaussopt.problems._evidence import acceleration, first_step, mass_miss, mis
 
 
 def equations(q: Sequence[Any], v: Sequence[Any], weight: Any) -> dict[str, Any]:
-    """Energies, forces and constraint functions in the seven coordinates, and the slider's height where q has it."""
+    """Return energies, forces and constraint functions in the seven coordinates, and in the slider's height if in q."""
     import sympy as sp
 
     x1, y1, th1, x2, y2, th2, x3, y3 = (*q, 0)[:8]
@@ -68,7 +68,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def linkage(q: Vector, p: Parameters, slider: Place) -> tuple[Shape, ...]:
-    """Crank, connecting rod and slider with its spring and damper, which hold it against a wall beyond its reach."""
+    """Return crank, connecting rod and slider with its spring and damper, which end at a wall beyond its reach."""
     x1, y1, th1, x2, y2, th2 = q[:6]
     l1, l2 = p["l1"], p["l2"]
     O, A = along((x1, y1), -l1 / 2, th1), along((x1, y1), l1 / 2, th1)
@@ -93,7 +93,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def pose(p: Parameters) -> Vector:
-    """Turn the crank to 55 degrees for the labelled drawing."""
+    """Return the configuration of the labelled drawing, with the crank at 55 degrees."""
     th1 = np.radians(55.0)
     th2 = -np.arcsin(p["l1"] * np.sin(th1) / p["l2"])
     tip = p["l1"] * np.array([np.cos(th1), np.sin(th1)])
@@ -129,7 +129,7 @@ def _as_printed(step: StepData) -> Vector:
 
 
 def _parts(step: StepData) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    """J^+, N, M^(1/2) and M^(-1/2)."""
+    """Return J^+, N, M^(1/2) and M^(-1/2)."""
     Jp: Matrix = np.asarray(np.linalg.pinv(step.J), dtype=np.float64)
     root: Matrix = np.sqrt(step.M)  # M is diagonal here
     return Jp, np.eye(step.n) - Jp @ step.J, root, np.diag(1 / root.diagonal())

@@ -2,7 +2,7 @@
 
 Two cranks of length l and mass m turn about fixed pivots, a coupler of the same length and mass joins them.
 theta1 and theta2 are the crank angles, theta3 the hinge angle; the coupler stays parallel to the ground. The kinetic
-energy of the coupler is booked on theta1, so theta3 has no mass: M = diag(4 m l^2/3, m l^2/3, 0).
+energy of the coupler is attributed to theta1, so theta3 has no mass: M = diag(4 m l^2/3, m l^2/3, 0).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> Ab
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """theta1 = 60 degrees."""
+    """Start at theta1 = 60 degrees."""
     w = p["omega0"]
     return np.array([np.pi / 3, np.pi / 3, 2 * np.pi / 3]), np.array([w, w, -w])
 
@@ -73,7 +73,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw both cranks, and the coupler at its hinge angle; it meets crank 2 where the constraints hold."""
+    """Draw both cranks, and the coupler at its hinge angle; it meets crank 2 if the constraints hold."""
     l, (th1, th2, th3) = p["l"], q
     O, P = (0.0, 0.0), (l, 0.0)
     A, B = along(O, l, th1), along(P, l, th2)
@@ -86,7 +86,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def at_angle(theta: float, rate: float, variant: str = "") -> StepData:
-    """The step at a crank angle, for evidence and tests."""
+    """Return the step at a crank angle, for evidence and tests."""
     entry = problem.at(variant=variant) if variant else problem
     return entry.system.evaluate(0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate]))
 
@@ -114,7 +114,7 @@ def _pseudo_inverse() -> Evidence:
 
 
 def upright(rate: float) -> StepData:
-    """The printed constraint at 90 degrees, where its row vanishes: cos(pi/2) is zero, not its rounding error."""
+    """Return the step of the printed constraint at 90 degrees, where its row vanishes: cos(pi/2) is exactly zero."""
     step = at_angle(np.pi / 2, rate, "printed-constraint")
     return replace(step, J=np.where(np.abs(step.J) < 1e-15, 0.0, step.J), arithmetic=None)
 
@@ -146,7 +146,7 @@ def _uniqueness() -> Evidence:
 
 
 def _gradient() -> Evidence:
-    """What (4) says with the constraints themselves in the place of their gradients."""
+    """Evaluate (4) with the constraints in place of their gradients."""
     step, entry = first_step("four-bar"), problem.at(variant="printed-constraint")
     phi = entry.system.position_residual(0.0, entry.q0)
     assert phi is not None

@@ -1,7 +1,7 @@
-"""A table on four legs that is pulled: it holds up to F = mu m g, and slides with the acceleration F / m - mu g beyond.
+"""A table on four legs that is pulled: it sticks up to F = mu m g, and slides with acceleration F / m - mu g beyond.
 
-How the legs share weight and friction is not determined. Where one leg has another friction than the others the motion
-depends on that: a continuum of motions satisfies the contact laws, and methods find different ones of them. The pull
+How the legs share weight and friction is not determined. If a leg has a different friction coefficient the motion
+depends on this share: a continuum of motions satisfies the contact laws, and methods find different ones. The pull
 acts at the height of the floor, along the angle `direction`.
 """
 
@@ -28,7 +28,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """The table stands on the plane z = 0."""
+    """Add the table, which stands on the plane z = 0."""
     import sympy as sp
 
     m, a, b, height, g, mu, mu1, F, direction = model.symbols.values()
@@ -45,7 +45,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw it as seen along the y axis."""
+    """Draw the table as seen along the y axis."""
     x, _, z = q[:3].tolist()
     legs = [Bar((x + side * p["a"], z), (x + side * p["a"], z - p["height"])) for side in (-1, 1)]
     return Ground((0.0, 0.0)), Block((x, z), 2.2 * p["a"], 0.05), *legs

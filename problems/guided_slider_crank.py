@@ -1,7 +1,7 @@
-"""The crank-slider of Yuan & Ge 2016 in a rough guide: joints and a contact with friction together.
+"""The crank-slider of Yuan & Ge 2016 in a rough guide: joints together with a contact with friction.
 
 The slider gets its own height y3, eight coordinates in all; six rows hold the joints together and the guide carries
-the slider. The guide has no clearance: one of its two walls always bears, and the friction is mu |N|.
+the slider. The guide has no clearance: one of its two walls is always in contact, and the friction is mu |N|.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """The closed linkage at a crank angle, the slider in its guide."""
+    """Start with the closed linkage at a crank angle, the slider in its guide."""
     return at_angle(p["theta1_0"], p["omega1_0"], p)
 
 
 def at_angle(theta: float, omega: float, p: Parameters) -> tuple[Vector, Vector]:
-    """State of the linkage at a crank angle and rate, (8,) and (8,)."""
+    """Return the state of the linkage at a crank angle and rate, (8,) and (8,)."""
     l1, l2 = p["l1"], p["l2"]
     s1, c1 = np.sin(theta), np.cos(theta)
     s2 = -l1 * s1 / l2
@@ -65,7 +65,7 @@ def at_angle(theta: float, omega: float, p: Parameters) -> tuple[Vector, Vector]
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the linkage with both walls of the guide; the contact force acts where the slider bears."""
+    """Draw the linkage with both walls of the guide; the contact force acts at the wall in contact."""
     l1, l2, x, y = p["l1"], p["l2"], q[6], q[7]
     left, right, half = l2 - l1 - 0.15 * l2, l1 + l2 + 0.15 * l2, 0.09 * l2
     return (
@@ -75,7 +75,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def pose(p: Parameters) -> Vector:
-    """Turn the crank to 55 degrees for the labelled drawing."""
+    """Return the configuration of the labelled drawing, with the crank at 55 degrees."""
     return at_angle(float(np.radians(55.0)), 0.0, p)[0]
 
 

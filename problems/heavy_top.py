@@ -1,6 +1,6 @@
-"""A heavy symmetric top that spins fast about a tip at rest, in a unit quaternion with its singular mass matrix.
+"""A heavy symmetric top that spins fast about a fixed tip, with unit quaternions and their singular mass matrix.
 
-The unit vector p of its axis obeys an equation of its own, with the momentum L3 = Ia spin about the axis and the
+The unit vector p of its axis obeys a separate equation, with the angular momentum L3 = Ia spin about the axis and the
 transverse inertia I = It + m l^2 about the tip,
 
     I p x p'' + L3 p' = -m g l p x e_z.
@@ -26,7 +26,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """The top lies along the y axis at the start."""
+    """Add the top, which lies along the y axis at the start."""
     m, l, Ia, It, g, spin, turn = model.symbols.values()
     model.gravity = (0, 0, -g)
     top = model.body("top", m, (It, Ia, It), at=(0, l, 0), velocity=(-turn * l, 0, 0), spin=(0, spin, turn))

@@ -32,7 +32,7 @@ PARAMETERS = (
 
 
 def build() -> AbstractSystem:
-    """Derive the equations; gap and slip as the source writes them."""
+    """Derive the equations; gap and slip are as in the source."""
     import sympy as sp
 
     _, y, phi = q = sp.symbols("x y phi")
@@ -51,7 +51,7 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """The end above the floor."""
+    """Start with the end above the floor."""
     half = p["l"] / 2
     q = np.array([half * np.sin(p["phi0"]), half * np.cos(p["phi0"]) + p["gap0"], p["phi0"]])
     return q, np.array([p["vx0"], p["vy0"], p["omega0"]])

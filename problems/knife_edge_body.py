@@ -64,7 +64,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the body from above, as large as its inertia says, with its blade at C."""
+    """Draw the body from above, as large as its inertia suggests, with its blade at C."""
     x, phi, y = q
     r, C = np.sqrt(p["I_C"] / p["M"]), (x, y)
     return (
@@ -74,7 +74,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def pose(p: Parameters) -> Vector:
-    """Move it away from the origin and turn it for the labelled drawing."""
+    """Return the configuration of the labelled drawing, away from the origin and rotated."""
     r = np.sqrt(p["I_C"] / p["M"])
     return np.array([3.2 * r, 0.6, 1.6 * r])
 
@@ -90,7 +90,7 @@ CASES = {
 
 
 def exact_cycloid(t: Vector) -> Vector:
-    """Closed form of NH-A: x = t + sin(2t)/2, phi = t, y = sin(t)^2, as rows (x, phi, y)."""
+    """Return the closed form of NH-A: x = t + sin(2t)/2, phi = t, y = sin(t)^2, as rows (x, phi, y)."""
     return np.stack((t + 0.5 * np.sin(2 * t), t, np.sin(t) ** 2), axis=1)
 
 
@@ -102,7 +102,7 @@ STATE = np.array([0.0, 0.8, 0.0]), np.array([0.6 * np.cos(0.8), 0.5, 0.6 * np.si
 
 
 def _at_a_state() -> tuple[AbstractSystem, StepData, Matrix, Vector]:
-    """NH-C at `STATE`: its system, the step, D_omega and the acceleration."""
+    """Return of NH-C at `STATE` the system, the step, D_omega and the acceleration."""
     system = problem.at(case="NH-C").system
     step = system.evaluate(0.0, *STATE)
     assert step.D_omega is not None
@@ -127,7 +127,7 @@ def _derivative_of_w() -> Evidence:
 
 
 def _transpose() -> Evidence:
-    """(8) without its transpose, read as a product entry by entry."""
+    """Evaluate (8) without its transpose, read as an entrywise product."""
     _, step, D, a = _at_a_state()
     terms = (step.M @ a + step.h - step.Q) * D[:, 0]
     return Evidence(
@@ -141,7 +141,7 @@ def _transpose() -> Evidence:
 
 
 def _algorithm() -> Evidence:
-    """The printed steps put omega' where omega belongs."""
+    """Show that the printed algorithm uses omega' in place of omega."""
     system, _, D, a = _at_a_state()
     q, v = STATE
     omega, rate = system.quasi_velocity(0.0, q, v), system.quasi_velocity_rate(0.0, q, v, a)

@@ -22,7 +22,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """A body with one velocity row."""
+    """Add a body with one velocity row."""
     import sympy as sp
 
     m, J, g, alpha, omega = model.symbols.values()

@@ -26,7 +26,7 @@ PARAMETERS = (
 
 
 def fill(model: Model, N: int = 2) -> None:
-    """N four-bars; all cranks start upright."""
+    """Add N four-bars; all cranks start upright."""
     import sympy as sp
 
     m, L, g, omega0 = model.symbols.values()

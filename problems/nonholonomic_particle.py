@@ -12,14 +12,14 @@ PARAMETERS = (Parameter("m", 1.0, "kg", "mass"),)
 
 
 def fill(model: Model) -> None:
-    """A particle with one velocity row."""
+    """Add a particle with one velocity row."""
     mass = model.particle("mass", model.symbols["m"], velocity=(1, 0, 1))
     (_, _, z), (vx, vy, _) = mass.q, mass.v
     model.add(Row("rule", model.ground, mass, vy - z * vx, velocity=True))
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw it as seen along the z axis."""
+    """Draw the particle as seen along the z axis."""
     x, y, _ = q.tolist()
     return Axes((0.0, 0.0)), Disk((x, y), 0.03), Point((x, y), trace=True), Point((0.0, 0.0), "O")
 

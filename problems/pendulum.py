@@ -1,4 +1,4 @@
-"""A mass point on a rod in Cartesian coordinates: x^2 + y^2 = L^2, let go at (L, 0)."""
+"""A mass point on a rod in Cartesian coordinates: x^2 + y^2 = L^2, released at (L, 0)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A capsule held by friction between a wall and a finger that presses on it, where soft contacts let it creep.
+"""A capsule held by friction between a wall and a finger that presses on it; with soft contacts it creeps.
 
-The capsule stands upright and touches both sides along a line, by its two ends each. The margin of the grip is
-2 mu F / (m g); at a margin above 1 it stays where it is, for as long as the finger presses.
+The capsule stands upright and touches each side along a line, modelled by contacts at both its ends. The margin of the
+grip is 2 mu F / (m g); at a margin above 1 it stays in place as long as the finger presses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """The finger slides along the x axis, the wall is the plane x = r."""
+    """Add the capsule and the finger, which slides along the x axis; the wall is the plane x = r."""
     m, M, r, length, F, mu, g = model.symbols.values()
     across, along = m * (3 * r**2 + length**2) / 12, m * r**2 / 2
     shape = Capsule(r, (0, 0, -length / 2), (0, 0, length / 2))
@@ -41,7 +41,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw it as seen along the y axis: the ends of the capsule between finger and wall."""
+    """Draw the mechanism as seen along the y axis: the ends of the capsule between finger and wall."""
     x, z, r, half = q[0], q[2], p["r"], p["length"] / 2
     return (
         Wall((r, half + r), (r, -half - r)), Block((q[7] - r / 2, q[9]), r, 2 * half), Disk((x, z + half), r),

@@ -1,7 +1,7 @@
 """A thin disc that rolls without slip on a plane: a coin that is set spinning about the vertical, nearly upright.
 
-With the axis a of the disc, n = omega . a and the tilt al of a from the vertical, steady turns with the precession Om
-obey (Ia + m r^2) n Om sin(al) = It Om^2 sin(al) cos(al) - m g r cos(al).
+With the axis a of the disc, n = omega . a and the tilt al of a from the vertical, steady precession at the rate Om
+obeys (Ia + m r^2) n Om sin(al) = It Om^2 sin(al) cos(al) - m g r cos(al).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """The disc touches the plane at the origin; its axis is its x axis.
+    """Add the disc, which touches the plane at the origin; its axis is its x axis.
 
-    The mass along the quaternion makes M regular, which changes no motion.
+    The `quaternion_mass` makes M regular and changes no motion.
     """
     import sympy as sp
 

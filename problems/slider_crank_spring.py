@@ -22,7 +22,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """Crank and rod; the rod has the length 1 m to the crank and 1 m beyond the slider."""
+    """Add crank and rod; the rod reaches 1 m from the slider to the crank and 1 m beyond the slider."""
     import sympy as sp
 
     a, J1, m2, J2, k, c, l0, F = model.symbols.values()

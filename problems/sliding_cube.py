@@ -23,7 +23,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """The cube lies on the plane z = 0, its edges along the axes."""
+    """Add the cube, which lies on the plane z = 0, its edges along the axes."""
     import sympy as sp
 
     m, edge, g, mu, speed0, direction = model.symbols.values()
@@ -38,7 +38,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw it as seen along the y axis."""
+    """Draw the cube as seen along the y axis."""
     x, _, z = q[:3].tolist()
     return Ground((0.0, 0.0)), Block((x, z), p["edge"], p["edge"]), Force((x, z), 0.0, "v")
 

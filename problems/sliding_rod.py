@@ -1,8 +1,8 @@
 """The rod of Yao, Liu & Yang 2020 that slides on a rough floor with one end: one contact with Coulomb friction.
 
 A uniform rod of mass m and half-length l; x, y is its centroid, theta its angle from the horizontal, A the lower end
-(x - l cos theta, y - l sin theta). The contact force is a plain number, the sign of its coefficient is not: for
-mu > 4/3 the rod knows Painleve's states without a solution and with two.
+(x - l cos theta, y - l sin theta). With a single contact A is a number, whose sign may change: for mu > 4/3 the rod has
+Painleve's states without a solution and with two solutions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PARAMETERS = (
 
 
 def build() -> AbstractSystem:
-    """Derive the equations; the contact needs the position of A and nothing else."""
+    """Derive the equations; of the contact only the position of A is given."""
     import sympy as sp
 
     x, y, th = q = sp.symbols("x y theta")
@@ -52,14 +52,14 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """A at the origin, on the floor."""
+    """Start with A at the origin, on the floor."""
     c, s = np.cos(p["theta0"]), np.sin(p["theta0"])
     l, w = p["l"], p["omega0"]
     return np.array([l * c, l * s, p["theta0"]]), np.array([p["vA0"] - l * s * w, l * c * w, w])
 
 
 def events(p: Parameters) -> tuple[Event, ...]:
-    """The rod lies flat: its other end reaches the floor."""
+    """Return the event at which the rod lies flat: its other end reaches the floor."""
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
 
 
@@ -78,18 +78,18 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def delassus(theta: float, sigma: int, p: Parameters) -> float:
-    """A, the gap acceleration of a unit contact force, 1/kg: (1 + 3 c (c - sigma mu s)) / m."""
+    """Return A, the gap acceleration of a unit contact force, 1/kg: (1 + 3 c (c - sigma mu s)) / m."""
     c, s = np.cos(theta), np.sin(theta)
     return float((1 + 3 * c * (c - sigma * p["mu"] * s)) / p["m"])
 
 
 def bias(theta: float, omega: float, p: Parameters) -> float:
-    """B, the gap acceleration without contact force, m/s^2: l omega^2 sin theta - g."""
+    """Return B, the gap acceleration without contact force, m/s^2: l omega^2 sin theta - g."""
     return float(p["l"] * omega**2 * np.sin(theta) - p["g"])
 
 
 def normal_forces(theta: float, omega: float, sigma: int, p: Parameters) -> tuple[float, ...]:
-    """All contact forces that Coulomb's law allows, in newton: none, one or two."""
+    """Return all contact forces that Coulomb's law allows, in newton: none, one or two."""
     A, B = delassus(theta, sigma, p), bias(theta, omega, p)
     found = [0.0] if B >= 0 else []
     if A != 0 and -B / A > 0:
@@ -98,7 +98,7 @@ def normal_forces(theta: float, omega: float, sigma: int, p: Parameters) -> tupl
 
 
 def painleve_region(mu: float) -> tuple[float, float] | None:
-    """The angles between which A < 0 for sliding to the left, rad; None for mu <= 4/3."""
+    """Return the angles between which A < 0 for sliding to the left, rad; None for mu <= 4/3."""
     root = 9 * mu**2 - 16
     if root <= 0:
         return None

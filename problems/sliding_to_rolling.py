@@ -28,7 +28,7 @@ PARAMETERS = (
 
 
 def build() -> AbstractSystem:
-    """Derive the equations; the contact point moves over the body, so gap and slip are given."""
+    """Derive the equations; gap and slip are given because the contact point moves over the body."""
     import sympy as sp
 
     q = _, y, _ = sp.symbols("x y phi")

@@ -1,7 +1,7 @@
-"""The spatial slider-crank: crank and rod joined by a ball, rod and slider by a cardan joint, in unit quaternions.
+"""The spatial slider-crank: crank and rod joined by a ball joint, rod and slider by a cardan joint, with quaternions.
 
 The crank turns about the x axis through A, the slider moves along the x axis. The rod has its x axis from B to C; its
-y axis stays across the x axis of the ground.
+y axis stays perpendicular to the x axis of the ground.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ A, CRANK, ROD = (0.0, 0.1, 0.12), 0.08, 0.3
 
 
 def fill(model: Model) -> None:
-    """The crank points upwards at the start."""
+    """Add crank, rod and slider; the crank points upwards at the start."""
     m1, m2, m3, I1, I2, I3, g, omega0 = model.symbols.values()
     model.gravity = (0, 0, -g)
     B, C = np.array([0.0, A[1], A[2] + CRANK]), np.array([(ROD**2 - A[1] ** 2 - (A[2] + CRANK) ** 2) ** 0.5, 0.0, 0.0])
@@ -47,7 +47,7 @@ def fill(model: Model) -> None:
 
 
 def _attitude(along: Vector) -> list[float]:
-    """The quaternion of the frame whose x axis is given and whose y axis is across the x axis of the ground."""
+    """Return the quaternion of a frame with its x axis along `along` and its y axis normal to the ground's x axis."""
     from scipy.spatial.transform import Rotation
 
     y = np.cross([1.0, 0.0, 0.0], along)
@@ -57,7 +57,7 @@ def _attitude(along: Vector) -> list[float]:
 
 
 def sketch(q: Vector, p: Parameters) -> Sequence[Shape]:
-    """Draw it as seen along the y axis: the pivot, the ball, the slider on its guide."""
+    """Draw the mechanism as seen along the y axis: the pivot, the ball, the slider on its guide."""
     e0, e1, e2, e3 = q[3:7]
     ball = (A[0] + CRANK * 2 * (e1 * e3 + e0 * e2), A[2] + CRANK * (e0**2 - e1**2 - e2**2 + e3**2))
     return (

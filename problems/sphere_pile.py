@@ -1,6 +1,6 @@
-"""Balls that fall onto each other between four walls and come to rest as a pile, by friction and without restitution.
+"""Balls that fall onto each other between four walls and come to rest as a pile, with friction, without restitution.
 
-The balls start in layers of four, each layer turned against the one below, with small random shifts of a given seed.
+The balls start in layers of four, each layer rotated against the layer below, with small random shifts (fixed seed).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RADIUS, HALF, MU = 0.05, 0.13, 0.4
 
 
 def pile(number: int) -> Pile:
-    """Put balls of 1 kg over the floor, at rest before they fall."""
+    """Return a pile of balls of 1 kg over the floor, at rest before they fall."""
     found, random = Pile(mu=MU), np.random.default_rng(0)
     for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
         found.wall(-HALF * np.array(normal), normal)
@@ -29,7 +29,7 @@ def pile(number: int) -> Pile:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw it as seen along the y axis."""
+    """Draw the pile as seen along the y axis."""
     walls = (Wall((-HALF, 0.3), (-HALF, 0.0)), Wall((HALF, 0.0), (HALF, 0.3)))
     return Ground((0.0, 0.0)), *walls, *(Disk((x, z), RADIUS) for x, z in q.reshape(-1, 7)[:, [0, 2]].tolist())
 

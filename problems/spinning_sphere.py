@@ -1,8 +1,8 @@
-"""A sphere that is thrown over a rough floor with a spin across its way: it slides along a parabola, then it rolls.
+"""A sphere thrown over a rough floor with spin about any axis: it slides along a parabola, then it rolls.
 
 The slip u of the contact point keeps its direction, u' = -7/2 mu g u / |u|, so that the centre has the constant
 acceleration -mu g u0 / |u0| until t = 2 |u0| / (7 mu g); from then on it rolls straight with the velocity v0 - 2/7 u0.
-The spin about the vertical stays.
+The spin about the vertical is constant.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """The sphere touches the plane z = 0 at the origin."""
+    """Add the sphere, which touches the plane z = 0 at the origin."""
     m, r, g, mu, vx0, vy0, wx0, wy0, wz0 = model.symbols.values()
     model.gravity, inertia = (0, 0, -g), 2 * m * r**2 / 5
     ball = model.body(
@@ -37,7 +37,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw it as seen from above."""
+    """Draw the sphere as seen from above."""
     x, y = q[:2].tolist()
     r = p["r"]
     return Disk((x, y), r), Length((x, y), along((x, y), r, 0.8), "r", 1.25 * r), Point((x, y), trace=True)

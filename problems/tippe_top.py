@@ -1,7 +1,7 @@
-"""The tippe top: a ball with its centre of mass off its centre, which spins fast and turns upside down by friction.
+"""The tippe top: a ball with an eccentric centre of mass, which spins fast and turns upside down by friction.
 
-Whatever the contact force, Jellett's product of the angular momentum about the centre of mass and the way from the
-contact point to it stays constant. Without friction the axis would keep its tilt on average.
+Whatever the contact force, Jellett's product of the angular momentum about the centre of mass and the vector from the
+contact point to it is constant. Without friction the axis would keep its tilt on average.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """The axis of the top is its z axis, tilted about x; the centre of the ball is above the origin."""
+    """Add the top: its axis is its z axis, tilted about x; the centre of the ball is above the origin."""
     import sympy as sp
 
     m, r, offset, Ia, It, g, mu, tilt, spin = model.symbols.values()
@@ -43,7 +43,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw it as seen along the y axis: the ball, its centre of mass and the end of its stem."""
+    """Draw the top as seen along the y axis: the ball, its centre of mass and the end of its stem."""
     x, _, z, e0, e1, e2, e3 = q.tolist()
     axis = (2 * (e1 * e3 + e0 * e2), e0**2 - e1**2 - e2**2 + e3**2)
     centre = (x + p["offset"] * axis[0], z + p["offset"] * axis[1])

@@ -86,7 +86,7 @@ def build_maximal() -> AbstractSystem:
 
 
 def _system(name: str, q: Any, v: Any, parts: dict[str, Any], B: Any, C: Any) -> AbstractSystem:
-    """The bars in coordinates that begin with x, y and theta1, from their energies and the places of B and C."""
+    """Return the bars in coordinates that begin with x, y and theta1, from their energies and the places of B and C."""
     import sympy as sp
 
     (x, y, th1), (l, mu, F, F_C, e_N) = q[:3], sp.symbols("l mu F F_C e_N")
@@ -104,14 +104,14 @@ def _system(name: str, q: Any, v: Any, parts: dict[str, Any], B: Any, C: Any) ->
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """The source's angles and rates, with A at its initial height."""
+    """Start at the source's angles and rates, with A at its initial height."""
     half, th1, w1 = p["l"] / 2, p["theta1_0"], p["omega1_0"]
     q = np.array([p["x0"], p["gap0"] + half * np.sin(th1), th1, p["theta2_0"]])
     return q, np.array([p["vx0"], p["gap_rate0"] + half * np.cos(th1) * w1, w1, p["omega2_0"]])
 
 
 def to_maximal(q: Vector, v: Vector, l: float) -> tuple[Vector, Vector]:
-    """State of the variant `maximal` from the four coordinates, (6,) and (6,)."""
+    """Return the state of the variant `maximal` from the four coordinates, (6,) and (6,)."""
     x, y, th1, th2 = q
     half = l / 2
     c1, s1, c2, s2 = np.cos(th1), np.sin(th1), np.cos(th2), np.sin(th2)
@@ -121,12 +121,12 @@ def to_maximal(q: Vector, v: Vector, l: float) -> tuple[Vector, Vector]:
 
 
 def start_maximal(p: Parameters) -> tuple[Vector, Vector]:
-    """The same start in the coordinates of both bars."""
+    """Start as `start`, in the coordinates of both bars."""
     return to_maximal(*start(p), p["l"])
 
 
 def events(p: Parameters) -> tuple[Event, ...]:
-    """The hinge B reaches the floor: AB lies flat. theta1 is the third coordinate in both variants."""
+    """Return the event at which B reaches the floor: AB lies flat. theta1 is the third coordinate in both variants."""
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
 
 
@@ -134,7 +134,7 @@ def events(p: Parameters) -> tuple[Event, ...]:
 
 
 def _bars(A: Place, hinge: tuple[Place, Place], C: Place, q: Vector, angle: float) -> tuple[Shape, ...]:
-    """Both bars by their ends; `hinge` is where AB ends and where BC begins."""
+    """Return both bars by their ends; `hinge` is the end of AB and the beginning of BC."""
     B, D = hinge
     return (
         draw.Ground((A[0], 0.0)), draw.Bar(A, B, "l"), draw.Bar(D, C, "l"), draw.Pin(B, "B", "w"),
@@ -152,7 +152,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def sketch_maximal(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the same in the coordinates of both bars, which meet at B where the hinge rows hold."""
+    """Draw the bars from the coordinates of both, which meet at B if the hinge rows hold."""
     half, first, second, down = p["l"] / 2, (q[0], q[1]), (q[3], q[4]), q[5] - np.pi / 2
     hinge = along(first, half, q[2]), along(second, -half, down)
     return _bars(along(first, -half, q[2]), hinge, along(second, half, down), q, q[5])
@@ -162,13 +162,13 @@ def sketch_maximal(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def both_ends(theta: float, x: float, vx: float, omega: float, l: float) -> tuple[Vector, Vector]:
-    """State with both ends on the floor, theta2 = pi/2 - theta1."""
+    """Return a state with both ends on the floor, theta2 = pi/2 - theta1."""
     y, vy = l / 2 * np.sin(theta), l / 2 * np.cos(theta) * omega
     return np.array([x, y, theta, np.pi / 2 - theta]), np.array([vx, vy, omega, -omega])
 
 
 def delassus(theta: float, sigma: tuple[int, int], p: Parameters) -> Matrix:
-    """A, the gap accelerations of unit contact forces, (2, 2), 1/kg."""
+    """Return A, the gap accelerations of unit contact forces, (2, 2), 1/kg."""
     s, c = np.sin(theta), np.cos(theta)
     D = (1 + 3 * s**2) * (1 + 3 * c**2)
     own, other = 7 + 3 * s**2 - 9 * s**4, 1 - 9 * s**2 * c**2
@@ -178,7 +178,7 @@ def delassus(theta: float, sigma: tuple[int, int], p: Parameters) -> Matrix:
 
 
 def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Parameters) -> tuple[float, float, Vector]:
-    """Give theta'', x'' and (N_A, N_C) while both ends slide, F = F_C = 0, derived apart from the contact rows."""
+    """Return theta'', x'' and (N_A, N_C) while both ends slide, F = F_C = 0, derived without the contact rows."""
     s, c, mu, l, m, g = np.sin(theta), np.cos(theta), p["mu"], p["l"], p["m"], p["g"]
     a, b = sigma
     S = 4 * c + s * mu * (b - a)
@@ -193,12 +193,12 @@ def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Parameters) -
 
 
 def printed_sign(step: StepData, p: Parameters) -> StepData:
-    """Friction along the slip: the printed s = sgn v_T is our sigma of the reversed slip."""
+    """Apply friction along the slip: the printed s = sgn v_T is our sigma of the reversed slip."""
     return replace(step, v_T=-step.v_T)
 
 
 def printed_rows(step: StepData, p: Parameters) -> StepData:
-    """The printed W_N."""
+    """Use the printed W_N."""
     assert step.q is not None
     l, th1, th2 = p["l"], step.q[2], step.q[3]
     first = [0.0, l, -l / 2 * np.cos(th1), 0.0]
@@ -206,7 +206,7 @@ def printed_rows(step: StepData, p: Parameters) -> StepData:
 
 
 def printed_bias(step: StepData, p: Parameters) -> StepData:
-    """The printed W_N bias: the centroid acceleration of BC, its first entry with the wrong sign."""
+    """Use the printed bias of W_N: the centroid acceleration of BC, its first entry with the wrong sign."""
     assert step.q is not None
     assert step.v is not None
     half, (th1, th2), (w1, w2) = p["l"] / 2, step.q[2:], step.v[2:]
@@ -215,21 +215,21 @@ def printed_bias(step: StepData, p: Parameters) -> StepData:
 
 
 def printed_force(step: StepData, p: Parameters) -> StepData:
-    """The printed Q: neither h nor gravity."""
+    """Use the printed Q, without h and gravity."""
     assert step.q is not None
     F = p["F"]
     return replace(step, h=np.zeros(4), Q=np.array([0.0, F, F * p["l"] / 2 * np.cos(step.q[2]), 0.0]))
 
 
 def as_printed(step: StepData, p: Parameters) -> StepData:
-    """All four misprints together."""
+    """Apply all four misprints."""
     for change in (printed_sign, printed_rows, printed_bias, printed_force):
         step = change(step, p)
     return step
 
 
 def build_altered(change: Callable[[StepData, Parameters], StepData]) -> AbstractSystem:
-    """The regular system with a misprint."""
+    """Build the regular system with a misprint."""
     return ModifiedSystem(build(), change)
 
 

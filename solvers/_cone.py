@@ -1,4 +1,4 @@
-"""What the iterations for contacts with friction cones share: options, start, and the claim by the natural map."""
+"""Parts common to iterations for contacts with friction cones: options, start, and the claim by the natural map."""
 
 from __future__ import annotations
 

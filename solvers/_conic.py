@@ -58,7 +58,7 @@ def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 
 
 
 def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> Vector | None:
-    """Clarabel's answer to a program whose P is given by its factors: min 1/2 v^T M v, H^T v + q in K*, sparse in v.
+    """Return Clarabel's answer to a program with P in factors: min 1/2 v^T M v, H^T v + q in K*, sparse in v.
 
     The impulses are its multipliers; None if it has no answer.
     """
@@ -77,7 +77,7 @@ def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> 
 
 
 def settings_of(given: Mapping[str, Any]) -> Any:
-    """Clarabel's settings: silent, on one thread, and what is given by name."""
+    """Return Clarabel's settings: silent, on one thread, and those given by name."""
     chosen = clarabel.DefaultSettings()
     chosen.verbose, chosen.max_threads = False, 1
     for name, value in given.items():
@@ -86,7 +86,7 @@ def settings_of(given: Mapping[str, Any]) -> Any:
 
 
 class ConicForm(NamedTuple):
-    """min 1/2 x^T P x + c^T x, b - A x in `pushing` half-lines, then in one second-order cone each for k contacts.
+    """min 1/2 x^T P x + c^T x, b - A x in `pushing` half-lines, then in one second-order cone for each of k contacts.
 
     The impulses are scale x; P holds its upper half.
     """
@@ -115,14 +115,14 @@ def conic_form(program: ConeProgram) -> ConicForm:
         b[::ROWS] = program.radius / (size * s[::ROWS])
     pushing = 0
     if program.radius is not None or not program.mu.all():
-        # Here the cones do not say that the normal impulse pushes.
+        # Here the cones do not imply that the normal impulses push.
         rows.insert(0, -sparse.eye(n, format="csr")[::ROWS])
         pushing, b = k, np.append(np.zeros(k), b)
     return ConicForm(P, s * program.q / size, sparse.vstack(rows, format="csc"), b, pushing, size * s)
 
 
 def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSolution:
-    """Clarabel's answer, its settings by their names; impulses in the units of the program."""
+    """Return Clarabel's answer for settings given by name; impulses in the units of the program."""
     if not program.k:
         return RawSolution(np.zeros(0), None, Status.SOLVED)
     form = conic_form(program)
@@ -136,7 +136,7 @@ def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSoluti
 
 
 def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: float, words: str) -> RawSolution:
-    """Return what a solver of cone programs says, with impulses where it has any."""
+    """Return the answer of a solver of cone programs, with impulses where it has any."""
     r = form.scale * np.array(x)
     if claim in (Status.INFEASIBLE, Status.UNBOUNDED) or not np.isfinite(r).all():
         return RawSolution(None, None, claim, iterations, seconds, words)
@@ -146,7 +146,7 @@ def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: f
 class Conic(InColumns[O]):
     """A backend for min 1/2 x^T P x + q^T x, b - A x in a cone: zero for equalities, else not negative.
 
-    Of a quadratic program a row with two bounds is two rows of A, and the multipliers of these are one force.
+    A row of a quadratic program with two bounds becomes two rows of A, and their multipliers are added to one force.
     """
 
     accepts: ClassVar[tuple[type, ...]] = (QP, LeastSquares, ConeProgram)
@@ -159,7 +159,7 @@ class Conic(InColumns[O]):
 
     @abstractmethod
     def answer(self) -> RawSolution:
-        """Return what the backend says, y being its multipliers of the rows of A."""
+        """Return the backend's answer, y being its multipliers of the rows of A."""
 
     def check(self, program: Program) -> None:
         if not isinstance(program, ConeProgram):  # whose P may be sparse
@@ -177,7 +177,7 @@ class Conic(InColumns[O]):
             super().update(program)
 
     def data(self, qp: QP) -> dict[str, Any]:
-        """P, q, A and b; `equalities` are the first rows of A."""
+        """Return P, q, A and b; `equalities` is the number of the first rows of A that are equalities."""
         self._rows = found = OneSided.of(qp)
         self.equalities, sign = found.equal, -found.sign
         sign[: found.equal] = 1.0
@@ -192,7 +192,7 @@ class Conic(InColumns[O]):
         return {"P": qp.P, "q": qp.q, "A": A, "b": b}
 
     def renew(self, data: dict[str, Any]) -> None:
-        """Only asked of a backend that `updates`."""
+        """Raise NotImplementedError; only backends with `updates` define it."""
         raise NotImplementedError
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:

@@ -1,13 +1,13 @@
-"""Shared parts of the evolutionary solvers: DEAP's types, a random state of their own, the record, and their claims.
+"""Parts common to the evolutionary solvers: DEAP's types, a separate random state, the record, and their claims.
 
-The population is evaluated in one call of numpy, through the toolbox's `map`. A run is cut into rounds: between two of
-them the reference of the costs (see `_search`) moves to the best point so far, and the run may end.
+The population is evaluated in one NumPy call, through the toolbox's `map`. A run is divided into rounds: between two
+rounds the reference of the costs (see `_search`) moves to the best point so far, and the run may end.
 
-An evolution proves nothing. It claims `solved` where it came to rest (each solver says when) at a point that satisfies
-the inequality rows, and the equations to the core's default tolerance, 1e-7 of their terms; for an LCP, that is
-complementary to as much. It claims `iteration_limit` if its generations ran out before, or if the cost falls without
-end, and `inaccurate` if it rests at a point that violates something, as it must in full coordinates, where violations
-are paid for. Rest may be premature, at a corner of inequality rows above all: the certificate has the last word.
+An evolution proves nothing. It claims `solved` where it came to rest (by the criterion of each solver) at a point that
+satisfies the inequality rows, and the equations to the core's default tolerance, 1e-7 of their terms (of an LCP, the
+complementarity). It claims `iteration_limit` if its generations ran out before or the cost falls without end, and
+`inaccurate` if it rests at a point that violates a row, as it must in full coordinates, where violations only add to
+the cost. Rest may be premature, especially at a corner of inequality rows: the certificate decides.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from gaussopt.core.status import Status
 from gaussopt.solvers._search import Search, search_of
 
 ROUND = 10
-"""Generations of a round."""
+"""Number of generations in a round."""
 
 RUNAWAY = 1e8
-"""A search that has moved this many times the expected distance follows a cost without minimum."""
+"""Multiple of the expected distance beyond which a search is taken to follow a cost without minimum."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class EvolutionOptions(Options):
 
 @dataclass(slots=True)
 class Run:
-    """A search under way: the best point (d,), and whether it came to rest, or left for infinity.
+    """The state of a search: the best point (d,), and whether it came to rest, or diverged.
 
     The history holds the cost of the best point after each generation, infinite until one is feasible.
     """
@@ -74,13 +74,13 @@ class Run:
 
 
 Algorithm = Callable[[int, Any, Any], tuple[list[Any], Any]]
-"""Generations, hall of fame and statistics to last population and logbook."""
+"""Map generations, hall of fame and statistics to last population and logbook."""
 
 E = TypeVar("E", bound=EvolutionOptions)
 
 
 class Evolution(Solver[E]):
-    """A stochastic search for any program; see the module for what its claims mean."""
+    """A stochastic search for any program; the module docstring explains its claims."""
 
     accepts = (QP, LeastSquares, LinearSystem, LCP)
     requires = ("deap",)
@@ -90,7 +90,7 @@ class Evolution(Solver[E]):
 
     def __init__(self, variant: str | None, options: E) -> None:
         super().__init__(variant, options)
-        # DEAP draws from the global generators; each solver keeps its own place in their sequences.
+        # DEAP draws from the global generators; each solver keeps its own state of them.
         self._random = random.Random(options.seed).getstate()
         self._numpy = np.random.RandomState(options.seed).get_state()
 
@@ -99,7 +99,7 @@ class Evolution(Solver[E]):
         self._search = search_of(program, self.options.coordinates, self.options.penalty)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Search from the start given, which the result is never worse than, or from the middle of the coordinates."""
+        """Search from the given start, than which the result is never worse, or from the middle of the coordinates."""
         search = self._search
         origin = np.zeros(search.dimension) if start is None else search.encode(start[0])
         run = Run(origin, rests=True)
@@ -123,11 +123,11 @@ class Evolution(Solver[E]):
 
     @abstractmethod
     def _evolve(self, search: Search, run: Run) -> None:
-        """Search on from `run.best`, round by round."""
+        """Continue the search from `run.best`, round by round."""
 
     @contextmanager
     def _own_generators(self) -> Iterator[None]:
-        """The solver's own place in the sequences of `random` and `numpy.random`; the user's is kept."""
+        """Swap in the solver's own state of `random` and `numpy.random`; the user's state is restored afterwards."""
         saved_random, saved_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
         random.setstate(self._random)
         np.random.set_state(self._numpy)  # noqa: NPY002
@@ -139,7 +139,7 @@ class Evolution(Solver[E]):
             np.random.set_state(saved_numpy)  # noqa: NPY002
 
     def _toolbox(self, search: Search) -> Any:
-        """Return a toolbox that knows individuals and evaluates populations."""
+        """Return a toolbox that makes individuals and evaluates populations."""
         creator, base = backend("deap.creator"), backend("deap.base")
         if not hasattr(creator, "GaussoptIndividual"):
             # Lexicographic: first the violation, then the cost.
@@ -152,7 +152,7 @@ class Evolution(Solver[E]):
         return toolbox
 
     def _round(self, search: Search, run: Run, toolbox: Any, algorithm: Algorithm) -> list[Any]:
-        """One round of one of DEAP's algorithms, from and about the best point; its last population."""
+        """Run one round of one of DEAP's algorithms, from and around the best point; return its last population."""
         tools = backend("deap.tools")
         reference = search.refer(run.best)
         champion = toolbox.individual(run.best.tolist())
@@ -167,7 +167,7 @@ class Evolution(Solver[E]):
         for record in log[-length:]:
             best = min(best, record["best"])
             cost = reference + best[1] if best[0] == 0.0 else np.inf
-            # A moved reference may add rounding, nothing more.
+            # A moved reference may add rounding errors, nothing more.
             run.history.append(min(cost, run.history[-1]) if run.history else cost)
         run.evaluations += sum(log.select("nevals"))
         run.best = np.array(elite[0])
@@ -175,7 +175,7 @@ class Evolution(Solver[E]):
 
 
 def _together(evaluate: Callable[[Matrix], Matrix], individuals: list[Any]) -> list[tuple[float, float]]:
-    """Return a whole population in one call; a value that is no number is the worst."""
+    """Return the values of a whole population in one call; NaN counts as the worst value."""
     points = np.array(list(individuals))
     if not len(points):
         return []

@@ -1,4 +1,4 @@
-"""Solvers that keep their program as it is and do all of their work when they are asked to solve it."""
+"""Base of solvers that keep their program as it is and do all of their work when they solve it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gaussopt.core.solver import O, Solver
 
 
 class Kept(Solver[O]):
-    """A solver without a set-up of its own; `program` is the one to solve."""
+    """A solver without a set-up; `program` is the program to solve."""
 
     program: Any
 

@@ -1,7 +1,7 @@
-"""Matrices of a sequence of programs as compressed columns, for backends that are set up once for a pattern of entries.
+"""Matrices of a sequence of programs as compressed columns, for backends that are set up once for a sparsity pattern.
 
-Of a dense matrix the entries are its non-zeros, of a sparse one what it stores. The places of a sequence are the union
-over all its programs, so that an entry that vanishes for an instant does not cost a set-up when it comes back.
+A dense matrix has its non-zeros as entries, a sparse one its stored entries. The places of a sequence are the union
+over all its programs, so that an entry that vanishes for an instant costs no set-up when it returns.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from gaussopt.core.solver import O, Solver
 from gaussopt.core.sparse_arrays import Pattern, Sparse
 
 LARGE = 100
-"""Unknowns and rows together from which a backend with two interfaces may be given the sparse one."""
+"""Number of unknowns and rows together above which a backend with two interfaces may use the sparse one."""
 
 FEW = 3
-"""Non-zeros at most in a row of P and A, on average, for that; with more of them factors of random places fill up."""
+"""Largest average number of non-zeros in a row of P and A for that; with more, factors of random patterns fill up."""
 
 
 def pays_sparse(qp: QP) -> bool:
-    """Tell whether a backend that has a dense and a sparse interface is given the sparse one, by size and density."""
+    """Tell whether a backend with a dense and a sparse interface should use the sparse one, by size and density."""
     if qp.sparse or qp.n + qp.m < LARGE:
         return qp.sparse
     return bool(np.count_nonzero(qp.P) + np.count_nonzero(qp.A) <= FEW * (qp.n + qp.m))
 
 
 class Places:
-    """Where the matrices of one shape that were seen so far have entries, and their values there.
+    """Places of the entries that matrices of one shape have had so far, and their values there.
 
-    Of a symmetric matrix with `triangle` only those on and above the diagonal are handed on.
+    Of a symmetric matrix with `triangle` only the entries on and above the diagonal are handed on.
     """
 
     def __init__(self, A: Any, triangle: bool = False) -> None:
@@ -52,7 +52,7 @@ class Places:
         self._known = Pattern.of(rows), at
 
     def _take(self, keys: NDArray[np.int64]) -> None:
-        """Keys are column times rows of the matrix plus row, sorted."""
+        """Set the places by keys, column times number of rows plus row, in ascending order."""
         self._keys = keys
         columns, rows = np.divmod(keys, max(self.shape[0], 1))
         self._flat = rows * self.shape[1] + columns
@@ -63,7 +63,7 @@ class Places:
         self._known = None
 
     def values(self, A: Matrix) -> Vector | None:
-        """Return entries of A at all places that are handed on, by columns; None if it has an entry elsewhere."""
+        """Return the entries of A at all places handed on, by columns; None if A has an entry elsewhere."""
         if not is_sparse(A):
             found: Vector = A.take(self._flat)
             return np.asarray(found[self._kept]) if np.count_nonzero(found) == np.count_nonzero(A) else None
@@ -79,12 +79,12 @@ class Places:
         return np.asarray(found[self._kept])
 
     def matrix(self, values: Vector) -> Any:
-        """Give compressed columns with short indices, as all backends take them; the same object with other values."""
+        """Return compressed columns with 32-bit indices, as all backends take them; the same object with new values."""
         self._made.data = values
         return self._made
 
     def grow(self, A: Matrix) -> None:
-        """Take in the entries of another matrix."""
+        """Add the places of the entries of another matrix."""
         self._take(np.union1d(self._keys, _keys(A)))
 
 
@@ -97,20 +97,20 @@ def _keys(A: Any) -> NDArray[np.int64]:
 
 
 def as_rows(A: Any) -> Sparse:
-    """Return a sparse matrix in compressed rows, as it is if it is so."""
+    """Return a sparse matrix in compressed rows, itself if it already has them."""
     return A if isinstance(A, sparse.csr_array) else sparse.csr_array(A)
 
 
 class Columns:
-    """The matrices of a sequence of programs, by name, as compressed columns on the places of all of them.
+    """The matrices of a sequence of programs, by name, as compressed columns with the places of all of them.
 
     Parameters
     ----------
-    triangles : names of symmetric matrices of which the backend wants the upper triangle
+    triangles : names of symmetric matrices of which the backend takes the upper triangle
 
     Attributes
     ----------
-    fresh : whether the matrices handed on last had a place that was new, so that the backend has to be set up anew
+    fresh : whether the matrices handed on last had a new place, so that the backend must be set up anew
     """
 
     def __init__(self, *triangles: str) -> None:
@@ -136,15 +136,15 @@ class Columns:
 
 
 class OneSided(NamedTuple):
-    """The rows of a program as one row for each finite bound: equalities, then lower bounds, then upper ones.
+    """The rows of a program as one row for each finite bound: equalities, then lower bounds, then upper bounds.
 
     Attributes
     ----------
-    rows : (r,), their numbers in the program
-    sign : (r,), -1 for an upper bound, so that sign (A x - bound) >= 0, and 1 for the others
+    rows : (r,), numbers of the rows in the program
+    sign : (r,), -1 for an upper bound, so that sign (A x - bound) >= 0, and 1 otherwise
     bound : (r,)
     equal : number of the equalities, where the row is zero
-    total : number of the rows of the program
+    total : number of rows of the program
     """
 
     rows: NDArray[np.intp]
@@ -164,19 +164,19 @@ class OneSided(NamedTuple):
         return cls(np.concatenate((equal, lower, upper)), sign, bound, len(equal), qp.m)
 
     def forces(self, z: Vector) -> Vector:
-        """Forces of the rows of the program, (m,), of z >= 0 that pushes along sign A, and of any z of an equality."""
+        """Return the forces of the rows, (m,), given z: z >= 0 pushes along sign A; z of equalities has either sign."""
         y = np.zeros(self.total)
         np.add.at(y, self.rows, self.sign * z)
         return y
 
 
 class InColumns(Solver[O]):
-    """A backend for quadratic programs that is set up once for places of entries and given new numbers there.
+    """A backend for quadratic programs that is set up once for a sparsity pattern and given new numbers there.
 
     Attributes
     ----------
-    triangles : names of the matrices of which the backend wants the upper triangle
-    as_columns : whether matrices are handed on as compressed columns, or as they are
+    triangles : names of the matrices of which the backend takes the upper triangle
+    as_columns : whether matrices are handed on as compressed columns, or unchanged
     """
 
     updates: ClassVar[bool] = True
@@ -185,7 +185,7 @@ class InColumns(Solver[O]):
 
     @abstractmethod
     def data(self, qp: QP) -> dict[str, Any]:
-        """Return matrices and vectors as the backend names them."""
+        """Return matrices and vectors by the backend's names for them."""
 
     @abstractmethod
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
@@ -193,7 +193,7 @@ class InColumns(Solver[O]):
 
     @abstractmethod
     def renew(self, data: dict[str, Any]) -> None:
-        """Give it new numbers at the same places."""
+        """Give the backend new numbers at the same places."""
 
     def setup(self, program: Program) -> None:
         qp = as_qp(program)
@@ -201,7 +201,7 @@ class InColumns(Solver[O]):
         self.begin(qp, self._given(qp))
 
     def update(self, program: Program) -> None:
-        """New numbers; a place that had no entry before asks for a set-up, unless the matrices are dense."""
+        """Take new numbers; a new place makes a set-up necessary, unless the matrices are dense."""
         qp = as_qp(program)
         data = self._given(qp)
         if self._columns.fresh:
@@ -217,7 +217,7 @@ class InColumns(Solver[O]):
 
 
 class TwoInterfaces(InColumns[O]):
-    """A backend with a dense and a sparse interface: the variants of these names, or what size and density ask for."""
+    """A backend with a dense and a sparse interface: chosen by variants of these names, or by size and density."""
 
     sparse: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Programs as searches: coordinates y without constraints other than inequality rows, and what a point costs.
+"""Programs as searches: coordinates y without constraints other than inequality rows, and the cost of a point.
 
 Every y has two numbers, compared in this order (Deb's feasibility rules): the violation of inequality rows, and the
 cost. Feasible beats infeasible, the less violating of two infeasible wins, the cheaper of two feasible.
@@ -9,20 +9,20 @@ QP, full coordinates
     The cost is the objective plus `penalty` times the squared violations of equality rows. Its minimiser violates them
     by lam / (2 penalty), however good the search.
 LeastSquares
-    As the quadratic program with the same minimiser; the square is never multiplied out.
+    Treated as the quadratic program with the same minimiser; the square is never multiplied out.
 LinearSystem
-    The cost is 1/2 ||R (K x - b)||^2 with R scaling rows to unit size. Of a singular K only the row space is searched,
-    so that of several solutions the shortest is the one looked for.
+    The cost is 1/2 ||R (K x - b)||^2 with R scaling rows to unit size. For a singular K only the row space is searched,
+    so that the shortest of several solutions is found.
 LCP
     The cost is the merit function 1/2 ||phi(z, w)||^2 of Fischer and Burmeister in equilibrated variables. Rules of
-    feasibility would leave a search next to nothing that is feasible at a corner of 0 <= z, 0 <= w, and z . w under
-    such rules has local minima that solve nothing unless M is row sufficient. The merit function takes every z, is
+    feasibility would leave hardly any feasible points to search at a corner of 0 <= z, 0 <= w, and z . w under
+    such rules has local minima that solve nothing unless M is row sufficient. The merit function is defined for all z,
     differentiable, quadratic near a strictly complementary solution and zero at solutions only, whatever the matrix:
-    a search can tell from it whether it has found one.
+    its value tells a search whether it has found a solution.
 
 Quadratic costs have unit curvature along each coordinate, which in mechanics is a scaling by mass; nothing else of
-their structure is used. They are evaluated as differences to a reference point: an objective resolves a point to the
-square root of rounding, its difference to a point near by resolves it to rounding.
+their structure is used. They are evaluated as differences from a reference point: an objective resolves a point to the
+square root of rounding errors, its difference from a nearby point resolves it to rounding errors.
 References: K. Deb, "An efficient constraint handling method for genetic algorithms", Comput. Methods Appl. Mech. Eng.
 186, 2000; C. Kanzow, N. Yamashita, M. Fukushima, "New NCP-functions and their properties", J. Optim. Theory Appl. 94,
 1997; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, section 3.5.
@@ -43,7 +43,7 @@ from gaussopt.linalg.dense import largest, row_space
 from gaussopt.solvers._semismooth import fischer_burmeister
 
 FEASIBLE = 1e-9
-"""Violations of inequality rows, relative to the size of the answer, that count as none."""
+"""Violations of inequality rows, relative to the size of the answer, that count as zero."""
 
 MET = DEFAULT_TOLERANCE
 """Residuals of equations relative to their terms, and of an LCP relative to its data, that a solution may have."""
@@ -51,7 +51,7 @@ MET = DEFAULT_TOLERANCE
 
 @dataclass(frozen=True, slots=True)
 class Quadratic:
-    """1/2 x^T P x + q^T x + weight ||R x - s||^2; `equations`: R x = s is to hold, not only to be approached."""
+    """1/2 x^T P x + q^T x + weight ||R x - s||^2; with `equations`, R x = s must hold, not only approximately."""
 
     P: Matrix
     q: Vector
@@ -64,7 +64,7 @@ class Quadratic:
 class QuadraticSearch:
     """A quadratic cost subject to l <= A x <= u, in the coordinates x = c + T y, T scaled to unit curvature.
 
-    `unit` is the size of the answer as expected from the origin, in the units of y.
+    `unit` is the expected size of the answer seen from the origin, in the units of y.
     """
 
     unit = 1.0
@@ -75,7 +75,7 @@ class QuadraticSearch:
         curvature = np.einsum("ij,ij->j", T, (cost.P + square) @ T)
         terms = np.einsum("ij,ij->j", np.abs(T), (np.abs(cost.P) + np.abs(square)) @ np.abs(T))
         curved = curvature > 1e-13 * terms
-        # A direction without curvature has no scale of its own: it may need to move as far as any other.
+        # A direction without curvature has no scale of its own: it gets the largest one.
         curvature[~curved] = curvature[curved].min() if curved.any() else 1.0
         self.dimension = T.shape[1]
         self._c, self._T = c, T / np.sqrt(curvature)
@@ -83,7 +83,7 @@ class QuadraticSearch:
         self._P, self._R = self._T.T @ cost.P @ self._T, cost.R @ self._T
         self._A, self._l, self._u = A @ self._T, l - A @ c, u - A @ c
         size, length = np.linalg.norm(A, axis=1), np.linalg.norm(self._A, axis=1)
-        # Rows that no y changes are judged by the size of their own terms.
+        # Rows that no y changes are judged by the sizes of their own terms.
         self._movable = length > 1e-12 * size * np.linalg.norm(self._T)
         bound = np.where(np.isfinite(l), np.abs(l), np.where(np.isfinite(u), np.abs(u), 0.0))
         terms = size * np.linalg.norm(c) + bound
@@ -95,11 +95,11 @@ class QuadraticSearch:
         return np.asarray(self._c + self._T @ y)
 
     def encode(self, x: Vector) -> Vector:
-        """Return coordinates of the point nearest to x among those that can be searched."""
+        """Return coordinates of the point nearest to x among those that the search can reach."""
         return np.asarray(self._inverse @ (x - self._c))
 
     def refer(self, y: Vector) -> float:
-        """Count costs from that of y on; returns what y costs."""
+        """Take y as reference of the costs; return the cost of y."""
         cost, x = self._cost, self.decode(y)
         residual = cost.R @ x - cost.s
         self._y = y
@@ -107,7 +107,7 @@ class QuadraticSearch:
         return float(0.5 * x @ (cost.P @ x) + cost.q @ x + cost.weight * (residual @ residual))
 
     def evaluate(self, Y: Matrix) -> Matrix:
-        """Return violation, and cost less that of the reference, of a population (B, d) at once; (B, 2)."""
+        """Return violation, and cost relative to the reference, of a population (B, d) at once; (B, 2)."""
         D = Y - self._y
         out = np.zeros((len(Y), 2))
         out[:, 1] = D @ self._gradient + 0.5 * np.einsum("ij,ij->i", D @ self._P, D)
@@ -124,13 +124,13 @@ class QuadraticSearch:
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)
         if self._cost.equations:
-            # The penalty's curvature hides how far it is along the rows: as far as without them.
+            # The penalty's curvature hides the distance along the rows, which is estimated without it.
             far = max(far, _descent(self._T.T @ (self._cost.P @ self.decode(y) + self._cost.q), self._P))
         far = max(far, float((self._violations(y[None])[0] * self._movable).max(initial=0.0)))
         return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
 
     def objection(self, y: Vector) -> str:
-        """Tell why y is no solution, as far as its rows and equations say; empty if they are satisfied."""
+        """Say why y is no solution, judged by its rows and equations; empty if they are satisfied."""
         rows = float((self._violations(y[None])[0] / self._size).max(initial=0.0))
         if rows > 0:
             return f"inequality rows are violated, by {rows:.1e} of the size of the answer"
@@ -173,7 +173,7 @@ class ComplementaritySearch:
         return np.asarray(x / self._scale)
 
     def refer(self, y: Vector) -> float:
-        """Return zero: the least cost is zero, so that costs count from there."""
+        """Return zero: the least cost is zero, so that costs need no other reference."""
         return 0.0
 
     def evaluate(self, Y: Matrix) -> Matrix:
@@ -195,7 +195,7 @@ Search = QuadraticSearch | ComplementaritySearch
 
 
 def search_of(program: Program, coordinates: str, penalty: float) -> Search:
-    """The search for a program; coordinates and penalty as in `EvolutionOptions`, of programs with equality rows."""
+    """Return the search for a program; coordinates and penalty, for equality rows, are those of `EvolutionOptions`."""
     if isinstance(program, LCP):
         return ComplementaritySearch(program)
     n = program.n
@@ -215,7 +215,7 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
     rows = qp.A[~eq], qp.l[~eq], qp.u[~eq]
     if coordinates == "null-space":
         space = row_space(qp.A[eq])
-        # What contradictory rows leave over stays in the cost, where the claim can see it; the search cannot change it.
+        # The residual of contradictory rows stays in the cost, where the claim can see it; the search cannot change it.
         cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], 0.0, True)
         return QuadraticSearch(cost, *rows, space.pinv @ qp.l[eq], space.Z)
     cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], penalty, True)

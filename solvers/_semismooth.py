@@ -1,4 +1,4 @@
-"""Semismooth Newton on complementarity conditions: the one core behind the solver `newton` for QPs and LCPs.
+"""Semismooth Newton on complementarity conditions: the common core of the solver `newton` for QPs and LCPs.
 
 The mixed linear complementarity problem: find z with
 
@@ -19,8 +19,8 @@ even in finitely many steps. Row i of V is D_a e_i + D_b H_i with
 
 Far from a solution an Armijo search on 1/2 ||Phi||^2 damps the steps, with the gradient V^T Phi in place of a Newton
 direction that does not descend, and Levenberg and Marquardt's direction in place of one that does not exist. At the
-end one solve with the active set read off (z, w) removes what is left of the iteration's error; it is kept only if it
-lowers the natural residual max |min(z_i, w_i)|, so it can do no harm.
+end one solve with the active set read off (z, w) removes the remaining error of the iteration; its result is kept only
+if it lowers the natural residual max |min(z_i, w_i)|, so it can do no harm.
 References: A. Fischer, "A special Newton-type optimization method", Optimization 24, 1992; T. De Luca,
 F. Facchinei, C. Kanzow, "A semismooth equation approach to the solution of nonlinear complementarity problems",
 Math. Prog. 75, 1996; L. Qi, J. Sun, "A nonsmooth version of Newton's method", Math. Prog. 58, 1993; M. Hintermueller,
@@ -41,11 +41,11 @@ DECREASE = 1e-4
 """Share of the predicted decrease of 1/2 ||Phi||^2 that a step must reach (Armijo)."""
 
 SHORTEST = 1e-14
-"""Shorter steps change nothing but rounding."""
+"""Shortest step; shorter steps change the residual by rounding errors only."""
 
 
 def fischer_burmeister(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """phi(a, b) = a + b - sqrt(a^2 + b^2), entry by entry: zero exactly where a, b >= 0 and a b = 0."""
+    """Return phi(a, b) = a + b - sqrt(a^2 + b^2), entry by entry: zero exactly where a, b >= 0 and a b = 0."""
     return np.asarray(a + b - np.hypot(a, b))
 
 
@@ -62,7 +62,7 @@ class Complementarity:
     natural: bool = False
 
     def w(self, z: Vector) -> Vector:
-        """H z + g."""
+        """Return H z + g."""
         return np.asarray(self.H @ z + self.g)
 
     def phi(self, z: Vector, w: Vector) -> Vector:
@@ -97,9 +97,9 @@ class Complementarity:
 
 @dataclass(frozen=True, slots=True)
 class NewtonRun:
-    """Result z (N,), after the active-set solve, and record of the iteration, ||Phi||_inf before it.
+    """Result z (N,), after the active-set solve, and history of the iteration, ||Phi||_inf before that solve.
 
-    `residuals` has that of the start too; `singular` says whether a singular matrix was met.
+    `residuals` includes that of the start; `singular` tells whether a singular matrix occurred.
     """
 
     z: Vector
@@ -114,7 +114,7 @@ class NewtonRun:
 
 
 def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max_iter: int) -> NewtonRun:
-    """Damped Newton on Phi from z, then the active-set solve; the tolerance is relative to 1 + ||g||_inf.
+    """Take damped Newton steps on Phi from z, then the active-set solve; `tolerance` is relative to 1 + ||g||_inf.
 
     The problem is scaled so that its entries are of comparable size.
     """
@@ -139,7 +139,7 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
         z, w, phi = found
         residuals.append(largest(phi))
     polished = polish(problem, z)
-    # A run that its limit ended may still be right after the active-set solve.
+    # A run that reached its limit may still be right after the active-set solve.
     converged = residuals[-1] <= tolerance * scale or problem.natural_residual(polished) <= level * scale
     return NewtonRun(polished, tuple(residuals), converged, singular)
 
@@ -174,7 +174,7 @@ def _search(
 
 
 def _direction(V: Matrix, phi: Vector, merit: float) -> tuple[Vector, bool]:
-    """Newton's direction, or Levenberg-Marquardt's where the matrix is singular."""
+    """Return Newton's direction, or Levenberg-Marquardt's where the matrix is singular."""
     try:
         d = np.asarray(np.linalg.solve(V, -phi))
         if np.linalg.norm(V @ d + phi) <= 1e-8 * np.linalg.norm(phi):

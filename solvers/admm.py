@@ -1,4 +1,4 @@
-"""Alternating directions for contacts with friction cones: (W + rho) r = ..., then a projection, slip in between.
+"""Alternating directions for contacts with friction cones: (W + rho) r = ..., then a projection, then the slip.
 
     (W + rho) r = rho z - y - q - s n,   z = P_K(r + y / rho),   y <- y + rho (r - z),   s = mu |y_T|,
 
@@ -24,7 +24,7 @@ from gaussopt.linalg.cones import project, residual, rows_of, scaled
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 LOOK = 20
-"""Iterations between two looks at the natural map and the balance of the residuals."""
+"""Number of iterations between two checks of the natural map and the balance of the residuals."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ADMMOptions(ConeOptions):
 
 
 class ADMM(ConeIteration[ADMMOptions]):
-    """One linear system and one projection an iteration."""
+    """One linear system and one projection per iteration."""
 
     name = "admm"
     title = "Alternating directions, the slip frozen within each iteration"
@@ -75,7 +75,7 @@ class ADMM(ConeIteration[ADMMOptions]):
 
 
 def _factorised(W: Any, rho: float) -> Callable[[Vector], Vector]:
-    """Return what solves with W + rho I."""
+    """Return a function that solves with W + rho I."""
     A = shifted_operator(W, rho)
     if is_blocks(A):
         solve: Callable[[Vector], Vector] = splu(A.tocsc()).solve

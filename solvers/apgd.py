@@ -1,6 +1,6 @@
 """Accelerated projected gradients for cone programs of contacts, with restarts.
 
-Nesterov's extrapolation with the step 1 / L, L the norm of the scaled matrix; it begins anew where a step turns back.
+Nesterov's extrapolation with the step 1 / L, L the norm of the scaled matrix; it restarts where a step reverses.
 Projections onto the friction cones, or discs, are exact.
 References: Yu. Nesterov, Soviet Math. Dokl. 27, 1983; H. Mazhar, T. Heyn, D. Negrut, A. Tasora, "Using Nesterov's
 method to accelerate multibody dynamics with friction and contact", ACM Trans. Graph. 34, 2015.
@@ -32,7 +32,7 @@ class APGDOptions(Options):
 
 
 def norm_of(P: Any) -> float:
-    """The largest eigenvalue of a symmetric matrix; of blocks rather too large by a few per cent than too small."""
+    """Return the largest eigenvalue of a symmetric matrix; for sparse blocks a slight overestimate."""
     if not is_blocks(P):
         return float(np.linalg.norm(P, 2))
     return 1.05 * float(eigsh(P, 1, v0=np.ones(P.shape[0]), tol=1e-2, return_eigenvectors=False)[0])

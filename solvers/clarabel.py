@@ -1,9 +1,9 @@
-"""Clarabel: the interior-point method that `cvxpy` uses too, here without CVXPY's compilation.
+"""Clarabel: the interior-point method that `cvxpy` also uses, here without CVXPY's compilation.
 
 Algorithm family: homogeneous embedding, primal-dual interior point with a sparse quasi-definite factorisation that
 is statically regularised and iteratively refined.
 Assumptions: convex. No warm start. An update keeps the order of the factors and the scaling of the first program.
-Weaknesses: below tolerances of about 1e-12 it may stop for lack of progress with a good answer; the certificate
+Weaknesses: at tolerances below about 1e-12 it may stop for lack of progress with a good answer; the certificate
 then decides.
 Reference: P. J. Goulart, Y. Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives",
 2024.
@@ -52,7 +52,7 @@ class Clarabel(Conic[ClarabelOptions]):
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
         clarabel, equal = backend("clarabel"), self.equalities
         cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(data["b"]) - equal)]
-        # Presolving leaves out rows without a bound, which are not there, and forbids updates.
+        # Presolving removes rows without a bound, of which there are none, and forbids updates.
         settings = settings_of({"presolve_enable": False, **vars(self.options)})
         self._solver = clarabel.DefaultSolver(*data.values(), cones, settings)
 

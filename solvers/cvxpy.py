@@ -31,7 +31,7 @@ _TIGHT: dict[str, dict[str, Any]] = {
     "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 20000, "polishing": True},
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100000},
 }
-"""Default accuracies that suit mechanics, for the solvers whose own are coarse."""
+"""Default accuracies that suit mechanics, for solvers whose own defaults are coarse."""
 
 _CONIC = ("CLARABEL", "SCS", "COPT", "CUCLARABEL", "ECOS", "CVXOPT", "MOSEK", "QOCO", "SDPA")
 """Solvers that take second-order cones."""
@@ -58,7 +58,7 @@ class CVXPYOptions(Options):
 
 
 class CVXPY(Solver[CVXPYOptions]):
-    """CVXPY and whatever it reaches."""
+    """CVXPY and the solvers that it calls."""
 
     name = "cvxpy"
     title = "CVXPY (DPP, compiled once; Clarabel by default)"
@@ -78,7 +78,7 @@ class CVXPY(Solver[CVXPYOptions]):
         return tuple(s for s in cp.installed_solvers() if s in {*defines.QP_SOLVERS, *_CONIC})
 
     def may_abort(self) -> bool:
-        """Tell that HiGHS may end its process on some programs, in every interface."""
+        """Tell that HiGHS may end its process on certain programs, in every interface."""
         return self.variant == "HIGHS"
 
     def refuses(self, program: Program) -> str | None:
@@ -131,7 +131,7 @@ class CVXPY(Solver[CVXPYOptions]):
 
     def update(self, program: Program) -> None:
         if isinstance(program, ConeProgram):
-            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # as in `_conic.py`, programs get no units
+            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # as in `_conic.py`, dimensionless
             self._scale = s * (float(np.abs(s * program.q).max(initial=0.0)) or 1.0)
             self._F.value, self._q.value = _factor(scaled_operator(program.P, s)), s * s * program.q / self._scale
             self._bound.value = program.mu if program.radius is None else program.radius / self._scale[::ROWS]
@@ -145,7 +145,7 @@ class CVXPY(Solver[CVXPYOptions]):
         self._m = qp.m
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve; CVXPY's warm start reuses the backend's own memory where it has one."""
+        """Solve; CVXPY's warm start reuses the backend's own memory where that has one."""
         if not self._x.size:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
         cp = backend("cvxpy")
@@ -173,7 +173,7 @@ class CVXPY(Solver[CVXPYOptions]):
 
 
 def _factor(P: Matrix) -> Matrix:
-    """F with P = F^T F, for semidefinite P too; the entries outside the pattern stay zero if P is diagonal."""
+    """Return F with P = F^T F, for semidefinite P too; if P is diagonal, entries outside the pattern stay zero."""
     diagonal = P.diagonal()
     if not np.any(P - np.diag(diagonal)):
         return np.diag(np.sqrt(np.maximum(diagonal, 0.0)))

@@ -1,20 +1,20 @@
-"""DAQP through its own interface: a dual active-set method, one model kept over a sequence.
+"""DAQP through its own interface: a dual active-set method with one model for a sequence of programs.
 
 Algorithm family: the program is turned into a least-distance problem by a Cholesky factor of P and solved by a
 dual active set whose LDL^T factors are updated row by row. It ends at an exact solution of the last working set,
 so it is as accurate as linear algebra, and a good guess of the active rows saves iterations.
 Assumptions: dense and small; P positive definite. Where the first program of a pattern has a singular P, its
 equality rows A x = b are added to the objective as w/2 ||A x - b||^2, which is zero wherever they hold: the same
-minimisers and forces, and a definite matrix if the rows fix what P leaves open. What is singular even so (inequality
-rows alone make the minimiser unique) is left to DAQP's proximal-point iteration on P + eps_prox I, which costs
-several solves and digits: about 1e-10 instead of 1e-15, and at points where more rows meet than there are unknowns
-it may cycle or call the rows contradictory. Dependent equality rows are recognised and left out.
+minimisers and forces, and a definite matrix if the rows fix what P leaves undetermined. A matrix that is still singular
+(inequality rows alone make the minimiser unique) is left to DAQP's proximal-point iteration on P + eps_prox I, which
+costs several solves and digits: about 1e-10 instead of 1e-15, and at points where more rows meet than there are
+unknowns it may cycle or call the rows contradictory. Dependent equality rows are recognised and left out.
 Weaknesses: its tolerances are absolute, so that a P or a row of small units (pivots below 1e-11) counts as zero.
 `scaling` guards against it: where the first program of a pattern is badly scaled, coordinates are divided by
-sqrt(P_ii), rows by their length, and objective and bounds by the size of what is left of q, l and u. It factorises the
+sqrt(P_ii), rows by their length, and objective and bounds by the size of the scaled q, l and u. DAQP factorises the
 Gram matrix of the rows, which squares their condition number: on random programs whose masses span sixteen decades it
-cycles where quadprog does not, and says so.
-On small programs a warm start costs more time than it saves: naming the working set is a call of its own, and the
+cycles where quadprog does not, and reports it.
+On small programs a warm start costs more time than it saves: passing the working set takes a separate call, and the
 three iterations saved on eight rows take less.
 Reference: D. Arnstrom, A. Bemporad, D. Axehill, "A dual active-set solver for embedded quadratic programming
 using recursive LDL^T updates", IEEE Trans. Automatic Control 67, 2022.
@@ -54,16 +54,16 @@ _GUESS = np.array([0, 1 | 2, 1], dtype=np.intc)
 _INFINITY = 1e30
 
 _WELL_SCALED = 1e3
-"""Scaling is left out where all its factors lie between this and its inverse, no further apart than this."""
+"""Scaling is left out if all its factors lie between this and its inverse, no further apart than this."""
 
 _ROUNDING = 1e-14
-"""Size of the objective's linear part, relative to that of bounds, that is rounding of zero."""
+"""Size of the objective's linear part, relative to that of bounds, below which it counts as zero."""
 
 _SINGULAR = 1e-10
-"""Smallest eigenvalue of P, relative to the largest, that DAQP's Cholesky factor is trusted with."""
+"""Smallest eigenvalue of P, relative to the largest, at which DAQP's Cholesky factor is still trusted."""
 
 _REGULAR = 1e-7
-"""Estimate of the reciprocal condition number of P above which its eigenvalues need not be looked at."""
+"""Estimate of the reciprocal condition number of P above which its eigenvalues are not computed."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class DAQP(Solver[DAQPOptions]):
         self._ready = self._flag >= 0
 
     def update(self, program: Program) -> None:
-        """Factorise new numbers in the memory of the old ones; the working set starts from the equality rows."""
+        """Factorise new numbers in the memory of the old ones; the working set starts with the equality rows."""
         qp = as_qp(program)
         if not self._ready or not qp.m:  # a model without rows crashes on its second update
             self.setup(program)
@@ -127,7 +127,7 @@ class DAQP(Solver[DAQPOptions]):
         self._ready = self._flag >= 0
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve, from the working set that the start's duals name."""
+        """Solve, from the working set given by the signs of the start's duals."""
         if not self._ready:
             return self._failed(self._flag)
         if start is not None and start[1] is not None and self._guessable:
@@ -150,7 +150,7 @@ class DAQP(Solver[DAQPOptions]):
         return RawSolution(None, None, claim, iterations, seconds, note)
 
     def _data(self, qp: QP) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-        """P, q, A and the bounds u, l as DAQP takes them: writable, in rows, finite."""
+        """Return P, q, A and the bounds u, l as DAQP takes them: writable, in rows, finite."""
         P, q, A, l, u = qp.P, qp.q, qp.A, qp.l, qp.u
         if self._units is not None:
             d, e, size, pull = self._units
@@ -166,23 +166,23 @@ class DAQP(Solver[DAQPOptions]):
 
 
 def _own(array: Any) -> Any:
-    """DAQP takes no read-only memory, although it writes to none of it."""
+    """Return a writable array: DAQP takes no read-only memory, although it writes to none of it."""
     return array if array.flags.writeable else array.copy()
 
 
 def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
-    """Return units of coordinates, factors of rows, sizes of bounds and of q; None if all is well scaled as it is.
+    """Return units of coordinates, factors of rows, sizes of bounds and of q; None if all is well scaled already.
 
-    The sizes of bounds and of q may differ where P = 0, and forces have nothing to do with accelerations.
+    The sizes of bounds and of q may differ only where P = 0, so that forces do not depend on accelerations.
     """
     d, e = equilibrate(qp.P, qp.A)
-    # Inequalities may be far away and say nothing of the size of the answer.
+    # Inequalities may be far away and are no measure of the size of the answer.
     held = e[qp.equality] * qp.l[qp.equality]
     pull, reached = float(np.abs(d * qp.q).max()), float(np.abs(held).max(initial=0.0))
     size = max(pull, reached) if qp.P.any() or not reached else reached
     near = (np.minimum(np.abs(qp.l), np.abs(qp.u)) * e)[qp.A.any(axis=1)]
     reach = float(near[near < np.inf].max(initial=0.0))
-    if size <= _ROUNDING * reach:  # the bounds alone set the size of the answer
+    if size <= _ROUNDING * reach:  # the bounds alone determine the size of the answer
         size = reach or 1.0
     if qp.P.any() or not pull:
         pull = size

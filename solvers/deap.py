@@ -2,18 +2,18 @@
 
 Real-coded individuals; tournaments, in which the best individual so far always takes part; crossover of pairs; mutation
 of single individuals. Crossover by the line through both parents (extended line recombination) does not depend on the
-axes, blend and simulated binary crossover take each coordinate for itself. Gaussian mutation has a width that shrinks
-by `shrink` over the run; mutation by a difference of two others adapts to what the population has left.
+axes; blend and simulated binary crossover treat each coordinate separately. Gaussian mutation has a width that shrinks
+by `shrink` over the run; mutation by a difference of two others adapts to the remaining spread of the population.
 `coordinates="null-space"` satisfies equality rows exactly; on a mechanism with one degree of freedom the search is then
 for the bottom of a parabola. `coordinates="full"` searches all of x and pays `penalty` times the squared violation: a
-valley of condition 1e5 and more, in any scale of the coordinates, into which the population falls and on whose floor
+valley of condition 1e5 and more, in any scale of the coordinates, into which the population falls and along whose floor
 it then hardly moves. On the crank-slider its answers satisfy the rows to a few digits and share little more than the
-order of magnitude with the acceleration, from a start less than without one; neither other operators nor a penalty that
-grows over the run change that there; on the four-bar linkage, with three unknowns, line crossover and mutation by a
-difference do reach the acceleration (claim C11 of the report on the papers).
+order of magnitude with the acceleration, even less from a start than without one; neither other operators nor a penalty
+that grows over the run change that there; on the four-bar linkage, with three unknowns, line crossover and mutation by
+a difference do reach the acceleration (claim C11 of the report on the papers).
 Rest: over the last fifth of the generations the cost fell by less than the square of `tolerance`, a length relative to
 the size of the answer.
-A control: no multipliers, no proof; its errors are certified like any other's.
+A control: no multipliers, no proof; its errors are certified like those of any solver.
 References: H. Muehlenbein, D. Schlierkamp-Voosen, "Predictive models for the breeder genetic algorithm", Evol. Comput.
 1, 1993; K. Deb, R. B. Agrawal, "Simulated binary crossover for continuous search space", Complex Systems 9, 1995;
 F.-A. Fortin et al., "DEAP: evolutionary algorithms made easy", JMLR 13, 2012.
@@ -37,7 +37,7 @@ BEYOND = 0.5
 """Reach of line and blend crossover beyond the parents, relative to their distance."""
 
 CROWDING = 2.0
-"""Of simulated binary crossover: larger values keep children closer to their parents."""
+"""Parameter of simulated binary crossover: larger values keep children closer to their parents."""
 
 RATE = Limit(lambda value: 0 <= value <= 1, "it must lie between 0 and 1")
 
@@ -93,7 +93,7 @@ class DEAP(Evolution[DEAPOptions]):
         generation = count()
 
         def select(individuals: list[Any], k: int, elite: Any) -> Any:
-            # Once a generation, and first of all: the place to set the width of mutation and its donors.
+            # Called once per generation, before all else: the place to set the width of mutation and its donors.
             size = width * o.shrink ** (next(generation) / o.generations)
             if o.mutation == "gaussian":
                 toolbox.register("mutate", tools.mutGaussian, mu=0.0, sigma=size, indpb=max(0.5, 1.0 / d))
@@ -108,7 +108,7 @@ class DEAP(Evolution[DEAPOptions]):
         def algorithm(length: int, elite: Any, statistics: Any) -> Any:
             toolbox.register("select", select, elite=elite)
             for individual in population:
-                del individual.fitness.values  # relative to the reference before
+                del individual.fitness.values  # they are relative to the previous reference
             rates = o.crossover_rate, o.mutation_rate
             return algorithms.eaSimple(population, toolbox, *rates, length, statistics, elite, verbose=False)
 
@@ -122,7 +122,7 @@ class DEAP(Evolution[DEAPOptions]):
 
 
 def _clone(individual: Any) -> Any:
-    # Past the constructors that DEAP makes, which take most of the time of a generation.
+    # Bypasses the constructors made by DEAP, which take most of the time of a generation.
     kind: Any = type(individual)
     judged: Any = type(individual.fitness)
     copy = kind.__new__(kind)
@@ -142,7 +142,7 @@ def _crossover(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
 
 
 def _line(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two points of the line through both parents, up to BEYOND outside of them."""
+    """Replace the parents by two points of the line through them, up to BEYOND outside of them."""
     s, t = (random.uniform(-BEYOND, 1.0 + BEYOND) for _ in range(2))
     for i, (p, q) in enumerate(zip(a, b, strict=True)):
         a[i], b[i] = p + s * (q - p), q + t * (p - q)
@@ -150,7 +150,7 @@ def _line(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _difference(individual: Any, donors: list[Any]) -> tuple[Any]:
-    """Add a normally distributed multiple of the difference of two others."""
+    """Add a normally distributed multiple of the difference of two other individuals."""
     p, q = random.sample(donors, 2)
     factor = random.gauss(0.0, 0.7)
     for i in range(len(individual)):

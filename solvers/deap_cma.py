@@ -1,15 +1,15 @@
 """CMA-ES on DEAP: an evolution strategy that learns the shape of the objective, as a control.
 
 Each generation samples a normal distribution; its mean moves to the weighted mean of the better half, its covariance
-towards the steps that were successful, its width by the length of the path of the mean. Ranks alone enter, so the
-feasibility rules of `_search` do too, and any linear change of coordinates is learned: on a smooth minimum convergence
-is linear, at rates that depend on the number of unknowns only. A corner of inequality rows is no smooth minimum: the
-width shrinks towards the boundary faster than the mean moves along it, and the search may come to rest before it is
-there.
+towards the steps that were successful, its width by the length of the path of the mean. Only ranks matter, so the
+feasibility rules of `_search` can be used, and any linear change of coordinates is learned: on a smooth minimum
+convergence is linear, at rates that depend only on the number of unknowns. A corner of inequality rows is no smooth
+minimum: the width shrinks towards the boundary faster than the mean moves along it, and the search may come to rest
+before it reaches the corner.
 `coordinates="null-space"` satisfies equality rows exactly; `coordinates="full"` searches all of x and pays `penalty`
-times the squared violation, whose minimiser it finds to many digits: its error is that of the penalty.
+times the squared violation, whose minimiser it finds to many digits: its error is due to the penalty.
 Rest: the distribution has shrunk to `tolerance` of the size of the answer, or costs in a generation differ by less than
-its square. The shape learned on one step is not carried to the next: tried on the crank-slider, it was no gain.
+its square. The shape learned on one step is not carried over to the next: on the crank-slider that did not help.
 A control: no multipliers, no proof, and thousands of evaluations where linear algebra needs one solve.
 References: N. Hansen, A. Ostermeier, "Completely derandomized self-adaptation in evolution strategies", Evol. Comput.
 9, 2001; F.-A. Fortin et al., "DEAP: evolutionary algorithms made easy", JMLR 13, 2012.
@@ -66,7 +66,7 @@ class CMA(Evolution[CMAOptions]):
             costs = np.array([individual.fitness.values for individual in population])
             level = (costs[:, 0] == costs[0, 0]).all() and np.ptp(costs[:, 1]) <= (o.tolerance * size) ** 2
             axes = strategy.sigma * strategy.diagD
-            # Narrower than rounding of the coordinates, an axis learns nothing any more.
+            # Below rounding errors of the coordinates an axis learns nothing more.
             if axes.max() <= o.tolerance * size or axes.min() <= 4 * EPS * size or level:
                 run.rests = True
                 return
@@ -76,7 +76,7 @@ class CMA(Evolution[CMAOptions]):
 
 
 def _update(strategy: Any, population: list[Any]) -> None:
-    """The strategy's own update; where rounding has spoilt the covariance, begin again with a round one."""
+    """Update the strategy; where rounding has spoilt the covariance, restart with a spherical one."""
     sigma = strategy.sigma
     try:
         strategy.update(population)

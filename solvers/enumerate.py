@@ -1,6 +1,6 @@
 """All solutions of a small linear complementarity problem, by visiting every complementary basis.
 
-The work grows as 2^n, whatever the matrix; in exchange nothing is missed: none, one, several or a continuum.
+The work grows as 2^n, whatever the matrix; in return no solution is missed: none, one, several or a continuum.
 `iterations` counts the bases.
 Reference: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, section 1.3.
 """
@@ -23,7 +23,7 @@ from gaussopt.lcp.polyhedra import FEASIBLE
 from gaussopt.solvers._kept import Kept
 
 CHUNK = 2**18
-"""Entries of the stacked bases that a batch holds at a time."""
+"""Largest number of entries of the stacked bases that a batch holds at a time."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class EnumerateOptions(Options):
 
 
 class Enumerate(Kept[EnumerateOptions]):
-    """Every complementary basis."""
+    """Enumeration of all complementary bases."""
 
     name = "enumerate"
     title = "Enumeration of complementary bases (all solutions)"
@@ -52,7 +52,7 @@ class Enumerate(Kept[EnumerateOptions]):
         return self._visit(self.program)
 
     def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """Return the first feasible regular basis of each problem, or what the full enumeration finds."""
+        """Return the first feasible regular basis of each problem, or the result of the full enumeration."""
         count, n = q.shape
         z, claims = np.zeros((count, n)), [Status.SOLVED] * count
         size = max(1, CHUNK // (2**n * max(n, 1) ** 2))

@@ -1,7 +1,7 @@
 """All solutions of one or two contacts with friction cones, by visiting every mode.
 
-One contact: open, stick and the roots of the quartic of slip, nothing is missed. Two: every pair of modes, both sliding
-by a scan over a direction; each candidate is finished by Newton's method.
+One contact: open, stick and the roots of the quartic of slip; no solution is missed. Two: every pair of modes, with
+both sliding by a scan over a direction; each candidate is refined by Newton's method.
 Reference: O. Bonnefon, G. Daviet, "Quartic formulation of Coulomb 3D frictional contact", INRIA RT-0400, 2011.
 """
 
@@ -21,14 +21,14 @@ from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.nsn_ac import newton
 
 LIMIT = 2
-"""Most contacts."""
+"""Largest number of contacts."""
 
 SOLVES, APART = 1e-12, 1e-6
-"""Natural map of a solution, and distance of velocities from which they are two, relative to |q|."""
+"""Natural map of a solution, and distance of velocities at which they count as two, relative to |q|."""
 
 
 class EnumerateCone(Kept[Options]):
-    """Every mode of one or two contacts."""
+    """Enumeration of all modes of one or two contacts."""
 
     name = "enumerate-cone"
     title = "Enumeration of the modes of one or two contacts (all solutions)"

@@ -17,7 +17,7 @@ from gaussopt.linalg.cones import project, residual, scaled, shifted
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 LOOK = 20
-"""Iterations between two looks at the natural map."""
+"""Number of iterations between two checks of the natural map."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ExtragradientOptions(ConeOptions):
 
 
 class Extragradient(ConeIteration[ExtragradientOptions]):
-    """Two projections an iteration."""
+    """Two projections per iteration."""
 
     name = "extragradient"
     title = "Extragradient method with Khobotov's step"

@@ -1,14 +1,14 @@
 """HiGHS through its own interface: its active-set method for quadratic programs.
 
 Algorithm family: primal active set in the null space of the working rows, after a phase of linear programming.
-Assumptions: convex. Used here from nothing each time.
-Weaknesses: only about 1e-5 can be counted on in mechanics. By default HiGHS adds 1e-7 to the diagonal of P, which
-moves every acceleration of the crank-slider by up to 1e-5; the default here, 1e-14, serves only to walk in flat
-directions and leaves most answers at rounding level. But where the accelerations are small beside the entries of P
-and A, as near rest, its solver stops with an error of its own and a point that is 1e-4 to 1e-6 off, whatever the
+Assumptions: convex. Used here from scratch each time.
+Weaknesses: only about 1e-5 can be relied on in mechanics. By default HiGHS adds 1e-7 to the diagonal of P, which
+moves every acceleration of the crank-slider by up to 1e-5; the default here, 1e-14, serves only to move in flat
+directions and leaves most answers at rounding level. But where the accelerations are small relative to the entries of P
+and A, as near rest, its solver stops with an internal error and a point that is 1e-4 to 1e-6 off, whatever the
 tolerances. On singular programs with entries of very different size (1e30 in the dual of a step) it writes beyond its
 memory, which ends the process; no condition is known that rules this out, so it runs in a helper process. Without
-`qp_iteration_limit` it can also cycle for ever. It has called unbounded programs solved; the certificate does not.
+`qp_iteration_limit` it can also cycle forever. It has called unbounded programs solved; the certificate does not.
 Reference: Q. Huangfu, J. A. J. Hall, "Parallelizing the dual revised simplex method", Math. Prog. Comp. 10, 2018.
 """
 
@@ -30,7 +30,7 @@ _CLAIMS = {
     "kUnboundedOrInfeasible": Status.INFEASIBLE, "kIterationLimit": Status.ITERATION_LIMIT,
     "kTimeLimit": Status.TIME_LIMIT,
 }  # fmt: skip
-"""The other names are errors of the solver."""
+"""All other statuses are errors of the solver."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class HiGHS(Solver[HiGHSOptions]):
         self._solver.run()
         status, info = self._solver.getModelStatus(), self._solver.getInfo()
         claim = _CLAIMS.get(status.name, Status.SOLVER_ERROR)
-        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # -1 of the method that did not run
+        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # -1 for the method that did not run
         seconds, words = self._solver.getRunTime(), self._solver.modelStatusToString(status)
-        found = self._solver.getSolution()  # which may be right where it calls a program unbounded
+        found = self._solver.getSolution()  # may be right even where it calls a program unbounded
         x, y = np.array(found.col_value), np.array(found.row_dual)
         return RawSolution(x, y, claim, iterations, seconds, "" if claim is Status.SOLVED else words)
 

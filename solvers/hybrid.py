@@ -1,9 +1,9 @@
-"""The default for contacts with friction cones: something robust brings Newton's method near, and that ends it.
+"""The default for contacts with friction cones: robust methods come near a solution, Newton's method ends there.
 
 In this order, each part followed by the damped Newton method of `nsn-ac`, until the natural map is at rounding level:
 sweeps of nonlinear Gauss-Seidel as long as they come nearer, with damping where Jacobians are too large, cone programs
-with frozen slip (ACLM), many sweeps, the proximal method. Of a problem with few contacts that is not known to have one
-solution, a search from other starts looks for a second velocity.
+with frozen slip (ACLM), many sweeps, the proximal method. For a problem with few contacts that is not known to have a
+unique solution, a search from other starts looks for a second velocity.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from gaussopt.solvers.nsn_ac import newton
 from gaussopt.solvers.prox import damped_sweeps, proximal
 
 ROUNDS, WITHIN = 50, 4
-"""Rounds of sweeps before anything else is tried, and rounds within which the natural map must fall by half."""
+"""Largest number of rounds of sweeps at first, and number of rounds within which the natural map must fall by half."""
 
 MANY = 50
-"""Contacts from which a single cone program comes before Newton's method."""
+"""Number of contacts above which a single cone program comes before Newton's method."""
 
 NEAR = 1e-4
 """Natural map after the sweeps of MANY contacts above which a cone program is tried before Newton's method."""
 
 MOST_ROWS = 6_000
-"""Rows of a problem beyond which no Jacobian is factorised."""
+"""Number of rows of a problem above which no Jacobian is factorised."""
 
 DAMPED, DAMPED_NEAR = 400, 1e-3
-"""Rounds of damped sweeps of a larger problem, and the natural map up to which they come nearer."""
+"""Rounds of damped sweeps of a larger problem, and the natural map below which they are taken."""
 
 FIRST = 50
-"""Sweeps, twice, after which it is seen whether they are slow."""
+"""Number of sweeps, twice, after which slow convergence is judged."""
 
 SETTLED = 1e3
-"""Natural map, in tolerances, of a solution; rounding may keep it above one."""
+"""Natural map, in tolerances, of a solution; rounding errors may keep it above 1."""
 
 APART = 1e-4
-"""Distance of velocities, relative to |q|, from which they are two."""
+"""Distance of velocities, relative to |q|, at which they count as two."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _followed(self, given: Vector | None) -> RawSolution | None:
-        """Tell where Newton's method leads from a start, from 0 and from a few sweeps; None where it leads nowhere."""
+        """Return where Newton's method converges from a start, from 0 or from a few sweeps; None where it does not."""
         problem, options = self.program, self.options
         for r in self._near(given):
             found, count = continued(problem, r, options.tolerance, SETTLED * options.tolerance)
@@ -125,7 +125,7 @@ class Hybrid(Kept[HybridOptions]):
         return None
 
     def _near(self, given: Vector | None) -> Iterator[Vector]:
-        """Starts of Newton's whole steps, each computed when it is asked for."""
+        """Yield starts of full Newton steps, each computed when it is needed."""
         if given is not None:
             yield given
         yield np.zeros(self.program.n)
@@ -134,13 +134,13 @@ class Hybrid(Kept[HybridOptions]):
         yield sweeps.r
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
-        """Yield points from which Newton's method is tried, each computed when it is asked for."""
+        """Yield points from which Newton's method is tried, each computed when it is needed."""
         problem, options = self.program, self.options
         sweeps = Sweeps(problem)
         if given is not None:
             sweeps.r[:] = given
         # A pile at rest is solved by one cone program, which costs less than many sweeps or a few of Newton's steps.
-        # One that slides apart pays for it in vain: before the program nothing that was measured tells them apart.
+        # A pile that slides apart pays for it in vain: no criterion tried tells the two apart beforehand.
         slow = problem.k > MANY and problem.n <= MOST_ROWS and self._is_slow(sweeps)
         found = fixed_point(problem, 1) if slow else None
         if found is not None and residual(problem, found) <= NEAR:
@@ -163,7 +163,7 @@ class Hybrid(Kept[HybridOptions]):
         yield np.zeros(problem.n)
 
     def _is_slow(self, sweeps: Sweeps) -> bool:
-        """Tell whether the first sweeps lead nowhere near and no longer halve the natural map."""
+        """Tell whether the first sweeps neither come near a solution nor still halve the natural map."""
         errors = []
         for _ in range(2):
             sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(self.program))
@@ -171,7 +171,7 @@ class Hybrid(Kept[HybridOptions]):
         return errors[1] > max(NEAR, 0.5 * errors[0])
 
     def _sweep(self, sweeps: Sweeps) -> float:
-        """Sweep as long as the natural map falls by half within a few rounds; returns it."""
+        """Sweep as long as the natural map falls by half within a few rounds; return the natural map."""
         tolerance, size = self.options.tolerance, velocity_size(self.program)
         seen = [np.inf] * WITHIN
         for _ in range(ROUNDS):
@@ -182,7 +182,7 @@ class Hybrid(Kept[HybridOptions]):
         return seen[-1]
 
     def _search(self, first: Vector) -> tuple[Vector, ...]:
-        """Give impulses of solutions with different velocities, the first among them; none where there is only one."""
+        """Return impulses of solutions with different velocities, the first among them; none if there is only one."""
         problem = self.program
         if monotonicity(problem) > 0:
             return ()
@@ -190,7 +190,7 @@ class Hybrid(Kept[HybridOptions]):
         random, sweeps = np.random.default_rng(self.options.seed), Sweeps(problem)
         found = [first]
         for i in range(self.options.starts):
-            # Wedged first, which sweeps from rest do not reach; then at random.
+            # First wedged, a state that sweeps from rest do not reach; then at random.
             start = random.normal(size=problem.n) if i > 1 else np.tile([1.0, 0.0, 0.0], problem.k)
             r = project(10.0 ** (i % 3) * size * rho * start, problem.mu)
             if i % 2:

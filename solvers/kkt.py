@@ -1,7 +1,7 @@
 """Plain linear algebra: LU for square systems, minimum-norm least squares where they are singular.
 
 Takes linear systems, least-squares programs, and quadratic programs whose rows are all equalities (their
-optimality conditions are a linear system). Direct, exact to rounding, no iterations and no options.
+optimality conditions are a linear system). Direct, exact up to rounding errors, no iterations and no options.
 Reference: LAPACK's dgesv and dgelsd.
 """
 
@@ -19,13 +19,13 @@ from gaussopt.linalg.dense import EPS, lapack, row_space, unit_scales
 from gaussopt.solvers._kept import Kept
 
 BALANCED = 256.0
-"""Largest over smallest entry by rows up to which units cannot mislead pivots."""
+"""Ratio of largest to smallest entry by rows up to which units cannot mislead pivoting."""
 
 NOISE = 1e-12
-"""Entry of a null vector below which it is rounding, which units must not make large."""
+"""Entry of a null vector below which it is a rounding error, which units must not magnify."""
 
 REFINEMENTS = 2
-"""Corrections of an answer of least norm."""
+"""Number of corrections of an answer of least norm."""
 
 
 class KKT(Kept[Options]):
@@ -59,16 +59,16 @@ class KKT(Kept[Options]):
 
 
 def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
-    """LU where the matrix is balanced; else LU of the balanced matrix; if its pivots look singular, least norm there.
+    """Solve by LU if the matrix is balanced; else by LU of the balanced matrix, or least norm if it looks singular.
 
-    Balanced, masses and lengths of rows are about one: neither pivots nor ranks depend on units. Of optimality
-    conditions n is the number of unknowns beside the multipliers.
+    When balanced, masses and lengths of rows are about one: neither pivots nor ranks depend on units. For optimality
+    conditions n is the number of unknowns without the multipliers.
     """
     if not len(b):
         return b
     absolute = np.abs(K)
     size = absolute.max(axis=1)
-    entries = size.tolist()  # of so few numbers a list is faster
+    entries = size.tolist()  # for so few numbers a list is faster
     x = _lu(K, b, absolute, size) if max(entries) <= BALANCED * min(entries) else None
     if x is None:
         s, t = _scales(K, n)
@@ -80,9 +80,9 @@ def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
 
 
 def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
-    """Return powers of two for rows and columns; those of a saddle point are masses and lengths of rows."""
+    """Return powers of two for rows and columns; for a saddle point they are masses and lengths of rows."""
     if n is None and np.array_equal(K, K.T):
-        # The rows of constraints are those behind the last one that has an entry in its own block.
+        # The rows of constraints come after the last row that has an entry in its own block.
         n = next((n for n in range(len(K)) if not K[n:, n:].any()), len(K))
     if n is not None:
         s = np.concatenate(unit_scales(K[:n, :n], K[n:, :n]))
@@ -92,7 +92,7 @@ def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
 
 
 def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
-    """T x with K x = b, or what comes closest, of least norm; refined so that every row holds by its own terms."""
+    """Return t x with K x = b, or the nearest, of least norm; refined so that every row holds by its own terms."""
     space = row_space(K, 16 * len(b) * EPS)
     x = space.pinv @ b
     for _ in range(REFINEMENTS):
@@ -100,13 +100,13 @@ def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
     found, idle = t * x, t[:, None] * np.where(np.abs(space.Z) > NOISE, space.Z, 0.0)
     size = 1.0 / np.linalg.norm(idle, axis=0)
     least = found - (idle * size) @ np.linalg.lstsq(idle * size, found, rcond=None)[0]
-    # In units far apart null vectors look alike, and what they take out no longer cancels.
+    # In units far apart null vectors look alike, and the parts removed along them no longer cancel.
     allowed = np.maximum(np.abs(K @ x - b), 64 * len(b) * EPS * (np.abs(K) @ np.abs(x) + np.abs(b)))
     return np.asarray(least if (np.abs(K @ (least / t) - b) <= allowed).all() else found)
 
 
 def _lu(K: Matrix, b: Vector, absolute: Matrix, largest: Vector) -> Vector | None:
-    """LU with refinement; None where a pivot or a residual, beside |K| and its largest entry by rows, betrays K."""
+    """Return x by LU with refinement; None where pivots or residuals, relative to |K| by rows, show a singular K."""
     lu, pivots, x, info = lapack().dgesv(K, b)
     if info != 0:
         return None

@@ -4,12 +4,12 @@ The problem w = M z + q + z0 c with c > 0 is solved for a large z0; complementar
 complementary path until z0 leaves the basis (a solution) or the path ends on a secondary ray. The lexicographic rule
 keeps degenerate problems from cycling, so that the method always ends. It processes every problem with a copositive
 plus or P0-matrix that is solvable (positive semidefinite and P-matrices among them); for other matrices a ray proves
-nothing, and the path is tried again from other covering vectors (fixed ones, so that runs repeat), as it is where a
-basis becomes singular or a path of a large problem does not end. Where all paths of a small problem end on rays, its
-complementary bases are visited (`fallback`). Rows and columns are scaled first, and c is 1 in
+nothing, and the path is tried again from other covering vectors (fixed ones, so that runs are repeatable), as it is
+where a basis becomes singular or a path of a large problem does not end. Where all paths of a small problem end on
+rays, its complementary bases are visited (`fallback`). Rows and columns are scaled first, and c is 1 in
 scaled rows at the first attempt. A small basis is inverted afresh at every pivot; the inverse of a large one is
 updated, and inverted afresh now and then, wherever the entering column shows that it has lost digits, and before a ray
-is believed. `iterations` counts the pivots of all attempts, the entering of z0 and its leaving among them.
+is accepted. `iterations` counts the pivots of all attempts, including those at which z0 enters and leaves.
 Reference: C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11, 1965;
 R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 4.4, 4.9.
 """
@@ -33,23 +33,23 @@ from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.solvers._kept import Kept
 
 SMALL = 32
-"""Size up to which the basis is inverted at every pivot: an update would hardly be faster."""
+"""Largest size at which the basis is inverted at every pivot: an update would hardly be faster."""
 
 REFRESH = 40
-"""Updates of the inverse of a larger basis after which it is inverted afresh."""
+"""Number of updates of the inverse of a larger basis after which it is inverted afresh."""
 
 FRESH = 1e-14
-"""Residual of the entering column, relative to its size, beyond which the updated inverse has lost digits; the ratio
+"""Residual of the entering column, relative to its size, above which the updated inverse has lost digits; the ratio
 test tells ties from differences at 1e-13."""
 
 PATIENCE = 2
-"""Pivots a pair after which the path of a larger problem is given up: a path takes about one, and in a very degenerate
-problem (a tall stack, all contacts alike) rounding may defeat the lexicographic rule. Other covering vectors break the
-ties."""
+"""Number of pivots per pair after which the path of a larger problem is given up: a path takes about 1, and in a very
+degenerate problem (a tall stack, all contacts alike) rounding errors may defeat the lexicographic rule. Other covering
+vectors break the ties."""
 
 SOLVES = 1e-11
-"""Natural residual, relative to its terms, of a solution. A point at the end of a ray may be one all the same; one at
-the end of a path that is none was led astray by rounding, and other paths are tried."""
+"""Natural residual, relative to its terms, of a solution. A point at the end of a ray may still be a solution; if the
+end of a path is no solution, rounding errors led the path astray, and other paths are tried."""
 
 RAY = (
     "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution "
@@ -84,7 +84,7 @@ class Lemke(Kept[LemkeOptions]):
     options_type = LemkeOptions
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Follow the path from the primary ray; a start is of no use to it."""
+        """Follow the path from the primary ray; a start is not used."""
         return lemke(self.program, self.options)
 
 
@@ -97,7 +97,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
     random = np.random.default_rng(0)
     pivots, best, least = 0, None, math.inf
     for attempt in range(1 + options.attempts):
-        # Another covering vector is another scaling of the rows.
+        # A different covering vector is equivalent to a different scaling of the rows.
         cover = 1.0 if attempt == 0 else random.uniform(0.25, 4.0, lcp.n)
         patient = lcp.n <= SMALL or attempt == options.attempts
         most = options.max_iter if patient else min(options.max_iter, pivots + PATIENCE * lcp.n)
@@ -107,7 +107,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
             missed = _missed(lcp, found.x)
             if missed <= SOLVES:
                 return found
-            # Rounding has led the path astray, or the problem is as ill-conditioned as that.
+            # Rounding errors have led the path astray, or the problem is too ill-conditioned.
             if missed < least:
                 best, least = found, missed
         if pivots >= options.max_iter:
@@ -118,7 +118,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
 
 
 def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
-    """Return a solution that no path has led to, which happens beyond the classes that Lemke's method processes."""
+    """Return a solution that no path has led to; this happens outside the classes that Lemke's method processes."""
     solutions = enumerate_lcp(lcp).solutions
     if not solutions:
         return found
@@ -157,7 +157,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
             return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
         eligible = np.flatnonzero(column > options.pivot_tolerance * np.abs(column).max())
         if not len(eligible):
-            # In a degenerate problem z0 may be rounding by now, and the point a solution that no pivot leads to.
+            # In a degenerate problem z0 may now be a rounding error, and the point a solution that no pivot leads to.
             z = _point(lcp, columns, basis, R, C)
             if z is not None and _missed(lcp, z) <= SOLVES:
                 return RawSolution(z, None, Status.SOLVED, pivots)
@@ -166,7 +166,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
         ratios = values[eligible] / column[eligible]
         tied = ratios <= ratios.min() + 1e-13 * float(np.abs(ratios).min())
         out = basis[eligible] == 2 * n
-        # Where z0 can leave it does: the solution is reached.
+        # Where z0 can leave it does: a solution is reached.
         done = eligible[out & tied]
         row = int(done[0]) if len(done) else _lexicographic(values, inverse, column, eligible)
         leaving = int(basis[row])
@@ -184,7 +184,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
 
 
 def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vector) -> Vector | None:
-    """Return the z of a basis, z0 left out, polished; None if the basis is singular."""
+    """Return the z of a basis without z0, polished; None if the basis is singular."""
     n = lcp.n
     try:
         x = np.linalg.solve(columns[:, basis], R * lcp.q)
@@ -196,14 +196,14 @@ def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vec
 
 
 def _missed(lcp: LCP, z: Vector) -> float:
-    """Return the largest residual of a row relative to the row's own terms, large forces of no response set aside."""
+    """Return the largest residual of a row relative to the row's own terms; NaN if those are zero."""
     residual, size, _ = natural_residual(lcp, z)
     residual = np.abs(residual)
     return float(np.where(residual > 0, residual / np.where(size > 0, size, np.nan), 0.0).max(initial=0.0))
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:
-    """Tell whether the basis times the column misses what enters by more than rounding."""
+    """Tell whether the basis times the column differs from the entering column by more than rounding errors."""
     full = np.zeros(columns.shape[1])
     full[basis] = column
     miss = columns @ full - entering
@@ -211,9 +211,9 @@ def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: V
 
 
 def _lexicographic(values: Vector, inverse: Matrix, column: Vector, left: NDArray[np.intp]) -> int:
-    """Of the rows `left` of (values, inverse) / column the lexicographically smallest.
+    """Return the lexicographically smallest of the rows `left` of (values, inverse) / column.
 
-    Entries that differ by rounding only count as equal; columns of the inverse are looked at while rows are tied.
+    Entries that differ by rounding errors count as equal; columns of the inverse are examined while rows are tied.
     """
     for j in range(-1, len(inverse)):
         ratios = (values if j < 0 else inverse[:, j])[left] / column[left]

@@ -1,7 +1,7 @@
 """Primal-dual Newton's method: semismooth Newton on complementarity conditions, with line search.
 
-The optimality conditions of a quadratic program, and a linear complementarity problem as it is, are one mixed
-complementarity problem; `_semismooth` describes it and the iteration, which are shared. Without inequalities the
+The optimality conditions of a quadratic program, and a linear complementarity problem itself, form one mixed
+complementarity problem; `_semismooth` describes it and the iteration, which both share. Without inequalities the
 system is linear and one full step solves it; with them convergence is locally quadratic.
 `function="min"` takes min(a, b) in place of the Fischer-Burmeister function: Newton's method is then the primal-dual
 active-set method, which ends exactly but may cycle. Where Newton stalls or cycles on a linear complementarity problem,
@@ -86,7 +86,7 @@ class Newton(Solver[NewtonOptions]):
         if start is not None:
             z[:n] = start[0] / self._D
             if start[1] is not None:
-                # A row with two finite bounds has two multipliers; its force belongs to the pushing one.
+                # A row with two finite bounds has two multipliers; its force belongs to the bound that pushes.
                 y = start[1][self._rows.rows] * self._rows.sign / self._E
                 z[n:] = np.where(self._problem.paired[n:], np.maximum(y, 0.0), y)
         run = semismooth_newton(self._problem, z, self.options.tolerance, self.options.max_iter)
@@ -97,7 +97,7 @@ class Newton(Solver[NewtonOptions]):
         return RawSolution(x, y, Status.ITERATION_LIMIT, run.iterations, note=note, history=run.residuals)
 
     def solve_batch(self, M: Matrix, q: Matrix) -> tuple[Matrix, NDArray[np.int_], list[Status], list[str]]:
-        """Active-set (min-map) iterations on all problems at once; those left over are solved singly."""
+        """Take active-set (min-map) iterations on all problems at once; unsolved problems are then solved singly."""
         z, iterations, converged = active_set_batch(M, q, self.options.max_iter)
         claims, notes = [Status.SOLVED] * len(q), [""] * len(q)
         for i in np.flatnonzero(~converged):
@@ -109,9 +109,9 @@ class Newton(Solver[NewtonOptions]):
 
 
 def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArray[np.int_], NDArray[np.bool_]]:
-    """Plain Newton on min(z, w) for (B, n, n) problems, until each active set repeats itself.
+    """Take plain Newton steps on min(z, w) for (B, n, n) problems, until each active set repeats itself.
 
-    Points, iterations, and whether the points are complementary: those of a cycle or a singular system are not.
+    Returns points, iterations, and whether each point is complementary: in a cycle or a singular system it is not.
     """
     count, n = q.shape
     R, C = equilibrate(M)
@@ -131,7 +131,7 @@ def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArr
         z[left] = x[..., 0]
         w = np.where(push[left], 0.0, (A[left] @ x)[..., 0] + b[left])
         noise = 1e-14 * ((np.abs(A[left]) @ np.abs(x))[..., 0] + np.abs(b[left]))
-        # A pair changes sides only by more than rounding, or degenerate pairs would flicker.
+        # A pair changes sides only by more than rounding errors, or degenerate pairs would flicker.
         following = np.where(push[left], z[left] > -noise, w < -noise)
         done = (following == push[left]).all(axis=1)
         converged[left[done]] = True
@@ -143,7 +143,7 @@ def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArr
 
 
 def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> RawSolution:
-    """Newton on an LCP in scaled variables, from a start (n,) or zero, then Lemke's method if it fails."""
+    """Solve an LCP by Newton in scaled variables, from a start (n,) or zero, then by Lemke's method if that fails."""
     if not (lcp.q < 0).any() and start is None:
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, history=(0.0,))
     R, C = equilibrate(lcp.M)
@@ -154,7 +154,7 @@ def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> 
     z = np.zeros(lcp.n) if start is None else start / C / unit
     run = semismooth_newton(problem, z, options.tolerance, options.max_iter)
     iterations, residuals = run.iterations, run.residuals
-    # Near a singular solution phi is flat; the natural map decides.
+    # Near a singular solution phi is flat; the natural map is the criterion.
     converged = run.converged and problem.natural_residual(run.z) <= np.sqrt(options.tolerance)
     z = polish(lcp, np.maximum(run.z, 0.0) * C * unit)
     if converged:

@@ -1,8 +1,8 @@
 """Nonlinear block Gauss-Seidel for contacts with friction cones: each contact in turn is solved exactly.
 
-Converges in practice where masses are alike and contacts are not redundant; slowly, or not at all, for large mass
-ratios and hyperstatic bodies that are pulled. Nothing is proved of its convergence with friction. The work of a sweep
-is proportional to the blocks of W that are not zero.
+Converges in practice where masses are similar and contacts are not redundant; slowly, or not at all, for large mass
+ratios and for hyperstatic bodies that are pulled. Its convergence with friction is not proved. The work of a sweep
+is proportional to the number of non-zero blocks of W.
 References: M. Jean, "The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999; the exact
 solution of one contact as in O. Bonnefon, G. Daviet, "Quartic formulation of Coulomb 3D frictional contact", INRIA
 RT-0400, 2011.
@@ -25,7 +25,7 @@ from gaussopt.linalg.cones import residual, velocity_size
 from gaussopt.solvers._cone import ConeOptions, ConeSolver
 
 BATCH = 50
-"""Sweeps between two looks at the natural map."""
+"""Number of sweeps between two checks of the natural map."""
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ In r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, so that one step length fits al
     Phi_N = r^_N - max(0, x_N),    Phi_T = r^_T - P(x_T),   P onto the disc of radius mu max(0, x_N).
 
 Each step solves (J^T J + lambda) d = -J^T Phi for an element J of the generalised Jacobian, lambda proportional to
-|Phi|^2 as long as steps succeed; near a solution, where J is singular because contacts are redundant too, the step of
-least norm. Large problems whose W has few entries are solved by the sparse augmented system of the same step. It is
-accepted if |Phi| falls below the largest of the last few.
+|Phi|^2 as long as steps succeed; near a solution it is the step of least norm, also if J is singular because contacts
+are redundant. Large problems whose W has few entries are solved by the sparse augmented system of the same step. A step
+is accepted if |Phi| falls below the largest of the last few.
 References: P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution
 methods", Comput. Methods Appl. Mech. Engrg. 92, 1991; V. Acary, M. Bremond, O. Huber, "On solving contact problems with
 Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
@@ -30,16 +30,16 @@ from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 SEEN = 5
-"""Steps whose largest |Phi| the next one must undercut."""
+"""Number of latest steps whose largest |Phi| the next step must undercut."""
 
 SMALL = 400
-"""Most rows of which the step of least norm is computed, by the singular values."""
+"""Largest number of rows for which the step of least norm is computed, by singular values."""
 
 FILLED = 0.1
-"""Share of entries of W that are not zero up to which a large problem is treated as sparse."""
+"""Largest share of non-zero entries of W at which a large problem is treated as sparse."""
 
 PATIENCE = 12
-"""Steps of a large problem in which the natural map must fall by half; there a step is worth many sweeps."""
+"""Number of steps of a large problem in which the natural map must fall by half; a step there costs many sweeps."""
 
 SHORTEST = 2.0**-12
 """Shortest part of a step that is tried."""
@@ -49,10 +49,10 @@ class ConeEquations(Protocol):
     """A function of x in the scale of a problem that vanishes at solutions, and its derivatives."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
-        """Phi, (3 k,)."""
+        """Return Phi, (3 k,)."""
 
     def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
-        """Phi, (3 k,), and elements of its generalised derivatives by r and by u = W r + q, (k, 3, 3)."""
+        """Return Phi, (3 k,), and elements of its generalised derivatives by r and by u = W r + q, (k, 3, 3)."""
 
 
 class NSNAC(ConeIteration[ConeOptions]):
@@ -113,7 +113,7 @@ def newton(
 
 
 def sparse_operator(W: Any) -> Any:
-    """W as a sparse matrix where it is large and has few entries, None elsewhere."""
+    """Return W as a sparse matrix if it is large and has few entries, otherwise None."""
     if is_blocks(W):
         return formed(W).tocsr()
     if len(W) <= SMALL or np.count_nonzero(W) > FILLED * W.size:
@@ -122,7 +122,7 @@ def sparse_operator(W: Any) -> Any:
 
 
 def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_u: Matrix) -> tuple[Vector, Any]:
-    """Phi and an element of its generalised Jacobian, (3 k, 3 k): by r and by u times W; sparse where W is."""
+    """Return Phi and an element of its generalised Jacobian, (3 k, 3 k): by r plus by u times W; sparse if W is."""
     if W is not None:
         ends = np.arange(own.k + 1)
         A, B = (sparse.bsr_array((D, ends[:-1], ends)).tocsr() for D in (by_r, by_u))
@@ -134,7 +134,7 @@ def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_
 
 
 def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
-    """Return the damped step; that of least norm where damping is at rounding level of a small problem."""
+    """Return the damped step; the step of least norm where damping is at rounding level in a small problem."""
     n = len(phi)
     try:
         if sparse.issparse(J):
@@ -144,7 +144,7 @@ def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
                 return np.asarray(lstsq(J, -phi, cond=1e-11, lapack_driver="gelsd", check_finite=False)[0])
             damping = 1e-13
         return np.asarray(np.linalg.solve(J.T @ J + damping * np.eye(n), -(J.T @ phi)))
-    except (np.linalg.LinAlgError, ValueError, RuntimeError):  # the last where sparse factors are singular
+    except (np.linalg.LinAlgError, ValueError, RuntimeError):  # RuntimeError: sparse factors are singular
         return None
 
 
@@ -158,7 +158,7 @@ def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
 def _shortened(
     equations: ConeEquations, own: ConeComplementarity, x: Vector, d: Vector, bound: float
 ) -> tuple[Vector, float] | None:
-    """Give the longest part of a step, halved again and again, that brings |Phi| below the bound; None if none does."""
+    """Return the longest of the steps d, d/2, d/4, ... that brings |Phi| below the bound; None if none does."""
     if not np.isfinite(d).all():
         return None
     part = 1.0
@@ -191,7 +191,7 @@ class AlartCurnier:
         return phi, np.eye(ROWS) - D, D
 
     def _target(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Vector, Vector]:
-        """Phi = r - target, r - u by contacts, (k, 3), the length of its tangents, and the radius of the disc."""
+        """Return Phi = r - target, r - u by contacts, (k, 3), the length of its tangents, and the disc radii."""
         y = rows_of(x - own.u(x))
         length, radius = np.hypot(y[:, 1], y[:, 2]), own.mu * np.maximum(0.0, y[:, 0])
         factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))

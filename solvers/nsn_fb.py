@@ -20,7 +20,7 @@ from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsn_ac import newton
 
 SMOOTH = 1e-12
-"""Least eigenvalue of (x^2 + y^2)^(1/2), relative to the largest, by which it is made invertible."""
+"""Lower bound set for eigenvalues of (x^2 + y^2)^(1/2), relative to the largest, to make it invertible."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class NSNFB(ConeIteration[FischerBurmeisterOptions]):
 
 
 class FischerBurmeister:
-    """Phi by contacts; of one without friction its scalar form in the normals, and r_T."""
+    """Phi by contacts; for a contact without friction its scalar form in the normals, and r_T."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
         return self.parts(own, x)[0]

@@ -25,9 +25,9 @@ from gaussopt.solvers._places import InColumns
 
 
 class _Hush:
-    """Standard output for all threads but those in which OSQP is at work: what it prints there is dropped.
+    """Standard output for all threads except those that are running OSQP: their output is dropped.
 
-    OSQP prints by Python's `sys.stdout`, which all threads share, so the last one that leaves puts it back.
+    OSQP prints by Python's `sys.stdout`, which all threads share, so the last thread to leave restores it.
     """
 
     _lock = threading.Lock()
@@ -50,7 +50,7 @@ class _Hush:
                 sys.stdout = _Hush._shown
 
     def write(self, text: str) -> int:
-        """Pass on what others print."""
+        """Pass on the output of other threads."""
         if getattr(self._here, "quiet", False) or self._shown is None:
             return len(text)
         return int(self._shown.write(text))
@@ -112,7 +112,7 @@ class OSQP(InColumns[OSQPOptions]):
         return {"P": qp.P, "q": qp.q, "A": qp.A, "l": qp.l, "u": qp.u}
 
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
-        """Scale and factorise; the places of zeros that were entries before are kept, so that updates fit."""
+        """Scale and factorise; places of zeros that were entries before are kept, so that updates fit."""
         osqp = backend("osqp")
         o = self.options
         settings = {x.name: getattr(o, x.name) for x in fields(o) if x.name != "time_limit" or o.time_limit > 0}
@@ -147,7 +147,7 @@ class OSQP(InColumns[OSQPOptions]):
 
 
 def _refused(options: OSQPOptions) -> str:
-    """Return the sentence for settings that OSQP does not take."""
+    """Return the message for settings that OSQP does not accept."""
     given = ", ".join(f"{x.name} = {getattr(options, x.name)!r}" for x in fields(options)
                       if getattr(options, x.name) != x.default)  # fmt: skip
     return f"OSQP does not take these settings: {given}; see its documentation for their types and ranges."

@@ -3,8 +3,8 @@
 Sweeps z_i <- max(0, z_i - omega (M z + q)_i / M_ii), each row with the newest values. Converges to a solution for
 symmetric positive definite M with 0 < omega < 2 (for symmetric positive semidefinite M where w > 0 is possible, every
 limit point solves it), and for strictly diagonally dominant M, or any H-matrix with positive diagonal, with
-0 < omega <= 1; on other P-matrices it may cycle or diverge, and says so. The step is independent of units.
-A converged point is polished by one solve with its set of pushing pairs.
+0 < omega <= 1; on other P-matrices it may cycle or diverge, and reports that. The step is independent of units.
+A converged point is polished by one solve with its set of positive entries.
 References: C. W. Cryer, "The solution of a quadratic programming problem using systematic overrelaxation", SIAM J.
 Control 9, 1971; O. L. Mangasarian, "Solution of symmetric linear complementarity problems by iterative methods",
 J. Optim. Theory Appl. 22, 1977; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM
@@ -27,7 +27,7 @@ from gaussopt.lcp import polish
 from gaussopt.solvers._kept import Kept
 
 DIVERGED = 1e15
-"""Growth over the data beyond which the sweeps are given up."""
+"""Growth relative to the data beyond which the sweeps are given up."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class PGS(Kept[PGSOptions]):
         return z, iterations, claims, notes
 
     def _sweep(self, M: Matrix, q: Vector, z: Matrix) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """Sweep (B, n, n) problems until each has converged, diverged or run out of sweeps."""
+        """Sweep (B, n, n) problems until each has converged, diverged or reached the limit of sweeps."""
         count, n = q.shape
         d = 1.0 / np.sqrt(np.diagonal(M, axis1=1, axis2=2))
         A, b = d[:, :, None] * M * d[:, None, :], d * q

@@ -2,9 +2,9 @@
 
 Algorithm family: an infeasible interior-point method combined with the proximal method of multipliers. Every row enters
 the Newton matrix regularised, so dependent rows and a singular P are no obstacle. Its dense or its sparse interface is
-used as size and density say (`_places.py: pays_sparse`), or as `piqp:dense` and `piqp:sparse` ask.
+used by size and density (`_places.py: pays_sparse`), or as `piqp:dense` and `piqp:sparse` request.
 Assumptions: convex. An interior-point method cannot use a warm start, and none is offered: warm and
-cold runs are the same. Of several multipliers it returns one in the middle of their set, not a vertex.
+cold runs are the same. If multipliers are not unique it returns one in the middle of their set, not a vertex.
 Weaknesses: the last digits depend on its stopping rule. An absolute tolerance of 1e-12 alone (`eps_rel` 0) stalls at
 the rounding floor until `max_iter`; the defaults here stop at rounding level, with the duality gap of 1e-15 that an
 error bound of 1e-7 needs. Two contradictory rows that nearly agree end in the iteration limit, not as infeasible.
@@ -97,8 +97,8 @@ class PIQP(TwoInterfaces[PIQPOptions]):
         return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
 
     def data(self, qp: QP) -> dict[str, Any]:
-        """Rows split into equalities A x = b and h_l <= G x <= h_u; PIQP prints a warning of rows without a bound."""
-        if qp.equalities_only:  # without copies
+        """Return rows split into A x = b and h_l <= G x <= h_u, without unbounded rows, of which PIQP would warn."""
+        if qp.equalities_only:  # avoids copies
             self._rows = None
             return {"P": qp.P, "c": qp.q, "A": qp.A, "b": qp.l}
         eq = qp.equality

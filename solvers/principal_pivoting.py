@@ -1,14 +1,14 @@
 """Principal pivoting for linear complementarity problems: an active set that starts where the last one ended.
 
-The pairs with w_i = 0 name one linear system; where its solution has a wrong sign the offending pairs change sides, all
-at once while that helps, and one by one (Murty's least-index rule) where it does not. For P-matrices that ends after
-finitely many sets. For all others, and where sets follow each other without end, Lemke's lexicographic method follows
-(`lemke`, with its other covering vectors), so that whatever Lemke's method processes is solved here too.
-Dependent rows (redundant contacts) are recognised and their forces left at zero. Nothing is returned as solved that
+The pairs with w_i = 0 determine a linear system; where its solution has a wrong sign the offending pairs change sides,
+all at once while that helps, and one by one (Murty's least-index rule) where it does not. For P-matrices it ends after
+finitely many sets. For other matrices, and where sets follow each other without end, Lemke's lexicographic method
+follows (`lemke`, with its other covering vectors), so that all problems it processes are solved here too.
+Dependent rows (redundant contacts) are recognised and their forces left at zero. No point is returned as solved that
 does not satisfy every row to 1e-11 of its own terms.
-A start names the first set: its positive entries. Along a sequence most problems are solved by their first set, which
+A start determines the first set: its positive entries. In a sequence most problems are solved by their first set, which
 costs one elimination. The kernels are machine code where llvmlite is installed and plain Python where it is not; larger
-problems go to numpy's Lemke then. `iterations` counts the sets and the pivots.
+problems are then left to NumPy's Lemke. `iterations` counts the sets and the pivots.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
 J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
 complementarity problems", Computers & OR 21, 1994.
@@ -31,10 +31,10 @@ from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.lemke import LemkeOptions, lemke
 
 PLAIN = 12
-"""Largest problem whose sets are tried in plain Python, where llvmlite is not installed."""
+"""Largest problem whose sets are tried in plain Python, if llvmlite is not installed."""
 
 PATH = 64
-"""Largest problem whose tableau is kept whole; beyond, Lemke's method is the one that renews its inverse."""
+"""Largest problem whose tableau is kept whole; larger ones are left to `lemke`, which renews its inverse."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class PrincipalPivotingOptions(Options):
 
 
 class PrincipalPivoting(Kept[PrincipalPivotingOptions]):
-    """Block principal pivoting with Murty's rule, and Lemke's method behind it."""
+    """Block principal pivoting with Murty's rule, followed by Lemke's method."""
 
     name = "principal-pivoting"
     title = "Principal pivoting (warm-started active set, Lemke behind it)"
@@ -60,7 +60,7 @@ class PrincipalPivoting(Kept[PrincipalPivotingOptions]):
         if not (lcp.q < 0).any():
             return RawSolution(np.zeros(n), None, Status.SOLVED, 0)
         if COMPILED or n <= PLAIN:
-            # The kernels are compiled for one kind of array: writable, in rows.
+            # The kernels are compiled for one kind of array: writable, in row-major order.
             M, q = np.array(lcp.M, dtype=np.float64, order="C"), np.array(lcp.q, dtype=np.float64)
             active = np.zeros(n, np.int64) if start is None else (start[0] > 0).astype(np.int64)
             z, w, error = np.empty(n), np.empty(n), np.empty(n)

@@ -1,9 +1,9 @@
-"""Proximal point method: contacts with friction cones and W + alpha I, q - alpha r_j, until r_j stays where it is.
+"""Proximal point method: contacts with friction cones and W + alpha I, q - alpha r_j, until r_j no longer changes.
 
 Each problem is solved by the damped Newton method of `nsn-ac` from the last answer; alpha falls tenfold while that
 succeeds and rises where it fails. It solves hyperstatic problems whose Jacobian is singular for Newton's method alone.
-`damped_sweeps` has a few sweeps in place of Newton's method, and constant alpha: without it the sweeps of a large pile
-wander about solutions, because contacts never cease to change between stick and slip.
+`damped_sweeps` takes a few sweeps in place of Newton's method, at constant alpha: without it the sweeps of a large pile
+wander around solutions, because contacts keep changing between stick and slip.
 References: R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM J. Control Optim. 14, 1976;
 V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018 (PPA-NSN-AC).
 """
@@ -19,10 +19,10 @@ from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsn_ac import newton
 
 INNER = 40
-"""Most Newton steps of one proximal problem."""
+"""Largest number of Newton steps in one proximal problem."""
 
 DAMPING, SWEPT = 0.03, 20
-"""alpha of damped sweeps, relative to a third of the traces of the contacts' blocks, and sweeps of one problem."""
+"""alpha of damped sweeps, relative to a third of the traces of the contacts' blocks, and sweeps per problem."""
 
 
 class Prox(ConeIteration[ConeOptions]):
@@ -59,7 +59,7 @@ def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: flo
 
 
 def damped_sweeps(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> Vector:
-    """Give the best point, by the natural map, of at most `limit` proximal problems from r, each swept a few times."""
+    """Return the best point, by the natural map, of at most `limit` proximal problems from r, a few sweeps each."""
     own, s = scaled(problem)
     inner = ConeComplementarity(shifted_operator(own.W, DAMPING), own.q.copy(), own.mu)
     sweeps = Sweeps(inner)

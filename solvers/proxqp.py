@@ -1,13 +1,13 @@
 """ProxQP through its own interface: initialised once, then matrices and vectors updated in place.
 
 Algorithm family: primal-dual augmented Lagrangian with proximal terms, its inner problems solved by semismooth
-Newton steps on LDL^T factors, dense or sparse: as size and density say (`_places.py: pays_sparse`), or as
-`proxqp:dense` and `proxqp:sparse` ask. Dependent rows and a singular P are no obstacle; a program without a feasible
-point is recognised by its multipliers.
+Newton steps on LDL^T factors, dense or sparse: by size and density (`_places.py: pays_sparse`), or as
+`proxqp:dense` and `proxqp:sparse` request. Dependent rows and a singular P are no obstacle; a program without a
+feasible point is recognised by its multipliers.
 Assumptions: convex. A start replaces its default guess, the solution of the equality rows; with equality
-rows only that guess is the answer, and a warm start costs an iteration more.
+rows only that guess is the answer, and a warm start costs one more iteration.
 Weaknesses: the multipliers converge linearly, hence several outer iterations where an active-set method needs one
-solve. Without `check_duality_gap` it accepts points whose complementarity is open by 1e-8. Contradictory inequalities
+solve. Without `check_duality_gap` it accepts points whose complementarity gap is 1e-8. Contradictory inequalities
 and descent along a row may run into the iteration limit instead of being recognised; `eps_primal_inf` and
 `eps_dual_inf` are tight here because at its own 1e-4 it calls badly scaled programs unbounded.
 Reference: A. Bambade, S. El-Kazdadi, A. Taylor, J. Carpentier, "PROX-QP: yet another quadratic programming solver
@@ -33,7 +33,7 @@ _CLAIMS = {
     "PROXQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE, "PROXQP_SOLVED_CLOSEST_PRIMAL_FEASIBLE": Status.INFEASIBLE,
     "PROXQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
 }  # fmt: skip
-"""The remaining name (not run) is an error of the solver."""
+"""The remaining status (not run) is an error of the solver."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         info = result.info
         claim = _CLAIMS.get(info.status.name, Status.SOLVER_ERROR)
         note = info.status.name.removeprefix("PROXQP_").replace("_", " ").lower()
-        seconds = 1e-6 * info.run_time  # microseconds, of update and solve
+        seconds = 1e-6 * info.run_time  # info in microseconds, of update and solve
         if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
             return RawSolution(None, None, claim, info.iter, seconds, note)
         y = -result.y

@@ -1,7 +1,7 @@
-"""Projected successive over-relaxation for contacts with friction cones: one projected step a contact and sweep.
+"""Projected successive over-relaxation for contacts with friction cones: one projected step per contact and sweep.
 
-r_i <- P_K(r_i - omega / |W_ii| u~_i) with the newest impulses of the others. Cheaper a sweep than `nsgs`, which solves
-each contact exactly, and slower; nothing is proved of its convergence with friction.
+r_i <- P_K(r_i - omega / |W_ii| u~_i) with the newest impulses of the others. Cheaper per sweep than `nsgs`, which
+solves each contact exactly, and slower; its convergence with friction is not proved.
 Reference: M. Jean, J. J. Moreau, "Dynamics in the presence of unilateral contacts and dry friction: a numerical
 approach", in: Unilateral Problems in Structural Analysis 2, Springer 1987.
 """

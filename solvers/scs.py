@@ -1,7 +1,7 @@
 """SCS: operator splitting on the homogeneous embedding, with Anderson acceleration.
 
 Algorithm family: Douglas-Rachford splitting; each iteration solves with one sparse quasi-definite factor.
-Assumptions: convex; made for large conic programs. Used here from nothing each time: it can update vectors only.
+Assumptions: convex; made for large conic programs. Used here from scratch each time: it can update vectors only.
 Weaknesses: linear convergence, hundreds of iterations for digits that a direct method has at once, and no polish.
 Reference: B. O'Donoghue, "Operator splitting for a homogeneous embedding of the linear complementarity problem",
 SIAM J. Optimization 31, 2021.
@@ -75,7 +75,7 @@ class SCS(Conic[SCSOptions]):
         return RawSolution(found["x"], found["y"], *self._told(found["info"]))
 
     def _told(self, info: Mapping[str, Any]) -> tuple[Status, int, float, str]:
-        """From SCS's info; its clock counts milliseconds."""
+        """Return claim, iterations, seconds and status from SCS's info, whose times are in milliseconds."""
         claim = _CLAIMS.get(int(info["status_val"]), Status.SOLVER_ERROR)
         if info["status_val"] == 2 and info["iter"] >= self.options.max_iters:
             claim = Status.ITERATION_LIMIT

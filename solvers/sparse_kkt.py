@@ -1,9 +1,9 @@
-"""Sparse direct solution of the optimality conditions: what `kkt` is for few unknowns, for hundreds of thousands.
+"""Sparse direct solution of the optimality conditions: the counterpart of `kkt` for hundreds of thousands of unknowns.
 
 Takes sparse programs whose rows are all equalities, and sparse systems of linear equations. Where P is block diagonal
 and positive definite it is eliminated, and S = A P^-1 A^T factorised in an order that keeps its factor as sparse as the
-mechanism allows (a band for chains); elsewhere a regularised system is, see `linalg.sparse_saddle_point`. Answers are
-refined until the optimality conditions hold to rounding. Lists of places are made at set-up and kept between updates.
+mechanism allows (a band for chains); otherwise a regularised system is factorised, see `linalg.sparse_saddle_point`.
+Answers are refined until the optimality conditions hold up to rounding errors. Lists of places are kept for updates.
 References: T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; B. Stellato et al., QDLDL, in: OSQP,
 Math. Prog. Comp. 12, 2020; SuperLU for linear systems, X. S. Li et al., ACM TOMS 31, 2005.
 """
@@ -29,10 +29,10 @@ ACCURACY = 4 * EPS
 """Relative correction at which refinement ends."""
 
 BALANCING = 20
-"""Passes at most over a matrix whose rows and columns are brought to one size."""
+"""Largest number of passes that bring rows and columns of a matrix to one size."""
 
 RESIDUAL = 1e-9
-"""Relative residual of the optimality conditions up to which the solver calls its answer solved."""
+"""Relative residual of the optimality conditions up to which the answer is claimed solved."""
 
 
 class SparseKKT(Solver[Options]):
@@ -78,12 +78,12 @@ class SparseKKT(Solver[Options]):
 
 
 def _equations(program: LinearSystem) -> RawSolution:
-    """Return the saddle point of [P A^T; A 0]; of other equations LU with refinement; where K is singular, least x.
+    """Return the answer to saddle-point equations [P A^T; A 0], else by LU with refinement, or of least norm.
 
-    LU takes minimum degree of K^T K, since K need not be definite. Least x, min sum (c_i x_i)^2 subject to K x = b with
-    the lengths c_i of the columns, is the saddle point of a program whose rows may depend on each other. Equations and
-    unknowns are multiplied by powers of two first, so that units decide neither pivots nor what an equation is missed
-    by.
+    LU takes minimum degree of K^T K, since K need not be definite. Where K is singular, min sum (c_i x_i)^2 subject to
+    K x = b, with the lengths c_i of the columns, is the saddle point of a program whose rows may be dependent.
+    Equations and unknowns are multiplied by powers of two first, so that neither pivots nor relative residuals depend
+    on units.
     """
     r, c = _powers(program.K)
     K: Any = scipy.sparse.csr_array(scipy.sparse.diags_array(r) @ program.K @ scipy.sparse.diags_array(c))
@@ -91,7 +91,7 @@ def _equations(program: LinearSystem) -> RawSolution:
     if (z := _saddle_point(program)) is not None:
         return RawSolution(z, None, Status.SOLVED)
     x, left = np.full(len(b), np.nan), np.nan
-    with suppress(RuntimeError):  # how a vanishing pivot is reported; rounding may hide one
+    with suppress(RuntimeError):  # raised for a vanishing pivot, which rounding errors may hide
         lu = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(K), permc_spec="COLAMD")
         x = lu.solve(b)
         for _ in range(2):
@@ -105,7 +105,7 @@ def _equations(program: LinearSystem) -> RawSolution:
         return RawSolution(None, None, Status.SOLVER_ERROR, note="the matrix is singular")
     found = saddle.solve(np.zeros(len(b)), b, ACCURACY)
     least = _missed(K, found.x, b)
-    if not left < least:  # a solution of ill-conditioned equations may be large, and then its residual is
+    if not left < least:  # a solution of ill-conditioned equations may be large, and then its residual, too
         x, left = found.x, least
     good = left <= RESIDUAL
     note = "" if good else f"the matrix is singular or nearly so, and the equations are missed by {left:.3g}, relative"
@@ -113,9 +113,9 @@ def _equations(program: LinearSystem) -> RawSolution:
 
 
 def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[float, float]:
-    """Return what is left of the optimality conditions, and the size of their terms, in unit masses and unit rows."""
+    """Return the residual of the optimality conditions, and the size of their terms, in unit masses and unit rows."""
     row = saddle.row
-    if saddle.regular:  # where its factors need no rows of unit length
+    if saddle.regular:  # its factors need no rows of unit length
         lengths = np.sqrt(times(saddle.J.multiply(saddle.J), saddle.scale**2))
         row = 1.0 / np.where(lengths > 0, lengths, 1.0)
     left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * row)
@@ -126,8 +126,8 @@ def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[
 def _saddle_point(program: LinearSystem) -> Vector | None:
     """Return the answer where the equations are [P A^T; A 0], in unit masses and rows of unit length.
 
-    There dependencies of rows are seen beside the rows that depend on each other, and not beside the masses. None where
-    the equations are others, or what is left of them is not small.
+    There dependent rows are detected relative to each other, and not relative to the masses. None where the equations
+    have another form, or their residual is not small.
     """
     K, b = scipy.sparse.csr_array(program.K), program.b
     places = scipy.sparse.coo_array(K)

@@ -1,1 +1,1 @@
-"""Moving pictures of motions: SVG, GIF, pages."""
+"""Animations of motions: SVG, GIF, pages."""

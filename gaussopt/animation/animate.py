@@ -37,25 +37,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BETWEEN = (0.25, 0.5, 0.75)
-"""Where between start and end a still picture shows the bodies once more, as shares of the time."""
+"""Instants at which a still picture shows the bodies in addition to start and end, as fractions of the duration."""
 
 CONTROLS = 84
-"""Height of what stands below the picture in a notebook, px."""
+"""Height of the controls below the picture in a notebook, px."""
 
 MOST_COORDINATES = 4
-"""Coordinates that a text alternative names."""
+"""Number of coordinates that a text alternative names."""
 
 
 @shown
 @dataclass(frozen=True, eq=False)
 class AnimatedMotion:
-    """A motion laid out as an animation: a notebook shows it with a slider over the time, `save` writes it.
+    """A motion laid out as an animation: a notebook shows it with a time slider, `save` writes it.
 
     Attributes
     ----------
-    scene : what is drawn
+    scene : the parts of the picture
     motion : the motion
-    title : in words
+    title : of the animation
     """
 
     scene: Scene
@@ -68,14 +68,14 @@ class AnimatedMotion:
 
     @property
     def alt(self) -> str:
-        """The motion in words."""
+        """The motion described in words."""
         return description(self.scene, self.motion, self.title)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the animation; the file appears whole or not at all.
+        """Write the animation; the file appears complete or not at all.
 
-        Raises BadInput if the ending is none of ENDINGS, the file cannot be written, there is no ffmpeg for .mp4, or
-        the motion is in the plane and the ending .glb.
+        Raises BadInput if the ending is not in ENDINGS, the file cannot be written, ffmpeg is missing for .mp4, or the
+        ending is .glb and the motion is in the plane.
         """
         target = Path(path)
         ending = check_ending(target)
@@ -86,7 +86,7 @@ class AnimatedMotion:
         return target
 
     def page(self, whole: bool = True) -> str:
-        """An HTML page with a slider, without references to other files; without words where it is not the `whole`."""
+        """Return an HTML page with a slider, without references to other files; without text unless `whole` is set."""
         alt, frames = self.alt, self.scene.frames
         return page_of(
             "animation.html.j2", title=self.title, alt=alt,
@@ -108,7 +108,7 @@ WRITERS: dict[str, Callable[[AnimatedMotion], bytes]] = {
     ".mp4": lambda film: mp4(film.scene),
 }
 ENDINGS = (*WRITERS, ".glb")
-"""Kinds of files in which animations are written."""
+"""Endings of the files in which animations are written."""
 
 IN_SPACE = "A .glb holds a model in space, and this picture is in the plane; write .html, .svg, .gif or .mp4."
 
@@ -125,24 +125,24 @@ def animate(
 
     Parameters
     ----------
-    trajectory : what `simulate` returned or `Trajectory.load` read; also one that ended early
-    out : ends in .gif, .svg (animated by SMIL), .html (a page with a slider over the time), .mp4 where there is
-        ffmpeg, or .glb (binary glTF) of a motion in space where there is pygltflib
+    trajectory : the result of `simulate` or `Trajectory.load`; also one that ended early
+    out : ends in .gif, .svg (animated by SMIL), .html (a page with a time slider), .mp4 if ffmpeg is installed, or
+        .glb (binary glTF) for a motion in space if pygltflib is installed
     problem : name or Problem whose bodies or sketch are drawn, or a System with contact points, pins or rods that can
-        be drawn; the problem that was simulated if not given. A problem in space is a page that can be turned as .html,
-        and its sketch in the plane as .gif, .svg and .mp4
-    sketch : Sketch or callable (q, parameters) -> shapes, drawn instead, for instance for a bare System
+        be drawn; the simulated problem if not given. A problem in space becomes a page with a view that can be turned
+        as .html, and its sketch in the plane as .gif, .svg and .mp4
+    sketch : Sketch or callable (q, parameters) -> shapes, drawn in place of these, for instance for a bare System
 
     Returns
     -------
     Path
-        Of the file, which appears whole or not at all.
+        Of the file, which appears complete or not at all.
 
     Raises
     ------
     BadInput
-        If the ending is another, there is no sketch and none can be derived, the file cannot be written, or what writes
-        .mp4 or .glb is not installed.
+        If the ending is unknown, there is no sketch and none can be derived, the file cannot be written, or the
+        program that writes .mp4 or .glb is not installed.
     """
     check_ending(Path(out))
     check_target(Path(out))
@@ -152,7 +152,7 @@ def animate(
 def animated(
     motion: RecordedMotion, problem: str | Problem | AbstractSystem | None = None, sketch: Any = None
 ) -> AnimatedMotion | SpaceMotion:
-    """Return the animation of a motion; arguments and errors as of `animate`."""
+    """Return the animation of a motion; arguments and errors as in `animate`."""
     entry = _problem_of(motion, problem) if sketch is None or problem is not None else None
     if entry is not None and sketch is None and entry.in_space is not None:
         picture = entry.in_space(parameters_of(motion, entry), entry.variant)
@@ -161,7 +161,7 @@ def animated(
 
 
 def _flat(motion: RecordedMotion, entry: Problem | None, sketch: Any) -> AnimatedMotion:
-    """Return the animation in the plane."""
+    """Return the animation in the plane, with the given sketch or the problem's."""
     drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
     scene = scene_of(motion, drawn, parameters_of(motion, entry))
     title = entry.title if entry is not None else str(motion.meta.get("problem", "Motion"))
@@ -180,12 +180,12 @@ def check_drawable(entry: Problem, path: Path) -> None:
 
 
 def check_ending(path: Path) -> str:
-    """Return the ending of a file; BadInput if no animation has it."""
+    """Return the ending of a file; raise BadInput if it is not an ending of animations."""
     return ending_of(path, ENDINGS, "an animation")
 
 
 def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSystem | None) -> Problem:
-    """Problem that was simulated, in its variant."""
+    """Return the problem that was simulated, in its variant, or the given one."""
     if isinstance(given, AbstractSystem):
         ends = float(trajectory.t[-1]) or 1.0
         return Problem.of(given, trajectory.q[0], trajectory.v[0], t_end=ends, name=given.name)
@@ -196,7 +196,7 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
         entry = find_problem(given) if given else registered_problem(name)
     except UnknownName:
         entry = None
-    # A system of the user's own may have the name of a registered problem.
+    # A user's system may have the name of a registered problem.
     known = trajectory.meta.get("parameters") or {}
     if entry is None or (given is None and {p.name for p in entry.parameters} != set(known)):
         raise BadInput(
@@ -209,13 +209,13 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
 
 
 def parameters_of(trajectory: RecordedMotion, entry: Problem | None) -> Mapping[str, float]:
-    """Parameter values of a motion by name."""
+    """Return the parameter values of a motion by name."""
     own = trajectory.meta.get("parameters") or {}
     return {**(entry.parameter_values if entry is not None else {}), **own}
 
 
 def still_svg(scene: Scene, label: str) -> str:
-    """Still picture as SVG: start (pale), places between (paler), end, and paths."""
+    """Return a still picture as SVG: start (pale), instants between (paler), end, and paths."""
     frames = scene.frames
     last = len(frames.t) - 1
     between = [int(np.searchsorted(frames.t, frames.t[0] + share * frames.span)) for share in BETWEEN]
@@ -230,7 +230,7 @@ def still_svg(scene: Scene, label: str) -> str:
 
 
 def _bodies(scene: Scene) -> list[Part]:
-    """Return parts of a scene that move, without letters."""
+    """Return the parts of a scene that move, without letters."""
 
     def moves(part: Part) -> bool:
         return any(np.ndim(v) and float(np.ptp(v)) > 1e-9 for v in (part.x, part.y, part.angle, part.sx))
@@ -288,7 +288,7 @@ def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
 
 
 def data_of(scene: Scene, trajectory: RecordedMotion) -> pd.DataFrame:
-    """Table of the motion, 25 rows in a second of playback: coordinates, places of points (m), contact forces (N)."""
+    """Return a table of the motion, 25 rows per second of playback: coordinates, places (m), contact forces (N)."""
     import pandas as pd
 
     frames = scene.frames
@@ -305,7 +305,7 @@ def data_of(scene: Scene, trajectory: RecordedMotion) -> pd.DataFrame:
             columns.setdefault(f"{axis} of {name}", np.array([s.at[j] for s in track]))
     for i, name in enumerate(trajectory.contacts):
         columns |= {f"lam_N_{name}": frames.lam_N[:, i], f"lam_T_{name}": frames.lam_T[:, i]}
-    # Both sides of an event stay, and of the other frames every fourth.
+    # Keep both sides of an event, and every fourth of the other frames.
     jumps = np.flatnonzero(np.diff(frames.t) <= SAME * (1 + np.abs(frames.t[1:])))
     rows = np.unique(np.concatenate((np.arange(0, len(frames.t), 4), jumps, jumps + 1, [len(frames.t) - 1])))
     return pd.DataFrame(columns).iloc[rows].reset_index(drop=True)

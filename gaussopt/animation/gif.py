@@ -1,4 +1,4 @@
-"""Parts that move, as a GIF drawn with Pillow: the same bytes for the same motion."""
+"""Animated parts as a GIF drawn with Pillow: the same bytes for the same motion."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from gaussopt.core.arrays import Matrix
 from gaussopt.plotting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
 
 FINER = 2
-"""Pictures are drawn this much larger and reduced, which smooths edges."""
+"""Factor by which pictures are drawn larger and then reduced, which smooths edges."""
 
 RATE = 20.0
-"""Frames in a second; GIF counts in hundredths of one."""
+"""Frames per second; GIF measures time in hundredths of a second."""
 
 STEPS = 24
 """Shades of each colour."""
 
 IN_PLACE = np.eye(3)
-"""The transformation of marks that are not moved."""
+"""The transformation of marks that do not move."""
 
 
 def gif(scene: Scene) -> bytes:
-    """Write a scene as a GIF that repeats and rests on its last frame."""
+    """Write a scene as a GIF that repeats and pauses on its last frame."""
     frames = [_indexed(picture) for picture in pictures(scene, RATE)]
     times = [round(1000 / RATE)] * (len(frames) - 1) + [round(1000 * HOLD)]
     out = io.BytesIO()
@@ -41,7 +41,7 @@ def gif(scene: Scene) -> bytes:
 
 
 def pictures(scene: Scene, rate: float) -> Iterator[Any]:
-    """Return the pictures of a playback, `rate` in a second, as images of Pillow."""
+    """Return the pictures of a playback, `rate` per second, as Pillow images."""
     playback = scene.frames.playback
     seconds = np.linspace(0.0, playback, max(2, round(playback * rate) + 1))
     rows = np.clip(np.searchsorted(scene.frames.clock, seconds - 1e-9), 0, len(scene.frames.t) - 1)
@@ -50,9 +50,9 @@ def pictures(scene: Scene, rate: float) -> Iterator[Any]:
 
 @cache
 def _palette() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """One palette for all pictures, (P, 3), and the entry that is nearest to a colour, (64, 64, 64)."""
+    """Return a palette for all pictures, (P, 3), and the index nearest to each colour, (64, 64, 64)."""
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
-    # Every colour in steps to white, and edges on the bodies they surround.
+    # Every colour in steps to white, and edge colours blended with the bodies that they surround.
     colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(1, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
@@ -78,7 +78,7 @@ def _indexed(picture: Any) -> Any:
 
 
 def _picture(scene: Scene, frame: int, second: float) -> Any:
-    """Draw one frame at a second of playback."""
+    """Draw a frame at a second of playback."""
     from PIL import Image
 
     size = (round(scene.view.width) * FINER, round(scene.view.height) * FINER)
@@ -112,7 +112,7 @@ def _picture(scene: Scene, frame: int, second: float) -> Any:
 
 @cache
 def _font(size: int, letter: bool) -> Any:
-    """Font of matplotlib's files, which is the same everywhere."""
+    """Return a font that ships with matplotlib, which is the same on every machine."""
     import matplotlib
     from PIL import ImageFont
 
@@ -125,7 +125,7 @@ def _width(mark: Stroke | Ring) -> int:
 
 
 class _Brush:
-    """Draws marks on a picture that is FINER times larger than their pixels."""
+    """Draws marks on a picture that is FINER times larger than its pixel coordinates."""
 
     def __init__(self, image: Any) -> None:
         from PIL import ImageDraw

@@ -1,7 +1,7 @@
-"""A motion in space as binary glTF, the format in which 3D programs exchange models, written by pygltflib.
+"""Motions in space as binary glTF, the exchange format of 3D programs, written by pygltflib.
 
-Each body is a node with an animation of its place and its turn; lines between bodies are stretched nodes. A root node
-turns what is up in the model to the y axis of glTF. The animation runs at the speed of playback of the page.
+Each body is a node with an animation of its translation and rotation; lines between bodies are stretched nodes. A root
+node rotates the upward direction of the model to the y axis of glTF. The playback speed is that of the page.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from gaussopt.core.errors import BadInput
 from gaussopt.plotting import colours
 
 GREY = colours.EDGE
-"""Of lines."""
+"""Colour of lines."""
 
 
 def check_gltf() -> None:
-    """Raise BadInput if what writes .glb is not installed."""
+    """Raise BadInput if pygltflib, which writes .glb, is not installed."""
     if find_spec("pygltflib") is None:
         raise BadInput("A .glb needs pygltflib, which is not installed; pip install 'gaussopt[gltf]', or write .html.")
 
 
 def glb(scene: SpaceScene, title: str) -> bytes:
-    """Write a scene; raises BadInput without pygltflib."""
+    """Return a scene as .glb; raises BadInput without pygltflib."""
     check_gltf()
     return _Writer(scene, title).written()
 
@@ -49,7 +49,7 @@ class _Writer:
         self.clock = self._numbers(scene.frames.clock, "SCALAR", limits=True)
 
     def written(self) -> bytes:
-        """Return the whole file."""
+        """Return the complete file."""
         scene, lib = self.scene, self.lib
         names = list(scene.poses)
         tops = []
@@ -73,7 +73,7 @@ class _Writer:
             tops.append(self._node(lib.Node(name=line.kind, mesh=self._mesh("cylinder", GREY))))
             scale = np.column_stack((np.full((len(length), 2), thin), length))
             self._move(tops[-1], translation=start + along / 2, rotation=_xyzw(turns), scale=scale)
-        # The inverse of the turn of z to `up`, then z to y.
+        # The inverse of the rotation of z to `up`, then z to y.
         up = turned_to(scene.picture.up) * (1, -1, -1, -1)
         z_to_y = np.array([1.0, -1.0, 0.0, 0.0]) / np.sqrt(2.0)
         self.model.scenes[0].nodes = [
@@ -93,7 +93,7 @@ class _Writer:
         """Animate properties of a node."""
         for path, values in paths.items():
             kind = "VEC4" if path == "rotation" else "VEC3"
-            if path == "rotation":  # the shorter way between two frames
+            if path == "rotation":  # the shorter rotation between two frames
                 turn = np.sign((values[1:] * values[:-1]).sum(axis=1))
                 values = values * np.concatenate(([1.0], np.cumprod(np.where(turn < 0, -1.0, 1.0))))[:, None]
             sampler = self.lib.AnimationSampler(input=self.clock, output=self._numbers(values, kind))
@@ -102,7 +102,7 @@ class _Writer:
             self.film.channels.append(self.lib.AnimationChannel(sampler=len(self.film.samplers) - 1, target=target))
 
     def _mesh(self, name: str, colour: str) -> int:
-        """Return a unit mesh in a colour, made once."""
+        """Return the index of a unit mesh in a colour, made once."""
         if (name, colour) not in self.meshes:
             lib, (corners, normals, shade) = self.lib, unit(name)
             rgb = [(int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
@@ -118,7 +118,7 @@ class _Writer:
         return self.meshes[name, colour]
 
     def _numbers(self, values: Any, kind: str, limits: bool = False) -> int:
-        """Return an accessor of numbers of 32 bits."""
+        """Append numbers of 32 bits to the buffer and return the index of their accessor."""
         lib, table = self.lib, np.ascontiguousarray(values, dtype="<f4")
         view = lib.BufferView(buffer=0, byteOffset=len(self.blob), byteLength=table.nbytes)
         self.blob += table.tobytes()
@@ -132,11 +132,11 @@ class _Writer:
 
 
 def _xyzw(e: Any) -> Any:
-    """Return quaternions in the order of glTF."""
+    """Return quaternions with the scalar part last, as glTF orders them."""
     return np.roll(e, -1, axis=-1)
 
 
 def _product(a: Any, b: Any) -> Any:
-    """Return the quaternion of the turn b followed by a."""
+    """Return the quaternion of the rotation b followed by a."""
     vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
     return np.array([a[0] * b[0] - a[1:] @ b[1:], *vector])

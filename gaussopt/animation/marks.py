@@ -1,7 +1,7 @@
-"""Marks on a picture, and parts: groups of marks that move together. Unit: pixels, x to the right and y down.
+"""Marks on a picture, and parts, which are groups of marks that move together, in pixels, x right and y down.
 
-A part is drawn once and then placed: shifted, turned and stretched, at every frame. One frame makes a still picture,
-many make an animation. Nothing here has an id, a script or a reference, so that pictures may share a page.
+A part is drawn once and then translated, rotated and stretched at every frame. A single frame makes a still picture,
+many frames make an animation. Marks have no ids, scripts or references, so that pictures can share a page.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gaussopt.plotting.svg import number
 Pixels = tuple[float, float]
 
 LETTER, SMALL = 17.0, 13.0
-"""Sizes of the letters of formulas and of words."""
+"""Font sizes of the letters of formulas and of words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """Lines, or areas where `fill` is given; `rigid` lines keep their width when the part is stretched."""
+    """Lines, or areas if `fill` is given; `rigid` lines keep their width when the part is stretched."""
 
     lines: tuple[tuple[Pixels, ...], ...]
     colour: str = INK
@@ -49,7 +49,7 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A text; what follows an underscore is a subscript, up to the next space. `anchor`: start, middle or end."""
+    """A text; after an underscore it is a subscript, up to the next space. `anchor`: start, middle or end."""
 
     at: Pixels
     text: str
@@ -59,7 +59,7 @@ class Word:
     letter: bool = True
 
     def pieces(self) -> Iterator[tuple[str, bool]]:
-        """Yield parts of the text and whether they are subscripts."""
+        """Yield pieces of the text and whether each is a subscript."""
         for i, word in enumerate(self.text.split(" ")):
             head, _, tail = word.partition("_")
             yield (" " if i else "") + head, False
@@ -76,10 +76,10 @@ class Part:
 
     Attributes
     ----------
-    marks : in pixels of the part
-    x, y : (F,) or float, where the part's origin is at each frame
+    marks : in pixels relative to the origin of the part
+    x, y : (F,) or float, place of that origin at each frame
     angle : (F,) or float, clockwise on the screen, degrees
-    sx, sy : (F,) or float, stretching along the part's own axes
+    sx, sy : (F,) or float, scale factors along the part's own axes
     """
 
     marks: tuple[Mark, ...]
@@ -95,17 +95,17 @@ class Part:
         return self.x, self.y, self.angle, self.sx, self.sy
 
     def at(self, frame: int) -> tuple[float, ...]:
-        """x, y, angle, sx, sy of a frame."""
+        """Return x, y, angle, sx, sy of a frame."""
         return tuple(float(v if np.ndim(v) == 0 else np.asarray(v)[frame]) for v in self.motion)
 
 
 def fixed(*marks: Mark) -> Part:
-    """Return marks that stay where they are."""
+    """Return a part that does not move."""
     return Part(marks)
 
 
 def plain(at: Pixels, text: str, anchor: str = "start", colour: str = INK) -> Word:
-    """Return small upright words beside the drawing."""
+    """Return small upright text next to the drawing."""
     return Word(at, text, anchor, SMALL, colour, letter=False)
 
 
@@ -137,7 +137,7 @@ def _paint(fill: str, colour: str, width: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape quotes as well, so that a picture may stand in an attribute."""
+    """Escape quotes as well, so that a picture can be the value of an attribute."""
     return escape(text, {'"': "&quot;", "'": "&#39;"})
 
 
@@ -156,7 +156,7 @@ def _word_svg(word: Word) -> str:
         elif text:
             pieces.append(_escaped(text))
     x, y = word.at
-    # A white rim keeps letters readable over lines.
+    # A white outline keeps letters readable over lines.
     return (
         f'<text x="{number(x)}" y="{number(y)}" {style} font-size="{number(word.size)}" text-anchor="{word.anchor}" '
         f'fill="{word.colour}" stroke="{WHITE}" stroke-width="3" stroke-linejoin="round" paint-order="stroke">'
@@ -165,7 +165,7 @@ def _word_svg(word: Word) -> str:
 
 
 def placed(part: Part, frame: int = 0) -> str:
-    """Write a part at one frame as SVG; "" where it is not drawn."""
+    """Write a part at a frame as SVG; "" if it has no size."""
     x, y, angle, sx, sy = part.at(frame)
     if sx == 0 or sy == 0:
         return ""
@@ -177,7 +177,7 @@ def placed(part: Part, frame: int = 0) -> str:
 
 
 def page(body: Sequence[str], width: float, height: float, label: str, extra: str = "") -> str:
-    """Return a whole SVG file on white, with its text alternative."""
+    """Return a complete SVG file on white, with its text alternative."""
     size = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_escaped(label)}"{extra}>'
     ground = f'<rect width="{number(width)}" height="{number(height)}" fill="{WHITE}"/>'
@@ -206,14 +206,14 @@ class View:
 
 
 Margins = tuple[float, float, float, float]
-"""Pixels around what is drawn: left, top, right, bottom."""
+"""Margins around the drawing, px: left, top, right, bottom."""
 
 
 def fit(places: Matrix, more: Matrix, size: tuple[float, float], margins: Margins, least: float) -> View:
-    """Choose a view in which all points lie within the margins, as large as a size (px) allows.
+    """Return a view in which all points lie within the margins, as large as a size (px) allows.
 
-    The points are `places`, (P, 2), m, and those of `more`, (R, 4), which lie a fixed number of pixels from others:
-    x, y in m and right, down in px. The picture is at least `least` pixels wide.
+    The points are `places`, (P, 2), m, and `more`, (R, 4), each a point x, y in m with an offset right, down in px. The
+    picture is at least `least` pixels wide.
     """
     left, top, right, bottom = margins
     low, high = places.min(axis=0), places.max(axis=0)

@@ -1,4 +1,4 @@
-"""Bodies in space as triangles: four unit meshes, and the solids of a picture as these, placed and scaled."""
+"""Bodies in space as triangles: four unit meshes, and the solids of a picture as scaled copies of these."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.solids import Ball, Box, Capsule, Plane, Solid
 
 THIN = 0.008
-"""Radius of links, as a share of the size of the picture; balls of no radius have twice that."""
+"""Radius of links, relative to the size of the picture; balls without a radius have twice that."""
 
 SHADE = 0.62
-"""Brightness of the dark octants of balls and quarters of cylinders, which show how they turn."""
+"""Brightness of the dark octants of balls and quarters of cylinders, which make rotation visible."""
 
 SLICES, RINGS = 24, 12
 
@@ -32,7 +32,7 @@ class Placed:
 
     @property
     def reach(self) -> float:
-        """No corner is farther from the centre of the body, m."""
+        """Upper bound of the distance of its corners from the centre of the body, m."""
         half = self.scale * {"ball": (1, 0, 0), "cylinder": (0, 1, 0.5)}.get(self.mesh, (0.5, 0.5, 0.5))
         return float(np.linalg.norm(self.at) + np.linalg.norm(half))
 
@@ -41,8 +41,8 @@ class Placed:
 def unit(mesh: str) -> tuple[Matrix, Matrix, Vector]:
     """Return corners (3 T, 3) of the triangles of a mesh, their normals (3 T, 3) and brightness (3 T,).
 
-    A box has the edges 1; a ball and a cylinder the radius 1, the cylinder from z = -1/2 to 1/2; a plane the edges 1 in
-    z = 0.
+    A box has edges of length 1; a ball and a cylinder have radius 1, the cylinder from z = -1/2 to 1/2; a plane is a
+    unit square in z = 0.
     """
     if mesh in ("box", "plane"):
         face = np.array([(-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, -1, 1), (1, 1, 1), (-1, 1, 1)]) / 2.0
@@ -68,19 +68,19 @@ def unit(mesh: str) -> tuple[Matrix, Matrix, Vector]:
 
 
 def _quads(grid: Any) -> Matrix:
-    """Return triangles of a grid (rows, columns, 3), seen from where rows go down and columns to the right."""
+    """Return the triangles of a grid (rows, columns, 3), front side where rows go down and columns to the right."""
     a, b, c, d = grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]
     return np.stack((a, d, c, a, c, b), axis=2).reshape(-1, 3).astype(float)
 
 
 def _octants(corners: Matrix) -> Vector:
-    """Return the brightness of triangles, by the octant of their middle, or by its quarter where z is zero."""
+    """Return the brightness of triangles, by the octant of their centroid, or its quadrant where z is zero."""
     middle = corners.reshape(-1, 3, 3).mean(axis=1)
     return np.repeat(np.where(np.prod(np.where(middle == 0, 1.0, middle), axis=1) > 0, 1.0, SHADE), 3)
 
 
 def placed(solid: Solid, centre: Vector, size: float) -> list[Placed]:
-    """A solid as unit meshes; sizes that are not given and planes follow the centre and the size of the picture."""
+    """Return a solid as unit meshes; missing radii and planes are sized by the picture, its `centre` and `size`."""
     straight = np.array([1.0, 0.0, 0.0, 0.0])
     if isinstance(solid, Box):
         return [Placed("box", np.array(solid.at, float), np.array(solid.turn, float), np.array(solid.edges, float))]
@@ -100,7 +100,7 @@ def placed(solid: Solid, centre: Vector, size: float) -> list[Placed]:
 
 
 def turned_to(direction: ArrayLike) -> Vector:
-    """Return the quaternion of the shortest turn of the z axis to a direction, (4,)."""
+    """Return the quaternion of the smallest rotation of the z axis to a direction, (4,)."""
     u = np.asarray(direction, dtype=float)
     u = u / np.linalg.norm(u)
     w = np.array([1.0 + u[2], -u[1], u[0], 0.0]) if u[2] > -1 + 1e-12 else np.array([0.0, 1.0, 0.0, 0.0])

@@ -20,7 +20,7 @@ FORCE = 46.0
 
 
 def arrow_head(at: Pixels, angle: float, colour: str = INK, size: float = 1.0) -> Stroke:
-    """Head of an arrow with its tip at a point; the angle is clockwise, rad."""
+    """Return the head of an arrow with its tip at a point; the angle is clockwise, rad."""
     length, half = HEAD[0] * size, HEAD[1] * size
     c, s = math.cos(angle), math.sin(angle)
     back = [(-length, -half), (-0.75 * length, 0.0), (-length, half)]
@@ -36,7 +36,7 @@ def arrow(start: Pixels, end: Pixels, colour: str = INK, width: float = 1.6, siz
 
 
 def room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
-    """Space that a note needs beside its point: x, y in m, and right, down in px."""
+    """Return the space that a note needs around its point: x, y in m, and right, down in px."""
     match shape:
         case sketch.Force():
             angles, reach = [shape.angle], FORCE + 22
@@ -81,11 +81,11 @@ def _angle(shape: sketch.Angle, view: View) -> list[Part]:
     ray = ((x, y), (x + (r + 20) * math.cos(shape.start), y - (r + 20) * math.sin(shape.start)))
     marks = [Stroke((ray,), PALE, 1.0, dash="7 3 2 3"), Stroke((tuple(arc),), INK, 1.1)]
     if r * abs(sweep) > 12:
-        # The head follows the arc: it points along the chord of its own length.
+        # The head follows the arc: it points along a chord of the head's length.
         back = shape.end - math.copysign(0.8 * HEAD[0] / r, sweep)
         tail = (x + r * math.cos(back), y - r * math.sin(back))
         marks.append(arrow_head(arc[-1], math.atan2(arc[-1][1] - tail[1], arc[-1][0] - tail[0]), INK, 0.75))
-    # Between the legs of a narrow angle there is no room: its letter stands outside, beyond the first one.
+    # A narrow angle has no room for its letter between the legs: it is placed outside, before the first leg.
     narrow = abs(sweep) <= 0.5
     middle = shape.start - math.copysign(0.25, sweep) if narrow else (shape.start + shape.end) / 2
     reach = r + 15
@@ -131,4 +131,4 @@ def _axes_of(shape: sketch.Axes) -> list[tuple[float, str]]:
 NOTES: dict[type, Callable[[Any, View], list[Part]]] = {
     sketch.Force: _force, sketch.Torque: _torque, sketch.Angle: _angle, sketch.Length: _length, sketch.Axes: _axes,
 }  # fmt: skip
-"""How each note is drawn."""
+"""Functions that draw each kind of note."""

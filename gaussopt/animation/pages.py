@@ -1,4 +1,4 @@
-"""Pages of animations: from a template of this package, and in a frame of a notebook."""
+"""Pages of animations, made from templates of this package and shown in a frame of a notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def page_of(template: str, **values: Any) -> str:
-    """Return an HTML page from a template, to which its values are given by name."""
+    """Return an HTML page from a template and its values by name."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -18,7 +18,7 @@ def page_of(template: str, **values: Any) -> str:
 
 
 def framed(alt: str, page: str, height: str) -> str:
-    """Return a page in a frame, which keeps its script and its style apart from those of the notebook."""
+    """Return a page in an iframe, which isolates its script and style from those of the notebook."""
     title, source = (escape(text, quote=True) for text in (alt, page))
     style = f"width:100%;border:0;height:{height}"
     frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc="{source}"></iframe>'

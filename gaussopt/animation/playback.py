@@ -15,14 +15,14 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.motion import RecordedMotion
 
 SHORTEST, LONGEST = 4.0, 12.0
-"""Seconds of playback."""
+"""Shortest and longest playback, s."""
 
 RATE = 100.0
-"""Frames in a second of playback, so many that straight lines between them follow quick rotations; what is not needed
-is left out when the picture is written."""
+"""Frames per second of playback, enough for linear interpolation of quick rotations; superfluous frames are left out
+when the picture is written."""
 
 HOLD = 1.0
-"""Seconds that the last frame stays before the motion begins again."""
+"""Seconds for which the last frame stays before the animation repeats."""
 
 SAME = 1e-12
 """Instants that lie closer, relative to 1 + t, are the two sides of an event."""
@@ -31,19 +31,19 @@ TOGETHER = 0.25
 """Events that lie closer in seconds of playback share a caption."""
 
 CAPTION, FLASH = 1.6, 0.45
-"""Seconds of playback for which an event's caption stays, if no other follows, and for which an impact flashes."""
+"""Seconds of playback for which an event's caption stays if no other follows, and for which an impact flashes."""
 
 
 def nice_below(value: float) -> float:
-    """Return the largest of 1, 2, 5 times a power of ten that is not larger."""
+    """Return the largest number not above `value` that is 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(value) + 1e-12)
     return next(f * power for f in (5.0, 2.0, 1.0) if f * power <= value * (1 + 1e-9))
 
 
 def speed_of(span: float) -> float:
-    """Choose the playback speed of a motion of a span, s: 1, 2, 5 times a power of ten, the nearest to real time.
+    """Return the playback speed for a span, s: 1, 2, 5 times a power of ten, as near as possible to real time.
 
-    Playback then takes 4 to 12 s; a single instant has speed 1.
+    Playback takes 4 to 12 s at that speed; a single instant has speed 1.
     """
     if span <= 0:
         return 1.0
@@ -55,7 +55,7 @@ def speed_of(span: float) -> float:
 
 @dataclass(frozen=True)
 class Caption:
-    """Words on an event at an instant (s); `impacts` are the contacts that are struck."""
+    """Text on an event at an instant (s); `impacts` are the contacts with impacts."""
 
     t: float
     text: str
@@ -64,7 +64,7 @@ class Caption:
 
 @dataclass(frozen=True)
 class Frames:
-    """A motion as it is shown.
+    """A motion as frames of an animation.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Frames:
     lam_N : (F, k), N, normal forces
     friction : (F, k, d), N, along the tangents
     lam : (F, m), multipliers of the equality rows
-    speed : seconds of motion in a second of playback
+    speed : seconds of motion per second of playback
     """
 
     t: Vector
@@ -95,7 +95,7 @@ class Frames:
 
     @property
     def playback(self) -> float:
-        """Duration of the playback, s; a single instant is shown for the shortest."""
+        """Duration of the playback, s; a single instant is shown for SHORTEST."""
         return self.span / self.speed if self.span > 0 else SHORTEST
 
     @property
@@ -104,12 +104,12 @@ class Frames:
         return np.asarray((self.t - self.t[0]) / self.speed)
 
     def second(self, t: float) -> float:
-        """Return an instant in seconds of playback."""
+        """Return the second of playback of an instant t."""
         return float((t - self.t[0]) / self.speed)
 
 
 def usable(trajectory: RecordedMotion) -> int:
-    """Count the recorded instants before the first state that is not finite; BadInput if there is none."""
+    """Return the number of instants before the first state that is not finite; raise BadInput if there is none."""
     finite = np.asarray(np.isfinite(trajectory.q).all(axis=1) & np.isfinite(trajectory.v).all(axis=1))
     rows = len(finite) if finite.all() else int(np.argmin(finite))
     if not rows:
@@ -118,9 +118,9 @@ def usable(trajectory: RecordedMotion) -> int:
 
 
 def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: float = RATE) -> Frames:
-    """Return the frames of a motion, about `rate` in a second of playback.
+    """Return the frames of a motion, about `rate` per second of playback.
 
-    Between recorded instants coordinates follow the cubic through places and velocities, forces a straight line.
+    Between recorded instants coordinates are interpolated by cubics from places and velocities, forces linearly.
     """
     rows = usable(trajectory)
     t = trajectory.t[:rows]
@@ -131,8 +131,8 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: floa
 
 
 def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
-    """Give the frames at instants (G,) that increase, and at both sides of events that last long enough to be seen."""
-    from scipy.interpolate import CubicHermiteSpline  # whose loading no motion waits for that is not drawn
+    """Return frames at increasing instants (G,), and at both sides of events if the phases between are long enough."""
+    from scipy.interpolate import CubicHermiteSpline  # loaded here, as only drawing needs it
 
     rows = usable(trajectory)
     t = trajectory.t[:rows]
@@ -161,7 +161,7 @@ def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
 
 
 def captions_of(trajectory: RecordedMotion, frames: Frames) -> tuple[Caption, ...]:
-    """Return captions of the events; those that follow each other too quickly to be read share one."""
+    """Return captions of the events; events too close together to be read share a caption."""
     groups: list[list[Mapping[str, Any]]] = []
     for event in trajectory.events:
         t = float(event["t"])
@@ -175,7 +175,7 @@ def captions_of(trajectory: RecordedMotion, frames: Frames) -> tuple[Caption, ..
 
 
 def event_words(events: Sequence[Mapping[str, Any]]) -> str:
-    """Name events in words: "landing of A and C, impact of A and C"."""
+    """Return events in words: "landing of A and C, impact of A and C"."""
     by: dict[str, list[str]] = {}
     for event in events:
         by.setdefault(str(event["kind"]).replace("lift_off", "lift-off").replace("_", " "), []).extend(_who(event))
@@ -197,10 +197,10 @@ def _who(event: Mapping[str, Any]) -> list[str]:
 
 
 def told(value: float, nothing: float = 1e-12) -> str:
-    """Return a number in words, which is zero up to `nothing`."""
+    """Return a number as text, "0" if its size is at most `nothing`."""
     return f"{value + 0.0:.3g}" if abs(value) > nothing else "0"
 
 
 def speed_words(speed: float) -> str:
-    """Name the speed of playback."""
+    """Return the playback speed in words."""
     return "real time" if speed == 1 else f"{speed:g} × real time"

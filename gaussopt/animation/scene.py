@@ -1,4 +1,4 @@
-"""Scene of a motion: bodies, contact forces, paths, and the words beside them."""
+"""Scene of a motion: bodies, contact forces, paths, and the text next to them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ SIZE = (580.0, 300.0)
 MARGINS = (26.0, 62.0, 26.0, 52.0)
 LEAST = 460.0
 LONGEST_ARROW = 72.0
-"""Of the largest contact force, px."""
+"""Length of the arrow of the largest contact force, px."""
 
 LINE = 18.0
-"""Height of a line of words, px."""
+"""Height of a line of text, px."""
 
 FURTHER = 0.4
-"""How far beyond the motion itself a picture follows the motions beside it, as a share of its extent."""
+"""Distance beyond the motion up to which a picture shows the motions compared with it, relative to its extent."""
 
 SECOND = Look(fill=OTHER_BODY, edge=OTHER, letters=False)
 
 
 @dataclass(frozen=True)
 class Track:
-    """The path of a point: (F, 2) px, its colour, its name."""
+    """The path of a point, (F, 2) px, with its colour and name."""
 
     points: Matrix
     colour: str
@@ -46,9 +46,9 @@ class Track:
 
 @dataclass(frozen=True)
 class Legend:
-    """Scale of the arrows of the contact forces, px/N; force and length (N, px) of the arrow that shows it.
+    """Scale of the arrows of the contact forces, px/N; force and length (N, px) of the arrow of the legend.
 
-    `friction` tells whether there is friction to be named.
+    `friction` tells whether the legend names friction.
     """
 
     scale: float
@@ -64,13 +64,13 @@ class Scene:
     Attributes
     ----------
     frames : of the motion
-    captions : what happens on the way
-    view : where metres are on the picture
+    captions : texts on the events
+    view : map from metres to pixels
     parts : bodies and joints over all frames, from the back to the front
     arrows : contact forces over all frames
     struck : positions of contacts at impacts: caption and pixels
     tracks : paths
-    legend : of the forces, None where there are none
+    legend : of the forces, None if there are none
     names : labels of several motions in one picture with their colours
     shapes : shapes over all frames, by shape
     """
@@ -91,9 +91,9 @@ def scene_of(
     trajectory: RecordedMotion, sketch: Sketch, parameters: Parameters, *,
     beside: Mapping[str, RecordedMotion] | None = None, label: str = "", t_end: float | None = None,
 ) -> Scene:  # fmt: skip
-    """Lay out a motion until `t_end` (s) or the end of the shortest, others `beside` it in another colour.
+    """Return the scene of a motion until `t_end` (s) or the end of the shortest; those `beside` it have another colour.
 
-    Raises BadInput if there is nothing to draw or the sketch fails, UnknownName if only the sketch has a contact.
+    Raises BadInput if there is nothing to draw or the sketch fails, UnknownName for a contact unknown to the motion.
     """
     owner = str(trajectory.meta.get("problem", "the problem"))
     others = dict(beside or {})
@@ -111,7 +111,7 @@ def scene_of(
     tips = [force.tips(legend) for force in forces] if legend else []
     more = np.concatenate([np.array(near, dtype=np.float64).reshape(-1, 4), *tips])
     captions = playback.captions_of(trajectory, frames)
-    # Captions have a line of their own below the scale of the forces.
+    # Captions have a separate line below the scale of the forces.
     line = LINE if legend is not None and captions else 0.0
     left, top, right, bottom = MARGINS
     view = fit(seen, more, SIZE, (left, top + line, right, bottom), LEAST)
@@ -131,7 +131,7 @@ def scene_of(
 def _contacts(
     shapes: Sequence[Sequence[Any]], trajectory: RecordedMotion, owner: str
 ) -> list[tuple[Sequence[Any], int]]:
-    """The drawn contacts over all frames, each with its place in the motion; none if the motion has no contacts."""
+    """Return the drawn contacts over all frames, with their indices in the motion; empty if that has no contacts."""
     drawn = [s for s in shapes if isinstance(s[0], ContactPoint) and trajectory.contacts]
     for track in drawn:
         if track[0].name not in trajectory.contacts:
@@ -142,7 +142,7 @@ def _contacts(
 def _beside(
     sketch: Sketch, other: RecordedMotion, frames: Frames, parameters: Parameters, owner: str
 ) -> list[list[Any]]:
-    """The bodies of another motion at the same frames; what happens to it on the way is left to its own picture."""
+    """Return the bodies of a compared motion at the same frames, without its forces and events."""
     own = playback.sampled(other, np.unique(frames.t), frames.speed)
     at = np.clip(np.searchsorted(own.t, frames.t), 0, len(own.t) - 1)
     bodies = [s for s in _tracks(sketch, own, parameters, owner) if not isinstance(s[0], FIXED)]
@@ -150,26 +150,26 @@ def _beside(
 
 
 def _near(places: Matrix, seen: Matrix) -> Matrix:
-    """Return places that are not too far from what is seen: a motion that runs away leaves the picture."""
+    """Return the places that are near to what the picture shows: a motion that diverges leaves the picture."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
     return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
 
 
 def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
-    """Return the shapes over all frames, without what belongs to the labelled drawing."""
+    """Return the shapes over all frames, without those of the labelled drawing only."""
     drawn = []
     for q in frames.q:
         shapes = [s for s in sketch.shapes(q, parameters, owner) if not isinstance(s, NOTES)]
         if not shapes:
             raise BadInput(f"The sketch of {owner} returned nothing that moves; angles and the like are notes only.")
-        # Only points keep their letters while they move.
+        # Only points keep their letters in an animation.
         drawn.append([replace(s, label="") if isinstance(s, LETTERED) and s.label else s for s in shapes])
     return over_frames(drawn, owner)
 
 
 def _seen(track: Sequence[Any]) -> list[tuple[float, float]]:
-    """Return points of a shape that the picture must contain."""
+    """Return the points of a shape that the picture must contain."""
     return [p for s in (track[:1] if isinstance(track[0], FIXED) else track) for p in segments(s)]
 
 
@@ -185,7 +185,7 @@ def _legend(frames: Frames, contacts: Sequence[int]) -> Legend | None:
 
 @dataclass(frozen=True)
 class _Force:
-    """A contact force over all frames: where it acts (F, 2), along what (F, 2), its size (F,), and its colour."""
+    """A contact force over all frames: point (F, 2) and direction (F, 2) of action, its size (F,), and its colour."""
 
     at: Matrix
     direction: Matrix
@@ -193,12 +193,12 @@ class _Force:
     colour: str
 
     def tips(self, legend: Legend) -> Matrix:
-        """Return tips of the arrow: x, y in m and right, down in px, (F, 4)."""
+        """Return the tips of the arrow: x, y in m and right, down in px, (F, 4)."""
         u = self.direction * (legend.scale * self.size)[:, None]
         return np.column_stack((self.at, u[:, 0], -u[:, 1]))
 
     def arrow(self, legend: Legend, view: View) -> list[Part]:
-        """Shaft and head; both vanish with the force."""
+        """Return the shaft and the head, which have no length where the force is zero."""
         length = legend.scale * self.size
         if float(np.abs(length).max()) < 0.05:
             return []
@@ -214,7 +214,7 @@ class _Force:
 
 
 def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Force]:
-    """Return the normal force and friction, on the other wall of a two-sided contact where that one bears."""
+    """Return the normal force and friction, at the other wall of a two-sided contact where that wall bears."""
     N, T = frames.lam_N[:, i], frames.lam_T[:, i]
     at = column(track, "at")
     if track[0].other is not None:
@@ -244,7 +244,7 @@ def _paths(shapes: Sequence[Sequence[Any]], view: View, colour: str, label: str)
 
 
 def words_beside(scene: Scene, still: bool = False) -> list[Part]:
-    """Return words at the edges that do not change: speed, scale of the forces, names of the motions."""
+    """Return the texts at the edges that do not change: speed, scale of the forces, names of the motions."""
     right = scene.view.width - 14
     found = []
     if not still:
@@ -261,7 +261,7 @@ def words_beside(scene: Scene, still: bool = False) -> list[Part]:
 
 
 def _scale(legend: Legend, right: float) -> Part:
-    """Return arrows of the scale with the force that they stand for."""
+    """Return the arrows of the scale with the force that they represent."""
     text = f"= {legend.value:g} N"
     x, y = right - 8.0 * len(text), 40.0
     marks: list[Mark] = [plain((right, y + 4), text, "end")]
@@ -278,7 +278,7 @@ def _scale(legend: Legend, right: float) -> Part:
 
 
 def clock_word(text: str) -> Word:
-    """Return the time as it is displayed."""
+    """Return the displayed time as a word of the picture."""
     return plain((14, 22), text)
 
 
@@ -289,7 +289,7 @@ def caption_word(scene: Scene, caption: Caption) -> Word:
 
 
 def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
-    """Return the axis of time at the lower edge with its events; its ends and its height, px."""
+    """Return the time axis at the lower edge with its events; its ends and its height, px."""
     left, right, y = 44.0, scene.view.width - 76.0, scene.view.height - 18.0
     t0, span = float(scene.frames.t[0]), scene.frames.span
     marks: list[Mark] = [

@@ -17,7 +17,7 @@ from gaussopt.modelling import sketch
 from gaussopt.plotting.colours import BODY, EDGE, INK, WHITE
 
 HATCH = 9.0
-"""Distance of the lines of a hatching, px."""
+"""Distance between the lines of a hatching, px."""
 
 BAR = 9.0
 """Width of a bar, px."""
@@ -25,10 +25,10 @@ BAR = 9.0
 COILS = 7
 
 FIXED = sketch.Ground | sketch.Wall | sketch.Bearing
-"""Shapes that stay where they are."""
+"""Shapes that do not move."""
 
 LETTERED = sketch.Bar | sketch.Block | sketch.Disk | sketch.Blade | sketch.Spring | sketch.Damper
-"""Shapes that lose their letters while they move."""
+"""Shapes that have no letters in an animation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class Look:
 
 
 def column(shapes: Sequence[Any], name: str) -> Any:
-    """One entry of a shape over all frames: (F,) or (F, 2)."""
+    """Return an attribute of a shape over all frames: (F,) or (F, 2)."""
     return np.array([getattr(s, name) for s in shapes], dtype=np.float64)
 
 
 def over_frames(frames: Sequence[Sequence[sketch.Shape]], owner: str) -> list[list[Any]]:
-    """Collect the frames of each shape; BadInput if number or kinds of the shapes change on the way."""
+    """Collect the frames of each shape; raise BadInput if the number or the kinds of the shapes change."""
     kinds = [[type(s) for s in frame] for frame in frames]
     for i, own in enumerate(kinds, 1):
         if own != kinds[0]:
@@ -73,13 +73,13 @@ def parts_of(tracks: Sequence[Sequence[Any]], view: View, look: Look) -> list[Pa
 
 
 def _direction(track: Sequence[Any], view: View) -> tuple[tuple[Vector, Vector], Vector, Vector]:
-    """Start (px), angle (degrees, clockwise) and length (px) of what has two ends, each (F,)."""
+    """Return start (px), angle (degrees, clockwise) and length (px) of a shape with two ends, each (F,)."""
     d = column(track, "end") - column(track, "start")
     return _moving(track, view, "start"), turn(np.arctan2(d[:, 1], d[:, 0])), view.scale * np.hypot(d[:, 0], d[:, 1])
 
 
 def turn(angle: Vector) -> Vector:
-    """Return angles anticlockwise in rad as continuous angles on the screen in degrees."""
+    """Return anticlockwise angles in rad as continuous clockwise angles in degrees."""
     return np.asarray(-np.degrees(np.unwrap(angle)))
 
 
@@ -89,12 +89,12 @@ def _moving(track: Sequence[Any], view: View, name: str) -> tuple[Vector, Vector
 
 
 def _labelled(track: Sequence[Any], at: Pixels, x: Vector, y: Vector, anchor: str = "middle") -> list[Part]:
-    """Return the letter of a shape, if it has one, at a place beside (x, y)."""
+    """Return the letter of a shape, if it has a letter, at an offset from (x, y)."""
     return [Part((Word(at, track[0].label, anchor),), x, y)] if track[0].label else []
 
 
 def _joint(track: Sequence[Any], view: View, marks: tuple[Mark, ...], gap: float) -> list[Part]:
-    """Return marks at a point, and its letter on the side that the sketch states."""
+    """Return marks at a point, and its letter on the side given by the sketch."""
     x, y = _moving(track, view, "at")
     dx, dy = sketch.SIDES[track[0].side]
     norm = math.hypot(dx, dy)
@@ -112,7 +112,7 @@ def _bar(track: Sequence[sketch.Bar], view: View, look: Look) -> list[Part]:
     marks = (Stroke(line, look.edge, BAR, round=True), Stroke(line, look.fill, BAR - 2.6, round=True))
     sx = np.where(np.abs(length - size) < 0.05, 1.0, length / size)
     x, y = view.points((column(track, "start") + column(track, "end")) / 2).T
-    # The letter is above the bar as it is drawn first.
+    # The letter is above the bar as drawn at the first frame.
     a = math.radians(angle[0])
     up = (math.sin(a), -math.cos(a)) if math.cos(a) >= -1e-9 else (-math.sin(a), math.cos(a))
     letter = _labelled(track, (15 * up[0], 15 * up[1] + 0.3 * LETTER), x, y)
@@ -124,7 +124,7 @@ def _block(track: Sequence[sketch.Block], view: View, look: Look) -> list[Part]:
     w, h = view.scale * track[0].width / 2, view.scale * track[0].height / 2
     outline = ((-w, -h), (w, -h), (w, h), (-w, h))
     body = Part((Stroke((outline,), look.edge, 1.8, look.fill, closed=True),), x, y, turn(column(track, "angle")))
-    # Beside the middle, which a contact force may cross.
+    # Next to the centre, through which a contact force may pass.
     return [body, *_labelled(track, (-0.5 * w, 0.32 * LETTER), x, y)]
 
 
@@ -172,7 +172,7 @@ def _spring(track: Sequence[sketch.Spring], view: View, look: Look) -> list[Part
 
 
 def _beside(track: Sequence[Any], view: View, away: float) -> list[Part]:
-    """The letter of a spring or damper, below its middle as it is drawn first, or above it if `away` is negative."""
+    """Return the letter of a spring or damper, below its middle at the first frame; above if `away` is negative."""
     (x, y), angle, length = _direction(track, view)
     c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
     away = math.copysign(away, away * c[0])
@@ -182,7 +182,7 @@ def _beside(track: Sequence[Any], view: View, away: float) -> list[Part]:
 def _damper(track: Sequence[sketch.Damper], view: View, look: Look) -> list[Part]:
     (x, y), angle, length = _direction(track, view)
     low, high = float(length.min()), float(length.max())
-    # The piston stays in its cylinder at all lengths, where there is room for that.
+    # The piston stays in its cylinder at all lengths, if there is room.
     rod = min(0.92 * low, 0.65 * high)
     cup, stub, half = high - rod + 0.06 * high, 0.5 * (low - rod), 6.5
     cylinder = Stroke((((0.0, 0.0), (stub, 0.0)), ((cup, -half), (stub, -half), (stub, half), (cup, half))),
@@ -213,7 +213,7 @@ def _wall(track: Sequence[sketch.Wall], view: View, look: Look) -> list[Part]:
 
 
 def _ground(track: Sequence[sketch.Ground], view: View, look: Look) -> list[Part]:
-    """Draw a ground that does not move and ends where the picture ends."""
+    """Draw a fixed ground that ends at the edge of the picture."""
     x, y = view.pixels(track[0].at)
     u = (math.cos(track[0].angle), -math.sin(track[0].angle))
     low, high = -math.inf, math.inf
@@ -234,7 +234,7 @@ def _point(track: Sequence[sketch.Point], view: View, look: Look) -> list[Part]:
 
 
 def _note(track: Sequence[Any], view: View, look: Look) -> list[Part]:
-    """Draw a note as it is at the first frame."""
+    """Draw a note as it is in the first frame."""
     return NOTES[type(track[0])](track[0], view)
 
 
@@ -249,4 +249,4 @@ LAYERS: tuple[dict[type, Callable[[Sequence[Any], View, Look], list[Part]]], ...
     {sketch.Point: _point},
     dict.fromkeys(NOTES, _note),
 )
-"""How each shape is drawn, from the back to the front."""
+"""Functions that draw each shape, in layers from the back to the front."""

@@ -1,4 +1,4 @@
-"""A motion in space as one page that needs no other file: three.js draws it, words and a table tell it."""
+"""Motions in space as self-contained pages: three.js draws, and text and a table describe them."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from gaussopt.core.files import check_target, write_bytes
 from gaussopt.plotting import colours
 
 SPACE_ENDINGS = (".html", ".glb")
-"""Kinds of files that hold a motion in space."""
+"""Endings of the files that hold a motion in space."""
 
 LONGEST = 0.22
-"""Of an arrow, as a share of the size of the picture."""
+"""Length of the longest arrow, relative to the size of the picture."""
 
 MOST_PATHS = 6
-"""Bodies up to which the paths of their centres are drawn."""
+"""Largest number of bodies for which the paths of their centres are drawn."""
 
 MOST_NAMED = 4
-"""Bodies that the words name."""
+"""Number of bodies that the text names."""
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Where in the motion the table tells the positions."""
+"""Instants at which the table gives positions, as fractions of the duration."""
 
 CONTROLS = 290
-"""Height of what stands below the picture in a notebook, px."""
+"""Height of the controls below the picture in a notebook, px."""
 
 
 class Film(Protocol):
-    """What can be saved as an animation."""
+    """An object that can be saved as an animation."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it."""
+        """Write the animation and return its path."""
 
 
 @shown
@@ -56,9 +56,9 @@ class SpaceMotion:
 
     Attributes
     ----------
-    scene : where everything is
-    title : in words
-    flat : makes the picture in the plane, by the sketch of the problem
+    scene : places of bodies, lines and forces
+    title : of the animation
+    flat : makes the animation in the plane, by the sketch of the problem
     """
 
     scene: SpaceScene
@@ -72,11 +72,11 @@ class SpaceMotion:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the animation; the file appears whole or not at all.
+        """Write the animation; the file appears complete or not at all.
 
-        As .html it is a page to be turned and played, as .glb a model with an animation for other programs; .svg, .gif
-        and .mp4 show the sketch of the problem in the plane. Raises BadInput if the file cannot be written, there is
-        no such sketch, or what writes the format is not installed.
+        As .html it is a page with a view to turn and play, as .glb a model with an animation for other programs; .svg,
+        .gif and .mp4 show the sketch of the problem in the plane. Raises BadInput if the file cannot be written, there
+        is no such sketch, or the program that writes the format is not installed.
         """
         target = Path(path)
         ending = target.suffix.lower()
@@ -88,7 +88,7 @@ class SpaceMotion:
 
     @cached_property
     def alt(self) -> str:
-        """The motion in words."""
+        """The motion described in words."""
         scene, frames = self.scene, self.scene.frames
         said = [f"{self.title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
         moves = [f"{name} goes from {_spot(p[0])} to {_spot(p[-1])} m" for name, p in self._named()[:MOST_NAMED]]
@@ -102,7 +102,7 @@ class SpaceMotion:
         return " ".join(said)
 
     def page(self, whole: bool = True) -> str:
-        """Return an HTML page without references to other files; without words where it is not the `whole`."""
+        """Return an HTML page without references to other files; without text unless `whole` is set."""
         room = files("gaussopt.animation")
         three, licence, viewer = (
             room.joinpath(*path).read_text(encoding="utf-8")
@@ -122,19 +122,19 @@ class SpaceMotion:
         return [(name, self.scene.poses[name][:, :3]) for name in self.scene.bodies]
 
     def _legend(self) -> list[tuple[str, str, str]]:
-        """Return kinds of forces that are drawn, with their colours and the largest of each, N."""
+        """Return the kinds of forces drawn, each with its colour and its largest force, N."""
         sizes = [(arrow.kind, float(_sizes(arrow.force).max())) for arrow in self.scene.arrows]
         largest = {kind: max((size for own, size in sizes if own == kind), default=0.0) for kind in KINDS}
         return [(kind, KINDS[kind], f"{x:.3g}") for kind, x in largest.items() if x > 0]
 
     def _rows(self) -> list[list[str]]:
-        """Return positions of the bodies at some instants."""
+        """Return positions of the bodies at the instants of the table."""
         t = self.scene.frames.t
         rows = dict.fromkeys(int(np.searchsorted(t, t[0] + share * (t[-1] - t[0]))) for share in SHARES)
         return [[f"{t[i]:.4g}", name, *(told(x, 1e-9) for x in p[i])] for i in rows for name, p in self._named()]
 
     def _data(self) -> dict[str, Any]:
-        """Return what the script of the page reads."""
+        """Return the data for the script of the page."""
         scene, frames = self.scene, self.scene.frames
         centre, size = scene.box
         names = list(scene.poses)
@@ -164,7 +164,7 @@ class SpaceMotion:
 
 
 def _packed(values: ArrayLike) -> str:
-    """Return numbers as a page holds them: 32 bits each, little-endian, in base 64."""
+    """Return numbers in the encoding of the page: 32 bits each, little-endian, in base 64."""
     return base64.b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()
 
 

@@ -1,4 +1,4 @@
-"""Scene of a motion in space: where its bodies, lines and forces are in every frame."""
+"""Scene of a motion in space: places of its bodies, lines and forces in every frame."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gaussopt.modelling.solids import BallContact, End, FaceContact, Plane, Spac
 from gaussopt.plotting.colours import FRICTION, NORMAL, OTHER
 
 RATE = 50.0
-"""Frames in a second of playback; between them places follow straight lines."""
+"""Frames per second of playback; between them places are interpolated linearly."""
 
 LEAST = 1e-6
-"""Forces that are never larger, relative to the largest of all, are not drawn."""
+"""Forces that are always smaller than this, relative to the largest of all, are not drawn."""
 
 KINDS = {"normal force": NORMAL, "friction": FRICTION, "joint force": OTHER}
 """Forces and their colours."""
@@ -29,7 +29,7 @@ KINDS = {"normal force": NORMAL, "friction": FRICTION, "joint force": OTHER}
 
 @dataclass(frozen=True)
 class Arrow:
-    """A force over all frames: kind, whose it is, where it acts (F, 3), m, and the force on the body (F, 3), N."""
+    """A force over all frames: kind, name of its contact or joint, point (F, 3), m, and force on the body (F, 3), N."""
 
     kind: str
     name: str
@@ -39,13 +39,13 @@ class Arrow:
 
 @dataclass(frozen=True)
 class SpaceScene:
-    """A motion in space as it is shown.
+    """A motion in space as frames of an animation.
 
     Attributes
     ----------
     frames, captions
-    picture : what is drawn
-    poses : r and quaternion of the bodies, (F, 7), by their names; "" is the ground
+    picture : the mechanism as drawn
+    poses : r and quaternion of the bodies, (F, 7), by name; "" is the ground
     """
 
     frames: Frames
@@ -66,7 +66,7 @@ class SpaceScene:
 
     @cached_property
     def box(self) -> tuple[Vector, float]:
-        """Centre (3,) and size of what is seen, m, without planes."""
+        """Centre (3,) and size, m, of the region that is seen, without planes."""
         spots = [self.place(e) for line in self.picture.lines for e in (line.start, line.end)]
         for name, solid in self.picture.solids:
             if not isinstance(solid, Plane):
@@ -78,18 +78,18 @@ class SpaceScene:
 
     @cached_property
     def solids(self) -> list[tuple[str, Placed]]:
-        """Unit meshes, each with its body."""
+        """Unit meshes, each with the name of its body."""
         return [(name, mesh) for name, solid in self.picture.solids for mesh in placed(solid, *self.box)]
 
     @cached_property
     def arrows(self) -> list[Arrow]:
-        """Forces that are ever there."""
+        """Forces that are not negligible in all frames."""
         found = [*self._contact_forces(), *self._joint_forces()]
         sizes = [float(np.linalg.norm(a.force, axis=1).max()) for a in found]
         return [a for a, size in zip(found, sizes, strict=True) if size > LEAST * max(sizes) and size > 0]
 
     def _contact_forces(self) -> Iterator[Arrow]:
-        """Of each contact the normal force and the friction."""
+        """Yield the normal force and the friction of each contact."""
         for contact in self.picture.contacts:
             if contact.name not in self.motion.contacts:
                 continue
@@ -101,7 +101,7 @@ class SpaceScene:
                 yield Arrow("friction", contact.name, at, np.einsum("fj,jfi->fi", T, np.array(axes[1:])))
 
     def _acting(self, contact: FaceContact | BallContact) -> tuple[Matrix, list[Matrix]]:
-        """Tell where the forces of a contact act, (F, 3), and its normal and tangents, (F, 3) each."""
+        """Return where the forces of a contact act, (F, 3), and its normal and tangents, (F, 3) each."""
         b = self.place(contact.b)
         if isinstance(contact, FaceContact):
             axes = [rotated(self.poses[contact.a][:, 3:], np.asarray(row, dtype=float)) for row in contact.frame]
@@ -114,7 +114,7 @@ class SpaceScene:
         return b - float(contact.radius) * axes[0], axes
 
     def _joint_forces(self) -> Iterator[Arrow]:
-        """Of joints that hold a point in all directions."""
+        """Yield the forces of joints that hold a point in all directions."""
         rows = self.motion.rows
         for name, end in self.picture.joints.items():
             mine = [f"{name}.{axis}" for axis in "xyz"]
@@ -123,7 +123,7 @@ class SpaceScene:
 
 
 def space_scene(motion: RecordedMotion, picture: SpacePicture) -> SpaceScene:
-    """Lay out a motion; BadInput if it has no instant that can be drawn, or lacks coordinates of a drawn body."""
+    """Return the scene of a motion; raise BadInput if no instant can be drawn or a drawn body lacks coordinates."""
     frames = playback.frames_of(motion, rate=RATE)
     columns = dict(zip(motion.coordinates, frames.q.T, strict=True))
     rest = np.zeros((len(frames.t), 7))
@@ -147,6 +147,6 @@ def space_scene(motion: RecordedMotion, picture: SpacePicture) -> SpaceScene:
 
 
 def rotated(e: Matrix, s: Vector) -> Matrix:
-    """Return a vector (3,) turned by quaternions (F, 4), (F, 3)."""
+    """Return a vector (3,) rotated by quaternions (F, 4), (F, 3)."""
     twice = 2.0 * np.cross(e[:, 1:], s)
     return np.asarray(s + e[:, :1] * twice + np.cross(e[:, 1:], twice))

@@ -1,4 +1,4 @@
-"""A motion as a video, written by ffmpeg through matplotlib."""
+"""Motions as videos, written by ffmpeg through matplotlib."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from gaussopt.core.errors import BadInput
 from gaussopt.plotting.figures import figure_of
 
 RATE = 25
-"""Pictures in a second."""
+"""Pictures per second."""
 
 DOTS = 100.0
-"""Pixels of an inch of the figure."""
+"""Pixels per inch of the figure."""
 
 
 def mp4(scene: Scene) -> bytes:
-    """Write a scene as MP4, which rests on its last picture.
+    """Write a scene as MP4, which pauses on its last picture.
 
-    Raises BadInput if there is no ffmpeg; matplotlib's setting `animation.ffmpeg_path` says where it is looked for.
+    Raises BadInput if there is no ffmpeg, which is searched for at matplotlib's setting `animation.ffmpeg_path`.
     """
     from matplotlib.animation import FFMpegWriter
 
     if not FFMpegWriter.isAvailable():
         raise BadInput("An .mp4 needs ffmpeg, which is not installed; install it, or write .gif, .svg or .html.")
-    # H.264 takes even numbers of pixels only.
+    # H.264 accepts only even numbers of pixels.
     width, height = (2 * round(x / 2) for x in (scene.view.width, scene.view.height))
     figure = figure_of((width / DOTS, height / DOTS), None, dpi=DOTS)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))

@@ -1,1 +1,1 @@
-"""A grid of states at once: what the contact laws and the printed programs do there."""
+"""A grid of states studied at once: the answers of the contact laws and of the papers' printed programs."""

@@ -1,4 +1,4 @@
-"""LCP, printed programs and their relatives in many states at once.
+"""The LCP, the printed programs and their variants, solved in many states at once.
 
 Everything is stacked along the first axis. The printed programs are strictly convex with as many rows as unknowns; they
 are solved exactly through the complementarity problem of their own multipliers: with P = P^T positive definite,
@@ -66,19 +66,19 @@ MEANINGS = {
     "delassus": ("contact operator", "1/kg"),
     "bias": ("gap accelerations without contact forces", "m/s^2"),
 }
-"""What the arrays of a study hold, with units; and those of its operators."""
+"""Meaning of the arrays of a study and of its operators, with units."""
 
 EQUAL = 1e-8
 """Relative difference of the forces up to which two answers are equal."""
 
 MARGIN = 100.0
-"""Factor about `EQUAL` within which rounding decides whether two answers are equal."""
+"""Rounding error decides whether two answers are equal if their difference is within this factor of `EQUAL`."""
 
 DECIDED = 1e-9
-"""Violation of the criterion, relative, that counts as rounding; as `gaussopt.contact.qp_equivalence`."""
+"""Relative violation of the criterion up to which it is rounding error; as in `gaussopt.contact.qp_equivalence`."""
 
 BORDER = (1e-11, 1e-6)
-"""Violations between these are called borderline: whether the answers are equal is then a matter of rounding."""
+"""Violations between these are called borderline: rounding error then decides whether the answers are equal."""
 
 
 def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> Matrix:
@@ -101,9 +101,9 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
 def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector, Matrix]:
     """Find eta at the solutions z of the LCPs, (B, k), and its relative violation of eta >= 0, eta . w = 0, (B,).
 
-    The printed program returns z if the violation is zero up to rounding. The last entry, (2, B), is by how much
-    it may be violated at least and at most, where force and gap acceleration of a contact are both too small to say
-    which of them vanishes.
+    The printed program returns z if the violation is zero up to rounding. The last entry, (2, B), holds the least and
+    the largest possible violation, where force and gap acceleration of a contact are both too small to tell which of
+    them vanishes.
     """
     At = A.swapaxes(1, 2)
     rhs = 0.5 * _times(A - At, z) - (0.0 if ell is None else 0.5 * ell)
@@ -130,7 +130,7 @@ def _relative(difference: Matrix, value: Matrix) -> Vector:
 
 
 def _spread(where: Mask, values: NDArray[Any], empty: float, kind: Any = np.float64) -> NDArray[Any]:
-    """Put the values in their places among all states."""
+    """Return an array over all states: the values where the mask is set, `empty` elsewhere."""
     full: NDArray[Any] = np.full((len(where), *values.shape[1:]), empty, dtype=kind)
     full[where] = values
     return full
@@ -159,7 +159,7 @@ def contractions(smooth: Matrix, delassus: Matrix) -> Vector:
 
 
 def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
-    """Compute what LCP, printed QP and relatives do in B states, by the names in MEANINGS.
+    """Solve the LCP, the printed QP and its variants in B states; return the results by the names in MEANINGS.
 
     Forces and eta are (B, k), all others but the operator (B,); codes are indices into CLASSES. `predicted`, `agrees`
     and `joint_agrees` are -1 where the criterion does not apply because the operator is not positive definite, and the
@@ -186,7 +186,7 @@ def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
 
 
 def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[np.int_]]:
-    """Solve for forces, class and number of solutions; P-matrices have one, the others are enumerated."""
+    """Find forces, class and number of solutions; P-matrices have exactly one, solutions of others are enumerated."""
     A, b = stack.delassus, stack.bias
     z = np.full(b.shape, np.nan)
     code, solutions = np.zeros(len(b), dtype=np.int8), np.ones(len(b), dtype=int)

@@ -1,4 +1,4 @@
-"""The states of a grid: parameters at every point, step data there, and what signs of slip and loads make of it."""
+"""The states of a grid: parameters at every point, step data there, and their variants by slip signs and loads."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def values_at(entry: Problem, axes: Sequence[Axis], point: Sequence[float]) -> d
 
 
 def states(entry: Problem, axes: Sequence[Axis]) -> Iterator[StepData]:
-    """Step data of all points of the axes, the last axis fastest."""
+    """Yield the step data of all points of the axes, the last axis fastest."""
     points = math.prod(len(a.values) for a in axes)
     for point in itertools.product(*(a.values for a in axes)):
         yield state(entry, values_at(entry, axes, point), points)
 
 
 def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepData:
-    """Return the step data of the start with these parameters; `points` of them will be asked for."""
+    """Return the step data of the start with these parameters; `points` is the number of states that are expected."""
     at = entry.at(**values) if values else entry
     at.system.prepare(points)
     try:
@@ -67,7 +67,7 @@ def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepD
 def closed_sliding(step: StepData, slip: NDArray[np.int_], load: Vector | None = None) -> StepData:
     """Return the step with all contacts closed and sliding, as `ContactStack` studies it.
 
-    The signs `slip`, (k,), replace those of v_T, whose size is 1 m/s where there is none, and in space reverse its
+    The signs `slip`, (k,), replace those of v_T (of size 1 m/s where a contact has no slip), and in space reverse its
     direction; a `load`, (k,) in m/s^2, replaces the gap accelerations without contact forces.
     """
     plane = step.v_T.shape[1] == 1

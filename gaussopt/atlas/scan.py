@@ -1,8 +1,8 @@
-"""The atlas of a problem: at every point of a grid of states, what the LCP, the printed QP and their relatives do.
+"""The atlas of a problem: the answers of the LCP, the printed QP and its variants at every point of a grid of states.
 
-A point is a set of parameter values, a sign of slip for every contact and, where asked for, a direction of the load.
+A point is a set of parameter values, a sign of slip for every contact and, if requested, a direction of the load.
 Its state is the problem's start with all contacts taken as closed; the signs replace those of the slip velocities, and
-a direction replaces the bias of w = delassus lam_N + bias.
+a load direction replaces the bias of w = delassus lam_N + bias.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MAX_POINTS = 2_000_000
 """Most points of one atlas."""
 
 MAX_SIGNS = 6
-"""Most contacts whose slip signs are all combined without being asked."""
+"""Most contacts for which `slips="all"` combines all slip signs."""
 
 MAX_CONTACTS = 8
 """Most contacts: the number of contact modes doubles with every one."""
@@ -55,13 +55,13 @@ CHUNK = 4000
 """Points that are solved together."""
 
 OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
-"""Variables with one or two axes of contacts behind those of the grid."""
+"""Variables with one or two axes of contacts after those of the grid."""
 
 
 @shown
 @dataclass(frozen=True, eq=False)
 class Atlas(Mapped):
-    """What was found on a grid of states.
+    """The results on a grid of states.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ class Atlas(Mapped):
     contacts : names of the contacts
     data : xarray.Dataset
         Dimensions: the axes, "slip", with loads "load", and "contact"; codes carry their meaning as `flag_meanings`.
-    settings : what the problem was set to
+    settings : parameters, `case` or `variant` of the problem
     seconds : float
-    entry : the problem as it was scanned, None of an atlas from a file
+    entry : the problem as it was scanned, None for an atlas from a file
     """
 
     settings: Mapping[str, Any]
@@ -120,7 +120,7 @@ class Atlas(Mapped):
         """Return the step that was studied at a cell: all contacts closed, sliding by the cell's signs, under its load.
 
         `cell` is its number in the order of the arrays, or its indices on the axes, of the signs and of the load.
-        Raises BadInput for a cell that is not there, UnknownName where the problem of an atlas from a file is not
+        Raises BadInput for a cell that does not exist, UnknownName where the problem of an atlas from a file is not
         registered.
         """
         index = self._index(cell)
@@ -136,8 +136,8 @@ class Atlas(Mapped):
     def counterexamples(self, count: int) -> list[int]:
         """Find at most `count` cells where the contact laws have one answer and the printed QP another or none.
 
-        The ways of being wrong take turns. Where there are forces the largest differences come first; cells that
-        rounding decides are left out.
+        The kinds of disagreement take turns; within each, the largest differences of the forces come first. Cells whose
+        class rounding error decides are left out.
         """
         code, one = self.codes("qp").ravel(), self.codes("lcp").ravel() == 0
         sure = ~self.data["borderline"].values.ravel().astype(bool)
@@ -191,7 +191,7 @@ class Atlas(Mapped):
 
         Parameters
         ----------
-        name : a class ("lcp", "matrix", "qp", "joint" or "weighted") or a number a point, such as "force_difference"
+        name : a class ("lcp", "matrix", "qp", "joint" or "weighted") or a number per point, such as "force_difference"
         ax : axes of matplotlib to draw on, as many as there are maps; a new figure if not given
 
         Returns
@@ -203,7 +203,7 @@ class Atlas(Mapped):
         return one_or_all(draw(self, name, pyplot_figure if ax is None else ax))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything as NetCDF, whole or not at all.
+        """Write the atlas as NetCDF; a failed write leaves no partial file.
 
         Raises BadInput if the file cannot be written.
         """
@@ -214,7 +214,7 @@ class Atlas(Mapped):
     def load(cls, path: str | os.PathLike[str]) -> Atlas:
         """Read what `save` wrote.
 
-        Raises BadInput if the file is missing or is no atlas.
+        Raises BadInput if the file is missing or is not an atlas.
         """
         data = netcdf.read(path, "an atlas file")
         try:
@@ -226,7 +226,7 @@ class Atlas(Mapped):
 
     @classmethod
     def _of(cls, data: xr.Dataset) -> Atlas:
-        """Return the atlas of a dataset, whose attribute says what was asked."""
+        """Return the atlas of a dataset, whose attribute holds its settings."""
         meta: dict[str, Any] = json.loads(data.attrs["atlas"])
         return cls(
             meta["problem"], tuple(Axis(name, data[name].values) for name in meta["axes"]), tuple(meta["units"]),
@@ -275,7 +275,7 @@ def scan(
     BadInput
         A problem without contacts, too many points or contacts, malformed signs.
     NotAccepted
-        Where a state has no contact operator.
+        If a state has no contact operator.
 
     Examples
     --------
@@ -319,7 +319,7 @@ def _study(
     states: Iterator[StepData], signs: NDArray[np.int_], directions: Matrix | None, points: int,
     progress: Callable[[float], None] | None,
 ) -> dict[str, NDArray[Any]]:  # fmt: skip
-    """Return the findings and operators of all points by their names in MEANINGS, some thousand points together."""
+    """Return the findings and operators of all points by their names in MEANINGS, about CHUNK at a time."""
     together = max(1, CHUNK // (len(signs) * (1 if directions is None else len(directions))))
     found: list[dict[str, NDArray[Any]]] = []
     done = 0

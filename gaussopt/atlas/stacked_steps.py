@@ -25,7 +25,7 @@ Codes = NDArray[np.int8]
 MATRIX_CLASSES = ("symmetric positive definite", "positive definite", "P-matrix", "positive semidefinite", "none")
 
 CANCELLED = 1e-15
-"""Entries of the operator this small, relative to the terms they are summed from, are zero."""
+"""Entries of the operator this small, relative to the terms they are summed from, are set to zero."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class ContactStack:
     smooth : (B, k, k), the same operator without friction
     motion : (B, n, k), |motion lam_N| is the mass norm of the acceleration by the contact forces
     ell : (B, k)
-        sigma mu J_T (a_J - a0), what the joints do along the friction; zero without joints, NaN where M is singular.
+        sigma mu J_T (a_J - a0), effect of the joints along the friction; 0 without joints, NaN where M is singular.
     size : (B, k), size of the terms that the bias was summed from
-    joints : whether there are any
+    joints : whether the systems have joints
     """
 
     delassus: Matrix
@@ -75,7 +75,7 @@ class ContactStack:
         c = -slips[None] * mu[:, None, :]  # (B, S, k)
         friction = cross[:, None] * c[:, :, None, :]
         delassus = smooth[:, None] + friction
-        # Where the two cancel to rounding, the sign of what is left would decide between one, no and two solutions.
+        # Where the two terms cancel, the sign of the rounding error would decide between one, no and two solutions.
         delassus[np.abs(delassus) <= CANCELLED * (np.abs(smooth[:, None]) + np.abs(friction))] = 0.0
         motion = (normal[:, None] + c[:, :, :, None] * tangent[:, None]).swapaxes(2, 3)
         count, k = len(slips), slips.shape[1]
@@ -89,7 +89,7 @@ class ContactStack:
         )  # fmt: skip
 
     def with_bias(self, bias: Matrix) -> ContactStack:
-        """Pair every operator with every bias, (L, k); the biases run fastest. What the joints do is then unknown."""
+        """Pair every operator with every bias, (L, k); the biases run fastest. With joints `ell` is then NaN."""
         delassus, smooth, motion, ell = (
             np.repeat(x, len(bias), axis=0) for x in (self.delassus, self.smooth, self.motion, self.ell)
         )
@@ -106,7 +106,7 @@ class ContactStack:
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
-    """J_N R and T R with K = R R^T (k, n), bias, its size, and T (a_J - a0); T are the tangents along the slip."""
+    """Return J_N R and T R, (k, n), bias, its size, and T (a_J - a0); K = R R^T, and T are tangents along the slip."""
     joints = eliminate_joints(step)
     if step.J_T.shape[1] == 1:
         T = step.J_T[:, 0]
@@ -134,7 +134,7 @@ def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
 
 @dataclass(frozen=True)
 class MatrixClasses:
-    """As `MatrixClass`, for a stack; (B,) each."""
+    """The fields of `MatrixClass` for each matrix of a stack, (B,)."""
 
     symmetric: Mask
     positive_definite: Mask
@@ -151,7 +151,7 @@ class MatrixClasses:
 
 
 def classify_stack(A: Matrix) -> MatrixClasses:
-    """Return what `classify_matrix` says of each matrix, (B, n, n)."""
+    """Classify each matrix of a stack, (B, n, n), as `classify_matrix` does."""
     n = A.shape[1]
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = diagonal > 0

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MAX_PANELS = 9
-"""Most maps side by side; the file of the atlas holds all."""
+"""Most maps in one figure; the file of the atlas holds all."""
 
 SMALLEST = 1e-6
-"""Relative differences below this are drawn like it."""
+"""Relative differences below this are drawn as if they were this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """What is drawn of an atlas; for the attributes see `gaussopt.atlas.scan.Atlas`."""
+    """The parts of an atlas that are drawn; for the attributes see `gaussopt.atlas.scan.Atlas`."""
 
     problem: str
     axes: tuple[Axis, ...]
@@ -43,7 +43,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class AtlasView:
-    """Dimensions that are drawn up and across, values and labels of x and y, and the panels that the others make."""
+    """Dimensions drawn up and across, values and labels of x and y, and the panels of the remaining dimensions."""
 
     drawn: tuple[str, ...]
     axes: tuple[Vector, Vector, str, str]
@@ -60,11 +60,11 @@ class AtlasView:
 
 
 GREEK = {"theta": "θ", "omega": "ω", "phi": "φ", "mu": "μ"}
-"""Parameters that have a letter."""
+"""Parameters that are printed as Greek letters."""
 
 
 def _symbol(name: str) -> str:
-    """Write a parameter as in print: "θ₁" for theta1_0; the start needs no mark, since a state is an instant."""
+    """Write a parameter as in print: "θ₁" for theta1_0; the 0 of a start value is dropped."""
     found = re.fullmatch(r"(theta|omega|phi|mu)(\d?)(_?0)?", name)
     if found is None or (found[2] == "0" and not found[3]):
         return GREEK.get(name.removesuffix("0"), name)
@@ -90,13 +90,13 @@ def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vecto
 
 
 def view_of(atlas: Mapped) -> AtlasView:
-    """Choose the longest axes across and up; what is left makes the panels."""
+    """Choose the longest axes across and up; the remaining dimensions make the panels."""
     dims = dimensions(atlas)
     long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
     x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"
     others = [d for d in long if d != x and len(dims[d][1]) > 1]
     y = others[0] if others else ("slip" if x != "slip" else (long[0] if long else ""))
-    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # slips down, values across
+    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # the slips vary slowest
     panels = []
     for index in itertools.product(*(range(len(dims[d][1])) for d in names)):
         words = [
@@ -114,7 +114,7 @@ def view_of(atlas: Mapped) -> AtlasView:
 
 
 def signs_in_print(row: Any) -> str:
-    """Write signs of slip as text, with the minus of print."""
+    """Write signs of slip as text, with the typographic minus."""
     return slip_label(row).replace("-", "−")
 
 
@@ -125,7 +125,7 @@ def _slips(atlas: Mapped, index: int) -> str:
 
 
 def draw(atlas: Mapped, name: str, onto: Any = plain_figure) -> list[Any]:
-    """Draw a variable of an atlas that has one value a point; returns the axes of the maps.
+    """Draw a variable of an atlas that has one value per point, and return the axes of the maps.
 
     Raises UnknownName for another variable, BadInput where `onto` holds another number of axes.
     """

@@ -1,7 +1,7 @@
 """Bodies, and the points and axes that are fixed to them.
 
-A body has its centre of mass at r and is turned by R; a point with the place s in its frame is at r + R s, an axis with
-the direction u in its frame points along R u. All are SymPy expressions of the coordinates q of the body and of time.
+The centre of mass of a body is at r and its rotation is R; a point with the place s in the body's frame is at r + R s,
+and an axis with the direction u in that frame points along R u. All are SymPy expressions of the body's q and of time.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ COORDINATES = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1
 """Units of the coordinates of a body."""
 
 ROUNDING = 1e-12
-"""Part of the largest moment of inertia by which the smallest may be negative by rounding."""
+"""How far the smallest moment of inertia may be negative by rounding error, relative to the largest."""
 
 Vec = Any
 """A SymPy column, (dim, 1)."""
 
 
 def rate(expr: Any, bodies: Iterable[RigidBody]) -> Any:
-    """Time derivative of an expression or a column: its derivatives by the coordinates of the bodies, and by time."""
+    """Return the time derivative of an expression or a column, a function of the bodies' coordinates and time."""
     found = sp.diff(expr, TIME)
     for q, v in {q: v for body in bodies for q, v in zip(body.q, body.v, strict=True)}.items():
         found += sp.diff(expr, q) * v
@@ -36,13 +36,13 @@ def rate(expr: Any, bodies: Iterable[RigidBody]) -> Any:
 
 
 class RigidBody(ABC):
-    """A rigid body, a particle, the ground or a frame that moves as prescribed.
+    """A rigid body, a particle, the ground or a frame with prescribed motion.
 
     Attributes
     ----------
     name : str
     q, v : symbols of the coordinates that its pose depends on, and their rates
-    new_q, new_v : those that come with it
+    new_q, new_v : those that the body itself adds
     units : of its coordinates by their names
     mass : kg
     inertia : about the centre of mass, kg m^2; in space a tensor, (3, 3)
@@ -52,7 +52,7 @@ class RigidBody(ABC):
     spin, own_spin : angular velocity in space, (3, 1) in the frame of the ground and in its own, rad/s
     R : (dim, dim), from the frame of the body to that of the ground
     guess, guess_rate : expressions of parameters for q and v, where assembling starts
-    made : elements that were made between it and others, whether or not they were added to a model
+    made : elements that were made between it and other bodies, whether or not they were added to a model
     points : named points by their places in the frame of the body, m
     shape : width and height (m) of its picture as a block, or its radius as a disk; drawn by its points if None
     """
@@ -80,12 +80,12 @@ class RigidBody(ABC):
 
     @property
     def quaternion(self) -> tuple[Any, ...]:
-        """Those of its own coordinates that are a unit quaternion, (4,) or none."""
+        """Its own coordinates that form a unit quaternion, (4,); () if there are none."""
         return ()
 
     @property
     def guesses(self) -> tuple[list[Any], list[Any]]:
-        """Where assembling starts: its new coordinates, and their rates."""
+        """Guesses of its new coordinates and of their rates, from which the assembly starts."""
         return self.guess, self.guess_rate
 
     @property
@@ -94,9 +94,9 @@ class RigidBody(ABC):
         """Kinetic energy, J."""
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput for a mass or moment of inertia that is negative, or what is no number, at these parameters.
+        """Raise BadInput for a negative mass or moment of inertia, or a value that is no number, at these parameters.
 
-        The mass matrix need not show a negative moment of inertia: about a hinge that of the mass is added to it.
+        A mass matrix can hide a negative moment of inertia: about a hinge, m r^2 is added to it.
         """
         known = {symbols[name]: values[name] for name in symbols}
         guess, rate = self.guesses
@@ -126,12 +126,12 @@ class RigidBody(ABC):
                 )
 
     def holonomic(self) -> dict[str, Any]:
-        """Return rows between its own coordinates."""
+        """Return the constraints between its own coordinates by name."""
         return {}
 
     @abstractmethod
     def turned_by(self, torque: Any) -> dict[Any, Any]:
-        """Return the generalised forces of a torque (N m, in the frame of the ground) by the coordinate."""
+        """Return the generalised forces of a torque (N m, in the frame of the ground), by coordinate."""
 
     def at(self, *place: Any, axis: Sequence[Any] | None = None, normal: Sequence[Any] | None = None) -> Marker:
         """Return a point of the body.
@@ -141,7 +141,7 @@ class RigidBody(ABC):
         place : dim numbers or expressions, or a sequence of them, in the frame of the body from the centre of mass, m;
             or the name of a point
         axis : direction of a hinge or a guide in the frame of the body; its x axis if not given
-        normal : in space: a direction across the axis, for joints that keep angles about the axis
+        normal : in space, a direction perpendicular to the axis, for joints that keep angles about the axis
 
         Raises BadInput or UnknownName.
         """
@@ -161,7 +161,7 @@ class RigidBody(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """A point of a body with axes: the first column of A is the axis of a joint, the others are across it.
+    """A point of a body with axes: the first column of A is the axis of a joint, the others are perpendicular to it.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Marker:
 
     @property
     def axes(self) -> list[Vec]:
-        """The axis and the directions across it in the frame of the ground."""
+        """The axis and the directions perpendicular to it, in the frame of the ground."""
         turned = self.body.R * self.A
         return [turned[:, i] for i in range(turned.cols)]
 
@@ -191,7 +191,7 @@ class Marker:
         return rate(self.r, [self.body])
 
     def pulled_by(self, force: Vec) -> dict[Any, Any]:
-        """Return the generalised forces of a force (N, in the frame of the ground) at the point, by the coordinate."""
+        """Return the generalised forces of a force (N, in the frame of the ground) at the point, by coordinate."""
         return {q: (self.r.diff(q).T * force)[0] for q in self.body.q}
 
 
@@ -199,7 +199,7 @@ End = RigidBody | Marker
 
 
 def marker(end: End) -> Marker:
-    """Return a marker; a body stands for its centre of mass."""
+    """Return a marker as it is, or the centre of mass of a body as a marker."""
     if isinstance(end, Marker):
         return end
     if isinstance(end, RigidBody):
@@ -230,11 +230,11 @@ def scalar(label: str, value: Any) -> Any:
 
 
 def _expression(value: Any) -> Any:
-    """Return an expression that is neither complex, infinite nor NaN, as far as SymPy sees; None of anything else."""
+    """Return a real, finite expression as far as SymPy can tell; None for anything else."""
     if isinstance(value, bool | np.bool_):
         return None
     try:
-        found = sp.sympify(value, strict=True)  # which takes no text
+        found = sp.sympify(value, strict=True)  # strict: strings are refused
     except (sp.SympifyError, TypeError, AttributeError):
         return None
     lawful = isinstance(found, sp.Expr) and not found.is_Matrix and not found.has(sp.nan, sp.zoo, sp.oo, -sp.oo)
@@ -242,7 +242,7 @@ def _expression(value: Any) -> Any:
 
 
 def frame(owner: str, axis: Vec, normal: Sequence[Any] | None) -> Any:
-    """Axes whose first is along `axis` and, in space, whose second is `normal`, or any direction across the axis."""
+    """Return axes: the first along `axis`, in space the second along `normal`, or any direction normal to the axis."""
     size = sp.sqrt(axis.dot(axis))
     if size == 0:
         raise BadInput(f"An axis of {owner!r} has no direction; give one that is not zero.")
@@ -262,7 +262,7 @@ def frame(owner: str, axis: Vec, normal: Sequence[Any] | None) -> Any:
 
 
 def total(parts: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
-    """Return the generalised forces added by the coordinate."""
+    """Return the sum of generalised forces, by coordinate."""
     found: dict[Any, Any] = {}
     for part in parts:
         for q, force in part.items():

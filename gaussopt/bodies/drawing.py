@@ -1,4 +1,4 @@
-"""Pictures of a model by itself: its shapes, whose places are expressions, and numbers for them at a configuration."""
+"""Automatic pictures of a model: shapes with expressions as places, and their numbers at a configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaussopt.modelling.sketch import Bar, Block, Disk, Draw, Parameters, Point,
 
 
 def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: Sequence[str]) -> Draw:
-    """Return a function (q, p) -> shapes; moving frames stand where they are at t = 0."""
+    """Return a function (q, p) -> shapes; frames with prescribed motion are drawn at their place at t = 0."""
     ends: dict[RigidBody, list[Any]] = {body: [] for body in bodies}
     for element in elements:
         for marker in (element.a, element.b):
@@ -54,7 +54,7 @@ def _body(body: RigidBody, used: list[Any]) -> Iterator[Any]:
 
 
 def _numbers(shape: Any) -> Iterator[Any]:
-    """Yield what is a number in a shape, one after the other."""
+    """Yield the numbers in a shape in order."""
     for entry in fields(shape):
         value = getattr(shape, entry.name)
         if isinstance(value, tuple):

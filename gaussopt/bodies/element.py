@@ -1,4 +1,4 @@
-"""What is put between two points: joints, forces, contacts. One file each, all by this interface."""
+"""The interface of the elements between two points: joints, forces, contacts; each is a file of its own."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gaussopt.modelling.solids import BallContact, FaceContact, Line, Plane, Sol
 
 
 class Element:
-    """Something between the points a and b, where b is seen from a; what it does not have stays empty.
+    """An element between the points a and b; its relative motion is that of b seen from a. Methods default to nothing.
 
-    Rows are named by what they keep, such as x; in messages and files the name of the element stands before, as in A.x.
+    A row is named after the quantity that it keeps, such as x; messages and files put the element's name first: A.x.
     The multipliers of the rows of a joint are the forces and torques that a exerts on b.
 
     Attributes
     ----------
-    only : 2 or 3 where it is an element of the plane or of space alone, and what to take in its place
-    positive, not_negative : names of its attributes that are such lengths, m
+    only : 2 or 3 for an element of the plane or of space only, and the element to use in the other
+    positive, not_negative : names of its attributes that are lengths of this sign, m
     """
 
     only: tuple[int, str] | None = None
@@ -44,16 +44,16 @@ class Element:
             body.made.append(self)
 
     def scalars(self, **given: Any) -> list[Any]:
-        """Return numbers or expressions with their names; raises BadInput."""
+        """Return numbers or expressions, checked; a BadInput gives their names."""
         return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput if a length is not what it must be, at these values of the parameters and t = 0."""
+        """Raise BadInput if a length has the wrong sign, at these values of the parameters and t = 0."""
         known = {symbols[name]: values[name] for name in symbols} | {TIME: 0}
         for label in (*self.positive, *self.not_negative):
             for x in sp.flatten([getattr(self, label)]):
                 length = sp.sympify(sp.sympify(x).xreplace(known))
-                if length.free_symbols:  # what is named where the equations are derived
+                if length.free_symbols:  # named as unknown where the equations are derived
                     continue
                 if not length.is_real:
                     raise BadInput(f"{label} of {self.name!r} is {length}, which is no real number; change it.")
@@ -62,7 +62,7 @@ class Element:
                     raise BadInput(f"{label} of {self.name!r} is {float(length):.6g} m; give one that is {wanted}.")
 
     def told(self, value: Any | Callable[..., Any], *arguments: Any) -> Any:
-        """Return a value, or what a function says to SymPy expressions; raises BadInput where it fails."""
+        """Return a value, or the result of a function of SymPy expressions; raises BadInput if it fails."""
         if not callable(value):
             return value
         try:
@@ -74,7 +74,7 @@ class Element:
             ) from error
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Self:
-        """Return the same element at other descriptions of its bodies."""
+        """Return a copy of the element between the bodies that replace its own in `built`."""
         found = copy.copy(self)
         found.a, found.b = (replace(m, body=built.get(m.body, m.body)) for m in (self.a, self.b))
         return found
@@ -85,15 +85,15 @@ class Element:
         return self.a.body, self.b.body
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return expressions that it divides by, each with a sentence that says what is wrong where it is zero."""
+        """Return expressions by which it divides, each with a sentence that says what is wrong where it is zero."""
         return ()
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return functions of positions that are zero."""
+        """Return functions of positions that are zero, by name."""
         return {}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Return functions of positions and velocities that are zero."""
+        """Return functions of positions and velocities that are zero, by name."""
         return {}
 
     def potential(self) -> Any:
@@ -101,7 +101,7 @@ class Element:
         return sp.Integer(0)
 
     def forces(self) -> Mapping[Any, Any]:
-        """Return the generalised forces without potential by the coordinate."""
+        """Return the generalised forces without potential, by coordinate."""
         return {}
 
     def contacts(self) -> Sequence[Contact]:
@@ -109,17 +109,17 @@ class Element:
         return ()
 
     def shapes(self) -> Sequence[Shape]:
-        """Tell how it looks in the plane; places are expressions of the coordinates."""
+        """Return the shapes of its picture in the plane, whose places are expressions of the coordinates."""
         return ()
 
     def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
-        """Tell how it looks in space: solids, each with the name of its body, lines, and where contact forces act."""
+        """Return its picture in space: solids, each with the name of its body, lines, and where contact forces act."""
         return ()
 
 
 Keeps = Callable[[Marker, Marker], Mapping[str, Any]]
 TURN, SLIDE, BALL = "turn", "slide", "ball"
-"""What a joint may leave free: a turn about the first axis or a slide along it, or any turning."""
+"""Freedoms of a joint: a turn about the first axis, a slide along it, any rotation."""
 
 
 class Joint(Element):
@@ -127,11 +127,11 @@ class Joint(Element):
 
     Attributes
     ----------
-    keeps : functions of a and b that give its holonomic rows by name, such as `coincide`
-    aligned : in space, axes of a and b, from the first on, that are to point the same way: rows alone hold where they
-        point against each other as well
-    moves : what it leaves free, from a to b, as TURN, SLIDE, BALL, or the next axes in those before, a matrix; None of
-        a joint that is not described so and always keeps its rows
+    keeps : functions of a and b that return its holonomic rows by name, such as `coincide`
+    aligned : in space, number of axes of a and b, from the first, that must point the same way: the rows alone also
+        hold where they point in opposite directions
+    moves : its freedoms in order from a to b: TURN, SLIDE, BALL, or a matrix of new axes in the axes before; None for a
+        joint that is not described by freedoms and always keeps its rows
     """
 
     keeps: tuple[Keeps, ...] = ()
@@ -139,7 +139,7 @@ class Joint(Element):
     moves: tuple[Any, ...] | None = None
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return what it `keeps`."""
+        """Return the rows of all functions in `keeps`."""
         return {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
 
     def sides(self) -> Sequence[Any]:
@@ -148,33 +148,33 @@ class Joint(Element):
         return [x.dot(y) for x, y in list(axes)[: self.aligned]]
 
     def displacement(self) -> Any:
-        """Return what is left to move, as a length or an angle; raises BadInput where that is not one number."""
+        """Return the remaining freedom as a length or an angle; raises BadInput if it is not a single number."""
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
     def driven(self, motion: Any) -> Any:
-        """Return what is zero where it moves so, and grows with the displacement at rate 1 there."""
+        """Return a row that is zero at the prescribed `motion` and grows with the displacement at rate 1 there."""
         return self.displacement() - motion
 
 
 def offset(a: Marker, b: Marker) -> Vec:
-    """From a to b in the frame of the ground, m."""
+    """Return the vector from a to b in the frame of the ground, m."""
     return b.r - a.r
 
 
 def coincide(a: Marker, b: Marker) -> dict[str, Any]:
-    """r_b - r_a = 0; the multipliers are the components of the force on b in the frame of the ground, N."""
+    """Return r_b - r_a = 0; the multipliers are the components of the force on b in the frame of the ground, N."""
     return dict(zip("xyz", offset(a, b), strict=False))
 
 
 def on_axis(a: Marker, b: Marker) -> dict[str, Any]:
-    """B lies on the line through a along its axis: n_a . (r_b - r_a) = 0 for all n_a across the axis."""
+    """Keep b on the line through a along its axis: n_a . (r_b - r_a) = 0 for all n_a perpendicular to the axis."""
     return {f"across{i}" if i > 1 else "across": n.dot(offset(a, b)) for i, n in enumerate(a.axes[1:], 1)}
 
 
 def same_axis(a: Marker, b: Marker) -> dict[str, Any]:
-    """Keep the axes parallel: -n_2a . u_b = 0 and n_1a . u_b = 0; nothing to keep in the plane.
+    """Keep the axes parallel: -n_2a . u_b = 0 and n_1a . u_b = 0; no rows in the plane.
 
-    The multipliers are the torques on b about n_1a and n_2a, across the axis u_a, N m.
+    The multipliers are the torques on b about n_1a and n_2a, perpendicular to the axis u_a, N m.
     """
     if len(a.axes) == 2:
         return {}
@@ -183,7 +183,7 @@ def same_axis(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
-    """All axes are parallel: in the plane theta_b - theta_a = 0, in space those of `same_axis` and n_2a . n_1b = 0.
+    """Keep all axes parallel: in the plane theta_b - theta_a = 0, in space `same_axis` and n_2a . n_1b = 0.
 
     The multiplier of the last row is the torque on b about u_a, N m.
     """
@@ -193,7 +193,7 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:
-    """Return what an element divides by that acts along the line between its ends."""
+    """Return `distance` as a divisor of an element that acts along the line between its ends, with its sentence."""
     return distance, (
         f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
         "bodies, or take other points of them."
@@ -201,16 +201,16 @@ def coinciding(name: str, distance: Any) -> tuple[Any, str]:
 
 
 def angle(a: Marker, b: Marker) -> Any:
-    """Return the angle from the axis of a to that of b in the plane, rad, counted through full turns."""
+    """Return the angle from the axis of a to that of b in the plane, rad; full turns count."""
     first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
     return second - first
 
 
 def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
-    """Give a row of an element, of `same_turn` in the plane less the full turns that it misses at the guesses `known`.
+    """Return a row; the angle row of `same_turn` in the plane without the full turns it misses at the guesses `known`.
 
     The directions of axes are known up to full turns: without this, two parallel sliders between the same two bodies
-    could ask for angles that differ by one, and nothing could satisfy both.
+    could ask for angles that differ by a full turn, and no motion could satisfy both.
     """
     value = sp.sympify(row).xreplace(dict(known)) if key == "angle" else sp.Integer(0)
     turns = round(float(value) / (2 * math.pi)) if value.is_number else 0
@@ -218,27 +218,27 @@ def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
 
 
 def tilt(dim: int, x: Any) -> Any:
-    """Return the matrix of a turn through x about the first axis, in the plane about the one across it."""
+    """Return the rotation matrix through x about the first axis, in the plane about its normal."""
     c, s = sp.cos(x), sp.sin(x)
     return sp.Matrix([[c, -s], [s, c]]) if dim == 2 else sp.Matrix([[1, 0, 0], [0, c, -s], [0, s, c]])
 
 
 def turn(a: Marker, b: Marker) -> Any:
-    """Return the axes of b seen from those of a, (dim, dim): A_a^T R_a^T R_b A_b."""
+    """Return the axes of b in the axes of a, (dim, dim): A_a^T R_a^T R_b A_b."""
     return (a.body.R * a.A).T * b.body.R * b.A
 
 
 def spot(marker: Marker) -> tuple[str, tuple[Any, ...]]:
-    """Return a point as a picture in space names it: its body, "" for the ground, and its place."""
+    """Return a point in the form of pictures in space: its body, "" for the ground, and its place."""
     return "" if marker.body.name == "ground" else marker.body.name, tuple(marker.s)
 
 
 def plane(marker: Marker) -> list[tuple[str, Solid]]:
-    """Return the plane across the axis of a point, which is drawn where it has no coordinates."""
+    """Return the plane normal to the axis of a point for the picture, if the point's body has no coordinates."""
     body, place = spot(marker)
     return [] if marker.body.q else [(body, Plane(place, tuple(marker.A[:, 0])))]
 
 
 def held(joint: Element) -> bool:
-    """Tell whether one side of it is at rest in the frame of the ground."""
+    """Tell whether an end of the joint is at rest in the frame of the ground."""
     return not (joint.a.body.q and joint.b.body.q)

@@ -1,4 +1,4 @@
-"""Problems that ship, from a function that puts bodies and joints into a model."""
+"""Problems that ship, made from a function that adds bodies and joints to a model."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.variant import Variant
 
 Fill = Callable[[Model], None]
-"""Adds bodies, joints, forces and contacts to a model without any."""
+"""A function that adds bodies, joints, forces and contacts to an empty model."""
 
 
 def mechanism(
     fill: Fill, *, name: str, parameters: Sequence[Parameter], dim: int = 2, bodies: Sequence[str] = (),
     hold: Sequence[str] = (), variants: Mapping[str, tuple[Fill, str]] | None = None, **about: Any,
 ) -> Problem:  # fmt: skip
-    """The problem of a mechanism; its equations are derived when they are first needed, not where the module is loaded.
+    """Return the problem of a mechanism; its equations are derived when first needed, not when the module is loaded.
 
     Parameters
     ----------
-    fill : puts the parts into the model, which has the name, the dimension and the parameters that are given here
+    fill : adds the parts to the model, which has the name, the dimension and the parameters that are given here
     name : of the problem and of its system
     parameters : in the order of `model.symbols`
     dim : 2 for the plane, 3 for space
     bodies : names of the bodies, for the units of their coordinates
     hold : names of coordinates that keep their guesses at the start
-    variants : by name, other functions that fill the model, and what is different, in words
-    about : title, source, description, t_end, dt, cases and what else `Problem` has; a `sketch` replaces the picture in
-        the plane that bodies and joints give
+    variants : by name, other functions that fill the model, and a description of the difference
+    about : title, source, description, t_end, dt, cases and other settings of `Problem`; a `sketch` replaces the
+        automatic picture in the plane
     """
 
     def assembled(parts: Fill) -> Assembly:
@@ -50,7 +50,7 @@ def mechanism(
 
 
 def units(*bodies: str) -> dict[str, str]:
-    """Return units of the coordinates of bodies, by their names."""
+    """Return the units of the coordinates of bodies, by name."""
     return {f"{kind}_{body}": unit for body in bodies for kind, unit in COORDINATES.items()}
 
 

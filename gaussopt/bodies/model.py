@@ -1,7 +1,7 @@
-"""A mechanism from bodies and what joins them: `Model` collects, derives the system and assembles its start.
+"""Mechanisms from bodies and elements: `Model` collects them, derives the system and assembles its start.
 
-The coordinates are those of all bodies (maximal coordinates), so that M is block diagonal and every joint has its rows
-and its forces; or those of the joints of a spanning tree (`gaussopt.bodies.tree`):
+The coordinates are either those of all bodies (maximal coordinates), so that M is block diagonal and every joint has
+rows and forces; or those of the joints of a spanning tree (`gaussopt.bodies.tree`):
 
     T = sum of 1/2 m r'^2 + 1/2 omega^T I omega,   V = -sum of m g . r + springs,   phi(q, t) = 0,   f(q, v, t) = 0.
 """
@@ -38,10 +38,10 @@ from gaussopt.modelling.sketch import Draw, Shape
 from gaussopt.modelling.solids import SpacePicture
 
 MANY = 20
-"""Bodies beyond which generated code takes longer to derive and compile than it saves."""
+"""Number of bodies beyond which generated code takes longer to derive and compile than it saves."""
 
 NOTHING = 1e-12
-"""Size of a distance, m, or a cosine and one, that counts as zero where something is divided by it."""
+"""Largest distance, m, or difference of a cosine from one, that counts as zero in a divisor."""
 
 Built: TypeAlias = tuple[list[RigidBody], list[Element], frozenset[str]]
 """Bodies and elements in the coordinates of a model, and the names of the joints that need no rows."""
@@ -53,23 +53,23 @@ AnyBody = TypeVar("AnyBody", bound=RigidBody)
 class Model:
     """Bodies, joints, forces and contacts in the plane or in space.
 
-    Numbers may be parameters made by `parameter`, or expressions of them; then they can be changed in a run.
+    Numbers may be parameters made by `parameter`, or expressions of them; then a run can change them.
 
     Parameters
     ----------
     dim : 2 or 3
     gravity : dim numbers, m/s^2; none if not given
     name : str, that of its file if not given
-    parameters : those that the numbers may hold, besides those that `parameter` adds
-    coordinates : "maximal", those of all bodies; or "joint", those of the joints of a spanning tree, which have no rows
-        then, while joints that close loops keep theirs
+    parameters : parameters that the numbers may contain, in addition to those that `parameter` adds
+    coordinates : "maximal", those of all bodies; or "joint", those of the joints of a spanning tree, which then have
+        no rows; joints that close loops keep theirs
 
     Attributes
     ----------
     ground : RigidBody, at rest
     t : the time symbol
     symbols : of the parameters, by name
-    bodies, elements : what was added, by name
+    bodies, elements : those added, by name
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Model:
             self.parameter(p.name, p.value, p.unit, p.meaning)
 
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
-        """Return a number with a name, as a SymPy symbol."""
+        """Add a parameter and return its SymPy symbol, to be used as a number."""
         if not (isinstance(name, str) and name.strip()):
             raise BadInput(f"A parameter of the model is called {name!r}; give a text.")
         if name in self.parameters:
@@ -114,13 +114,13 @@ class Model:
 
         Parameters
         ----------
-        name : str, coordinates are called x_name, y_name, theta_name; in space z_name and e0_name to e3_name as well
+        name : str; coordinates are called x_name, y_name, theta_name; in space z_name and e0_name to e3_name as well
         mass : kg
         inertia : about the centre of mass, kg m^2; in space three principal moments or a tensor
         at, angle : guess of the centre, m, and of the angle, rad; in space a quaternion (e0, e1, e2, e3), of any length
         velocity, spin : guess of the velocity, m/s, and of the angular velocity, rad/s; in space three components in
             the frame of the ground
-        points : places in the frame of the body by their names, m
+        points : places in the frame of the body by name, m
         shape : radius of a disk, or width and height of a block, m, for the picture; in space radius of a ball, three
             edges of a box, or one or several of `Box`, `Ball`, `Cylinder`, `Capsule` of `gaussopt.bodies`
         quaternion_mass : in space, kg m^2; makes the mass matrix regular without changing the motion where positive,
@@ -140,7 +140,7 @@ class Model:
             length = sp.sqrt(e.dot(e))
             if length == 0:
                 raise BadInput(f"angle of {name!r} is a quaternion of length zero; (1, 0, 0, 0) is a body not turned.")
-            # Assembling makes a unit quaternion of it, and the spin is meant there.
+            # The assembly normalises the quaternion; the spin is that of the unit quaternion.
             body.guess, body.guess_rate = [*place, *e], [*speed, *(matrices(e)[0].T * omega / (2 * length))]
         if not isinstance(points, Mapping | None):
             raise BadInput(f"points of {name!r} is {points!r}; give a mapping of names to places.")
@@ -152,7 +152,7 @@ class Model:
         self, name: str, mass: Any, *, at: Sequence[Any] | None = None, velocity: Sequence[Any] | None = None,
         shape: Any = None,
     ) -> RigidBody:  # fmt: skip
-        """Add a body that does not turn, with the coordinates of its centre only."""
+        """Add a body that does not rotate, with only the coordinates of its centre."""
         body = Particle(name, mass, self.dim)
         body.guess = list(column(f"at of {name!r}", (0,) * self.dim if at is None else at, self.dim))
         body.guess_rate = list(
@@ -175,7 +175,7 @@ class Model:
         return self._take(frame)
 
     def add(self, element: AnyElement) -> AnyElement:
-        """Add a joint, a force or a contact; gives it back."""
+        """Add a joint, a force or a contact and return it."""
         if not isinstance(element, Element):
             raise BadInput(f"{element!r} is no joint, force or contact of gaussopt.bodies.")
         for body in element.bodies:
@@ -201,7 +201,7 @@ class Model:
     def system(self) -> AbstractSystem:
         """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
-        They are derived as a whole; of more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
+        They are derived as a whole; for more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
         """
         self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
@@ -238,7 +238,7 @@ class Model:
         return derive(q, v, parts, values, None, name)
 
     def to_latex(self) -> str:
-        """Return the equations of motion in LaTeX, for a display; of a large model only their form.
+        """Return the equations of motion in LaTeX for display; for a large model only their form.
 
         Raises BadInput where they are not derived as a whole, see `system`.
         """
@@ -264,7 +264,7 @@ class Model:
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
-            self._refuse_undefined(built, q, values)  # it says more than that the equations are undefined
+            self._refuse_undefined(built, q, values)  # more informative than undefined equations
             raise
         self._refuse_undefined(built, q, values)
         self._refuse_turned_over(built, q, values)
@@ -279,7 +279,7 @@ class Model:
     def _numbers(
         self, found: Sequence[tuple[str, Any]], bodies: Sequence[RigidBody], q: Vector, values: Mapping[str, float]
     ) -> list[Any]:
-        """Return values of named expressions of the coordinates at the start, with their names."""
+        """Return the values of named expressions of the coordinates at the start, each with its name."""
         if not found:
             return []
         known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
@@ -287,7 +287,7 @@ class Model:
         return [(name, x) for (name, _), x in zip(found, numbers, strict=True)]
 
     def _refuse_undefined(self, built: Built, q: Vector, values: Mapping[str, float]) -> None:
-        """Raise BadInput if an element divides by zero at these coordinates, because its ends coincide for example."""
+        """Raise BadInput if an element divides by zero at these coordinates, for example because its ends coincide."""
         bodies, elements, tree = built
         found = [(why, x) for e in elements if e.name not in tree for x, why in e.undefined()]
         for why, divisor in self._numbers(found, bodies, q, values):
@@ -295,7 +295,7 @@ class Model:
                 raise BadInput(why)
 
     def _refuse_turned_over(self, built: Built, q: Vector, values: Mapping[str, float]) -> None:
-        """Raise BadInput if rows hold at these coordinates although axes point against each other."""
+        """Raise BadInput if rows hold at these coordinates although axes point in opposite directions."""
         bodies, elements, tree = built
         sides = [(e.name, x) for e in elements if isinstance(e, Joint) and e.name not in tree for x in e.sides()]
         for name, cosine in self._numbers(sides, bodies, q, values):
@@ -313,9 +313,9 @@ class Model:
         ----------
         t_end : s
         hold : coordinates, as symbols or names, that keep their guesses
-        more : as in `Problem.of`, but for the start
+        more : as in `Problem.of`, except the start
         """
-        kept = copy.copy(self)  # parts that are added later are those of another problem
+        kept = copy.copy(self)  # parts added later must not change this problem
         kept.bodies, kept.elements = dict(self.bodies), dict(self.elements)
         kept.parameters, kept.symbols = dict(self.parameters), dict(self.symbols)
         for name in ("q0", "v0"):
@@ -344,7 +344,7 @@ class Model:
 
 
 class Assembly:
-    """Build, start and sketch of a problem whose model is made when it is first needed.
+    """Build, start and sketch of a problem whose model is made when first needed.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ class Assembly:
 
     @cached_property
     def model(self) -> Model:
-        """The bodies and what joins them."""
+        """The bodies and elements."""
         return self._make()
 
     @cached_property
@@ -379,11 +379,11 @@ class Assembly:
         return self.model.start(self._system, self._hold, values)
 
     def sketch(self, q: Vector, values: Mapping[str, float]) -> Sequence[Shape]:
-        """Return what it looks like in the plane."""
+        """Return the shapes of the picture in the plane."""
         return self._draw(q, values)
 
     def in_space(self, values: Mapping[str, float], variant: str = "") -> SpacePicture:
-        """Return what it looks like in space."""
+        """Return the picture in space."""
         model = self.model
         known = {model.symbols[name]: values[name] for name in model.symbols}
         bodies, elements = list(model.bodies.values()), list(model.elements.values())

@@ -1,4 +1,4 @@
-"""Pictures of a model in space by itself: solids of its bodies, joints and contacts, as numbers."""
+"""Automatic pictures of a model in space: solids of its bodies, joints and contacts, as numbers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from gaussopt.modelling.solids import (
 )  # fmt: skip
 
 THINNEST = 0.02
-"""Shortest edge of a box that stands for an inertia, as a share of the longest."""
+"""Shortest edge of a box that represents an inertia, relative to the longest."""
 
 
 def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """Return the solids of a body from its `shape`; none if None was given. Raises BadInput."""
+    """Return the solids of a body from its `shape`, none if it is None; raises BadInput."""
     if shape is None:
         return ()
     found = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
@@ -53,9 +53,9 @@ def drawn_in_space(
     bodies: Sequence[RigidBody], elements: Sequence[Element], gravity: Sequence[Any], values: Mapping[Any, float],
     built: Sequence[RigidBody],
 ) -> SpacePicture:  # fmt: skip
-    """Give the picture of a model at values of its symbols; a body without a shape is drawn by its inertia and joints.
+    """Return the picture of a model at values of its symbols; its inertia and joints show a body without a shape.
 
-    Where they are is said by `built`, the same bodies with the coordinates of the motion.
+    `built`, the same bodies in the coordinates of the motion, gives their places.
     """
 
     def number(x: Any) -> float:
@@ -64,7 +64,7 @@ def drawn_in_space(
     parts: list[Any] = [(b.name, s) for b in bodies for s in _solids(b, elements, number)]
     parts += [part for element in elements for part in element.in_space()]
     found = [_checked(part, number) for part in parts]
-    solids = list(dict.fromkeys(part for part in found if isinstance(part, tuple)))  # one floor, however many touch it
+    solids = list(dict.fromkeys(part for part in found if isinstance(part, tuple)))  # one floor for all that touch it
     joints = {e.name: _filled(spot(e.b), number) for e in elements if {"x", "y", "z"} <= set(e.holonomic())}
     down = np.array([number(x) for x in gravity])
     return SpacePicture(
@@ -76,7 +76,7 @@ def drawn_in_space(
 
 
 def _checked(part: Any, number: Callable[[Any], float]) -> Any:
-    """Return a part with numbers for its expressions; BadInput where a solid of a body cannot be drawn."""
+    """Return a part with numbers for its expressions; raises BadInput where a solid of a body cannot be drawn."""
     try:
         filled = _filled(part, number)
     except (sp.SympifyError, TypeError, ValueError):
@@ -97,7 +97,7 @@ def _checked(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Mapping[str, Vector]], Matrix]:
-    """Place and quaternion, t (F,), coordinates -> (F, 7)."""
+    """Return a function (t (F,), coordinates) -> places and quaternions (F, 7)."""
     from scipy.spatial.transform import Rotation
 
     entries = [x.subs(values) for x in (*body.r, *body.R)]
@@ -107,7 +107,7 @@ def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Ma
         found = numbers(t, *(columns[str(x)] for x in body.q))
         table = np.stack([np.broadcast_to(x, t.shape) for x in found], axis=1).astype(float)
         e = Rotation.from_matrix(table[:, 3:].reshape(-1, 3, 3)).as_quat(scalar_first=True)
-        # Between frames quaternions follow straight lines: the nearer of two that say the same.
+        # Quaternions are interpolated linearly between frames: of e and -e, the same rotation, take the nearer.
         e[1:] *= np.cumprod(np.where((e[1:] * e[:-1]).sum(axis=1) < 0, -1.0, 1.0))[:, None]
         return np.hstack((table[:, :3], e))
 
@@ -128,7 +128,7 @@ def _filled(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any], float]) -> Iterator[Solid]:
-    """Its shape; without one the box of its mass and inertia, if no contact says how it looks, and links to joints."""
+    """Yield its shape; without one, the box of its mass and inertia, unless a contact gives a solid, and its links."""
     if body.shape:
         yield from body.shape
         return
@@ -144,7 +144,7 @@ def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any]
 
 
 def _box(body: SpaceBody, number: Callable[[Any], float]) -> Box | None:
-    """Return the homogeneous box with the mass and the inertia of a body, None if there is none."""
+    """Return the homogeneous box with the mass and the inertia of a body, None if no such box exists."""
     from scipy.spatial.transform import Rotation
 
     inertia, mass = np.array(body.inertia.applyfunc(number).tolist(), dtype=float), number(body.mass)

@@ -1,13 +1,13 @@
-"""Piles in space: balls and boxes that touch each other, floor and walls, evaluated by numpy for any number of them.
+"""Piles in space: balls and boxes in contact with each other, floor and walls, evaluated by numpy for any number.
 
 Coordinates of a body are (x, y, z, e0, e1, e2, e3), see `gaussopt.bodies.space`. A contact has the bodies a and b, a
-normal n from a to b, tangents t, and the point p in which they touch,
+normal n from a to b, tangents t, and the point of contact p,
 
     v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
 
-A point of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls touch each other
-and all walls. Corners of a box touch all walls; boxes touch in the corners of the rectangles that they share at the
-start.
+A point of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls have contacts with
+each other and all walls. Corners of a box have contacts with all walls; boxes at the corners of the rectangles that
+their faces share at the start.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane
 from gaussopt.modelling.variant import Variant
 
 SEVEN = 7
-"""Coordinates of a body."""
+"""Number of coordinates of a body."""
 
 TOUCH = 1e-9
-"""Distance, relative to 1 m, at which boxes touch at the start."""
+"""Distance, m, up to which boxes touch at the start."""
 
 AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
@@ -45,7 +45,7 @@ Blocks = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PileBody:
-    """Mass, principal inertias (3,), half the edges of a box (3,) or None, radius of a ball or 0; the start."""
+    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start of a body."""
 
     mass: float
     inertia: Vector
@@ -57,7 +57,7 @@ class PileBody:
 
 
 class Pile:
-    """Balls and boxes over the floor z = 0, with one friction coefficient and one restitution.
+    """Balls and boxes over the floor z = 0, with one friction coefficient and one coefficient of restitution.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Pile:
         self._walls = [(np.zeros(3), np.array([0.0, 0.0, 1.0]))]
 
     def wall(self, point: ArrayLike, normal: ArrayLike) -> None:
-        """Add a plane at rest through a point, its normal towards the free side."""
+        """Add a plane at rest through a point, its normal pointing to the free side."""
         n = as_array("normal", normal, (3,))
         if not n.any():
             raise BadInput("The normal of a wall is zero; give a direction.")
@@ -98,7 +98,7 @@ class Pile:
         self, mass: float, edges: Sequence[float], at: ArrayLike, velocity: ArrayLike = (0, 0, 0),
         spin: ArrayLike = (0, 0, 0),
     ) -> None:  # fmt: skip
-        """Add a homogeneous box, its edges (3,) along the axes at the start; else as `ball`."""
+        """Add a homogeneous box, its edges (3,) along the axes at the start; the other arguments are as for `ball`."""
         half = as_array("edges", edges, (3,)) / 2
         inertia = mass / 3 * (half @ half - half**2)
         self._add(mass, float(half.min()), inertia, half, 0.0, at, velocity, spin)
@@ -127,7 +127,7 @@ class Pile:
         return Problem.of(system, q, v, t_end=t_end, dt=dt, **(known | more))
 
     def _picture(self, known: PileEquations) -> SpacePicture:
-        """Floor, walls, balls and boxes."""
+        """Return the picture with floor, walls, balls and boxes."""
         bodies = [*(str(i + 1) for i in range(len(self._bodies))), ""]
         solids: list[Any] = [("", Plane(tuple(at), tuple(n))) for at, n in self._walls]
         solids += [
@@ -144,16 +144,16 @@ class Pile:
 def piles(
     make: Callable[[int], Pile], *, usual: int, sizes: Mapping[str, int], unit: str, most: int, **about: Any
 ) -> Problem:
-    """Return the problem of piles of several sizes, of which each is made when it is first needed.
+    """Return the problem of piles of several sizes, each of which is made when first needed.
 
     Parameters
     ----------
-    make : the pile of a size
-    usual : size of the pile that is no variant
+    make : returns the pile of a size
+    usual : size of the pile that is not a variant
     sizes : of the variants, by name
     unit : what a size counts, such as "balls"
-    most : bodies of the largest pile, for the units of their coordinates
-    about : as of `Problem`, with t_end, dt and a sketch that draws any number of bodies
+    most : number of bodies of the largest pile, for the units of their coordinates
+    about : settings of `Problem`, with t_end, dt and a sketch that draws any number of bodies
     """
     given = {key: about[key] for key in ("name", "t_end", "dt")}
 
@@ -182,12 +182,12 @@ def piles(
 
 
 def _units(names: Iterable[str]) -> dict[str, str]:
-    """Return units of coordinates by their names."""
+    """Return the units of coordinates, by name."""
     return {name: "m" if name[0] in "xyz" else "1" for name in names}
 
 
 class PileEquations:
-    """The callables of a pile; body N is the ground."""
+    """The callables of a pile; body number N is the ground."""
 
     def __init__(
         self, bodies: Sequence[PileBody], walls: Sequence[tuple[Vector, Vector]], mu: float, e_N: float, gravity: float
@@ -215,18 +215,18 @@ class PileEquations:
         self.radii = np.array([b.radius for b in bodies])
 
     def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
-        """Add a contact of a point of b, with a radius, on the face of a through a point."""
+        """Add a contact between a point or ball of b and the face of a through a point."""
         self.names.append(name)
         faces.append((a[0], a[1], _frame(a[2]), *b))
 
     # -- bodies ------------------------------------------------------------------------------------------------
 
     def _blocks(self, x: Vector) -> Blocks:
-        """Return coordinates by bodies, (N, 7)."""
+        """Return the coordinates by body, (N, 7)."""
         return x.reshape(self.N, SEVEN)
 
     def mass(self, t: float, q: Vector, v: Vector) -> Matrix:
-        """M with 4 (G^T I G + c e e^T), c the largest inertia, for the quaternions."""
+        """Return M, with 4 (G^T I G + c e e^T), c the largest inertia, for the quaternions."""
         e, found = self._blocks(q)[:, 3:], np.zeros((self.N, SEVEN, self.N, SEVEN))
         G, each = _E(e, -1.0), np.arange(self.N)
         turning = np.einsum("bij,bi,bik->bjk", G, self.I, G) + np.einsum("b,bi,bj->bij", self.I.max(axis=1), e, e)
@@ -257,7 +257,7 @@ class PileEquations:
         return np.asarray((self._blocks(q)[:, 3:] ** 2).sum(axis=1) - 1.0)
 
     def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
-        """Return the kinetic and potential energy, J; there are no other forces than weights and contacts."""
+        """Return the kinetic and potential energy, J, and the power 0: all other forces are those of contacts."""
         return float(0.5 * v @ self.mass(t, q, v) @ v), float(-self.weight @ q), 0.0
 
     # -- contacts ----------------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ class PileEquations:
         return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
 
     def _of_balls(self, r: Matrix, u: Matrix, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """The same of pairs of balls; the turning of t counts only where there is slip, where its bias is not asked."""
+        """Return the same for pairs of balls; the turning of t is left out: it needs slip, where zeta_T is not used."""
         a, b = self.pairs.T
         d, v = r[b] - r[a], u[b] - u[a]
         distance = np.linalg.norm(d, axis=1)[:, None]
@@ -319,7 +319,7 @@ class PileEquations:
 
 
 def _E(e: Matrix, sign: float) -> Blocks:
-    """E of quaternions, (N, 3, 4), or G with the sign -1; omega = 2 E e', omega' = 2 G e'."""
+    """Return E of quaternions, (N, 3, 4), or G with the sign -1; omega = 2 E e', omega' = 2 G e'."""
     e0, e1, e2, e3 = e.T
     rows = [[-e1, e0, -sign * e3, sign * e2], [-e2, sign * e3, e0, -sign * e1], [-e3, -sign * e2, sign * e1, e0]]
     return np.array(rows).transpose(2, 0, 1)
@@ -333,9 +333,9 @@ def _frame(n: Vector) -> Matrix:
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Tell where boxes with half edges a and b, d from a to b, share a face: the corners of what they share.
+    """Return the corners of the rectangle that faces of boxes share, half edges a and b, d from centre a to centre b.
 
-    Point and normal of the face in the frame of a, corner in the frame of b; none where they do not touch.
+    For each corner, point and normal of the face in the frame of a, corner in the frame of b; empty without contact.
     """
     low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []

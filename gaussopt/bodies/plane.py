@@ -45,7 +45,7 @@ class PlaneBody(RigidBody):
 
 
 class Particle(RigidBody):
-    """A body that does not turn: q = (x, y), or (x, y, z) in space."""
+    """A body that does not rotate: q = (x, y), or (x, y, z) in space."""
 
     def __init__(self, name: str, mass: Any, dim: int) -> None:
         self.dim = dim

@@ -1,4 +1,4 @@
-"""Slips of a model of bodies: parts that were made and forgotten, and models in which nothing can begin to move."""
+"""Slips in a model of bodies: parts that were made but not added, and models in which nothing can begin to move."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaussopt.core.step_data import StepData
 def slips(
     bodies: Mapping[str, RigidBody], elements: Mapping[str, Element], gravity: Any, step: StepData
 ) -> Iterator[str]:
-    """Yield sentences on what is probably not meant of bodies and elements by name; `step` is the one at the start."""
+    """Yield sentences on probable mistakes in the bodies and elements, by name; `step` is the step at the start."""
     for e in {id(e): e for body in bodies.values() for e in body.made}.values():
         if e.name not in elements:
             a, b = (body.name for body in e.bodies)

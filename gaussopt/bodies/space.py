@@ -25,7 +25,7 @@ from gaussopt.bodies.body import RigidBody, column, scalar
 from gaussopt.core.errors import BadInput
 
 ROUNDING = 1e-6
-"""By how much one moment of inertia may exceed the sum of the others, relative: tables have few digits."""
+"""Relative excess of a moment of inertia over the sum of the others that is accepted: tables have few digits."""
 
 
 class SpaceFrame(RigidBody):
@@ -49,7 +49,7 @@ class SpaceBody(RigidBody):
     """A body of mass m and inertia I, (3,) or (3, 3) in its frame about its centre.
 
     A `quaternion_mass` c, kg m^2, adds 2 c (e . e')^2 to T, which is zero in every motion, and makes M regular:
-    4 (G^T I G + c e e^T). The multiplier of e . e = 1 changes, nothing else.
+    4 (G^T I G + c e e^T). Only the multiplier of e . e = 1 changes.
     """
 
     dim = 3
@@ -74,7 +74,7 @@ class SpaceBody(RigidBody):
 
     @property
     def stretch(self) -> Any:
-        """2 c (e . e')^2, J."""
+        """The added energy 2 c (e . e')^2, J."""
         return 2 * self.quaternion_mass * sum(e * rate for e, rate in zip(self.q[3:], self.v[3:], strict=True)) ** 2
 
     def holonomic(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class SpaceBody(RigidBody):
 
 
 def matrices(e: Any) -> tuple[Any, Any]:
-    """E and G of a quaternion, (3, 4) each."""
+    """Return E and G of a quaternion, (3, 4) each."""
     e0, e1, e2, e3 = e
     return (
         sp.Matrix([[-e1, e0, -e3, e2], [-e2, e3, e0, -e1], [-e3, -e2, e1, e0]]),

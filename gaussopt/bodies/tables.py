@@ -1,11 +1,11 @@
-"""Models of many bodies: rows and forces of one form are evaluated together, and M and J are sparse.
+"""Models of many bodies: rows and forces of the same form are evaluated together, and M and J are sparse.
 
-Every row phi of a joint, and every potential V and generalised force F, is an expression of few coordinates. Where
-numbers and parameters are replaced by placeholders, those of equal joints have one form; each form is derived once,
+Every row phi of a joint, and every potential V and generalised force F, is an expression of few coordinates. With
+placeholders for numbers and parameters, those of equal joints have the same form; each form is derived once,
 
     phi_q,   gamma = -((phi_q v)_q v + 2 phi_qt v + phi_tt),   -V_q,
 
-and evaluated by NumPy for all rows that have it. M is constant and diagonal.
+and evaluated by NumPy for all rows of that form. M is constant and diagonal.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from gaussopt.symbolic.reading import finite_parameter
 
 @dataclass(eq=False)
 class Form:
-    """Expressions of one form: functions of time, coordinates, velocities and placeholders, by name.
+    """Expressions of the same form: functions of time, coordinates, velocities and placeholders, by name.
 
     Attributes
     ----------
-    functions : of (t, *q, *v, *d), each returns its values for all members at once, (r, N) or r entries
-    places : of each member, its coordinates
-    rows : of each member, its number
-    constants : of each member, what stands for the placeholders, expressions of parameters
+    functions : of (t, *q, *v, *d); each returns its values for all members at once, (r, N) or r entries
+    places : coordinates of each member
+    rows : number of each member
+    constants : values of the placeholders of each member, expressions of parameters
     """
 
     functions: Mapping[str, Any]
@@ -55,13 +55,13 @@ class Form:
         return np.array(found, dtype=float).reshape(len(self.rows), -1).T
 
     def values(self, name: str, t: float, q: Vector, v: Vector, data: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One of the functions for all members, (entries, N)."""
+        """Return the values of a function for all members, (entries, N)."""
         found = self.functions[name](t, q[self.at], v[self.at], data)
         return np.array([np.broadcast_to(x, len(self.rows)) for x in found], dtype=float).reshape(-1, len(self.rows))
 
 
 def formed(expressions: Iterable[tuple[int, Any]], q: Sequence[Any], v: Sequence[Any], kind: str) -> list[Form]:
-    """Numbered expressions by their forms; `kind` is row, potential or force."""
+    """Return the forms of numbered expressions; `kind` is row, potential or force."""
     place = {x: i for i, x in enumerate(q)} | {x: i for i, x in enumerate(v)}
     forms: dict[Any, Form] = {}
     for number, expression in expressions:
@@ -82,7 +82,7 @@ def formed(expressions: Iterable[tuple[int, Any]], q: Sequence[Any], v: Sequence
 
 
 def _form(e: Any, moving: set[Any], constants: list[Any]) -> Any:
-    """Return the expression with placeholders for what depends on parameters only; these go to `constants`."""
+    """Return the expression with placeholders for parts that depend on parameters only; these go to `constants`."""
     if not e.free_symbols & moving:
         if e in (0, 1, -1):
             return e
@@ -118,7 +118,7 @@ def _functions(form: Any, slots: Sequence[Sequence[Any]], placeholders: int, kin
 
 
 class TableSystem(System):
-    """A model in the plane of many bodies, without contacts and velocity rows.
+    """A model of many bodies in the plane, without contacts and velocity rows.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class TableSystem(System):
         self._fill(parameters)
 
     def _fill(self, parameters: Mapping[Any, float]) -> None:
-        """Numbers for the values of the parameters."""
+        """Compute the numbers of all forms from the values of the parameters."""
         name, coordinates = self._given
         self._symbols, values = dict(parameters), list(parameters.values())
         symbols = list(parameters)
@@ -163,7 +163,7 @@ class TableSystem(System):
         return {str(x): value for x, value in self._symbols.items()}
 
     def with_parameters(self, /, **values: float) -> TableSystem:
-        """Return the same forms with other numbers; raises UnknownName."""
+        """Return the same forms with other parameter values; raises UnknownName."""
         for key in values:
             if key not in self.parameters:
                 raise UnknownName("parameter", key, self.parameters)
@@ -173,7 +173,7 @@ class TableSystem(System):
         return other
 
     def _scatter(self, kind: str, name: str, size: int, t: float, q: Vector, v: Vector) -> Vector:
-        """Return a quantity of all members added where it belongs: rows by number, forces by coordinate."""
+        """Return a quantity of all members, each added at its index: rows by number, forces by coordinate."""
         found = np.zeros(size)
         for form in self._forms[kind]:
             values = form.values(name, t, q, v, self._data[form])

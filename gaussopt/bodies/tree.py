@@ -1,14 +1,14 @@
 """Joint coordinates: bodies placed one after the other along a spanning tree of joints, from the ground outwards.
 
-A joint between a body already placed and one not yet placed gives the second its pose by what it leaves free: with the
-frame F = R_a A_a and the point o of the joint on the first body, a slide by x moves o by F_1 x, a turn by x turns F
-about its first axis, and
+A joint between a body already placed and one not yet placed gives the second its pose by the joint's freedoms: with
+the frame F = R_a A_a and the point o of the joint on the first body, a slide by x moves o by F_1 x, a turn by x turns
+F about its first axis, and
 
     R_b = F A_b^T,   r_b = o - R_b s_b,   omega_F <- Rot(x)^T omega_F + x' e_1,   omega_b = A_b omega_F in its frame,
 
 and likewise for the velocity of o, so that the kinetic energy of a body holds the coordinates of its own joints only.
 
-Rows of these joints hold by themselves and are left out; joints that close loops, and all other elements, keep theirs.
+The rows of these joints hold identically and are left out; joints that close loops, and other elements, keep theirs.
 
 References
 ----------
@@ -35,20 +35,20 @@ from gaussopt.core.row_rounding import EPS
 from gaussopt.symbolic.cancellation import sizes
 
 CLOSED = 1e-9
-"""Largest rest, m or rad, of a row without coordinates that counts as rounding."""
+"""Largest residual, m or rad, of a row without coordinates that counts as rounding error."""
 
 DRAWS = 4
-"""Places at which a row is compared with itself."""
+"""Number of random places at which the values of a row are compared."""
 
 ROUNDED = 256
-"""Roundings of the terms of a row up to which it is constant; axes and places that are given have some of their own."""
+"""Rounding errors of the terms of a row up to which it is constant; given axes and places have errors of their own."""
 
 UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
-"""Names and units of what a joint leaves free."""
+"""Names and units of the freedoms of a joint."""
 
 
 class TreeBody(RigidBody):
-    """A body whose pose follows from that of another one and the coordinates of a joint.
+    """A body whose pose follows from the pose of another body and the coordinates of a joint.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class TreeBody(RigidBody):
         self._place(own, replace(near, body=base), far, joint, 1 if forward else -1)
 
     def _place(self, own: PlaneBody | SpaceBody, near: Marker, far: Marker, joint: Joint, sign: int) -> None:
-        """Place the body by the motions that the joint leaves free, one after the other, from a body placed before."""
+        """Place the body by the freedoms of the joint, one after the other, from a body that was placed before."""
         base, moves, q = near.body, joint.moves or (), list[Any]()
         turns = moves.count(TURN)
         F, o, turned = base.R * near.A, near.r, base.angle + _direction(near)
@@ -111,12 +111,12 @@ class TreeBody(RigidBody):
 
     @property
     def quaternion(self) -> tuple[Any, ...]:
-        """Those of a ball joint."""
+        """The quaternion of a ball joint, () for other joints."""
         return () if self._ball is None else self._ball.quaternion
 
     @property
     def guesses(self) -> tuple[list[Any], list[Any]]:
-        """Those of the joint's coordinates and of their rates, from those of its bodies."""
+        """Guesses of the joint's coordinates and of their rates, from the guesses of its bodies."""
         if self._ball is not None:
             return self._ball.guess[3:], self._ball.guess_rate[3:]
         found = list(_guessed(self._joint))
@@ -147,7 +147,7 @@ def in_joint_coordinates(
 ) -> tuple[list[RigidBody], list[Element], frozenset[str]]:
     """Return the same bodies and elements with poses by a spanning tree, and the names of the joints in it.
 
-    Joints are taken in their order. Bodies that no joint of the tree reaches keep their coordinates.
+    Joints are taken in order. Bodies that no joint of the tree reaches keep their coordinates.
     """
     built = {body: body for body in bodies if not body.q}
     waiting, used = [body for body in bodies if body.q], []
@@ -168,19 +168,19 @@ def in_joint_coordinates(
 def rows_of_loops(
     rows: Mapping[str, tuple[Any, Element]], bodies: Sequence[RigidBody], values: Mapping[Any, float]
 ) -> dict[str, tuple[Any, Element]]:
-    """Return the rows, each with its element, that the joints of the tree leave to be satisfied, by name.
+    """Return the rows, each with its element, that do not follow from the joints of the tree, by name.
 
-    The others hold by these joints at all coordinates: they say a second time what the joints say, as the row across
-    the plane of a planar mechanism in space does. Simplifying does not show that where axes are given in floats, nor
-    do coordinates that are missing in an expression. So rows are evaluated at places drawn at random: a row is constant
-    if it changes by the rounding of its terms only, of the places that it compares and of axes of length one.
+    The other rows hold at all coordinates because the joints imply them, such as the row normal to the plane of a
+    planar mechanism in space. Neither simplification, where axes are given as floats, nor the coordinates that occur in
+    an expression show that. So rows are evaluated at random places: a row is constant if it changes only by the
+    rounding error of its terms, of the places that it compares and of axes of length one.
 
-    Raises BadInput for a row that the joints keep open, whatever the coordinates are. `values` are those of parameters.
+    Raises BadInput for a row that the joints keep open at all coordinates. `values` are those of the parameters.
     """
     q = [x for body in bodies for x in body.new_q]
     names = [*q, TIME, *values]
     known = {label: row for label, (row, _) in rows.items() if row.free_symbols <= {*names}}
-    if not known:  # unknown symbols are named where the equations are derived
+    if not known:  # a later step names unknown symbols
         return dict(rows)
     places = [sp.Add(*sizes([*e.a.r, *e.b.r])) for _, e in (rows[label] for label in known)]
     numbers = sp.lambdify([names], [*known.values(), *sizes(list(known.values())), *places], modules="numpy", cse=True)
@@ -208,9 +208,9 @@ def rows_of_loops(
 
 
 def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
-    """Return rows of velocities without those of bodies that cannot move, which hold by themselves.
+    """Return the velocity rows without those of bodies that cannot move, which hold identically.
 
-    Raises BadInput for one of these that asks for a velocity.
+    Raises BadInput for a row of bodies that cannot move if it requires a velocity.
     """
     held = {label: row for label, row in rows.items() if not sp.sympify(row).has(*unknowns)}
     for label, row in held.items():
@@ -223,7 +223,7 @@ def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
 
 
 def _drawn(random: np.random.Generator, bodies: Sequence[RigidBody]) -> Vector:
-    """Return coordinates at random; quaternions have length one."""
+    """Return random coordinates, with unit quaternions."""
     q = [x for body in bodies for x in body.new_q]
     found = random.uniform(-2.0, 2.0, len(q))
     for body in bodies:
@@ -233,7 +233,7 @@ def _drawn(random: np.random.Generator, bodies: Sequence[RigidBody]) -> Vector:
 
 
 def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
-    """Raise BadInput for a row without coordinates that is not closed, or is so at some times or parameters only."""
+    """Raise BadInput for a row without coordinates that is not zero, or is zero only at some times or parameters."""
     if holds:
         what = "the time" if TIME in holds else f"the parameter {str(holds[0])!r}"
         raise BadInput(
@@ -250,7 +250,7 @@ def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
 def _reached(
     joints: Sequence[Joint], built: Mapping[RigidBody, RigidBody], waiting: Sequence[RigidBody]
 ) -> Iterator[tuple[Joint, bool, RigidBody, PlaneBody | SpaceBody]]:
-    """Yield joints from a body that is placed to one that is not: the joint, whether a is placed, and both bodies."""
+    """Yield joints from a placed body to an unplaced one: the joint, whether a is placed, and both bodies."""
     for joint in joints:
         for forward, (base, body) in ((True, joint.bodies), (False, joint.bodies[::-1])):
             if (base in built or not base.q) and body in waiting and isinstance(body, PlaneBody | SpaceBody):
@@ -258,7 +258,7 @@ def _reached(
 
 
 def _own_rates(body: RigidBody) -> tuple[Any, Any]:
-    """Velocity of the centre and angular velocity in the frame of a body; in the plane the latter is a number."""
+    """Return velocity of the centre and angular velocity in a body's frame; in the plane the latter is a number."""
     if isinstance(body, TreeBody):
         return body.own_velocity, body.own_spin
     spin = rate(body.angle, [body]) if body.dim == 2 else body.own_spin
@@ -266,17 +266,17 @@ def _own_rates(body: RigidBody) -> tuple[Any, Any]:
 
 
 def _cross(spin: Any, s: Any) -> Any:
-    """Omega x s, in the plane with a number omega."""
+    """Return omega x s; in the plane omega is a number."""
     return spin.cross(s) if len(s) == 3 else spin * sp.Matrix([-s[1], s[0]])
 
 
 def _direction(marker: Marker) -> Any:
-    """Return the angle of the axis of a point in its body, rad; of use in the plane."""
+    """Return the angle of the axis of a point in its body, rad, in the plane."""
     return sp.atan2(marker.A[1, 0], marker.A[0, 0])
 
 
 def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
-    """Yield coordinates of a joint and their rates at the guesses of its bodies."""
+    """Yield the coordinates of a joint and their rates at the guesses of its bodies."""
     a, b, moves = joint.a, joint.b, joint.moves or ()
     guesses = {
         x: sp.sympify(y)

@@ -1,4 +1,4 @@
-"""How far a candidate is from the truth, whoever computed it."""
+"""The distance of a candidate, from any source, to the true solution."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
 
     Examples
     --------
-    A mass of 2 kg falls by 9.81 m/s^2; who says 9 is 0.81 * sqrt(2) off in the metric of the masses.
+    A mass of 2 kg falls with 9.81 m/s^2; the candidate 9 has an error of 0.81 * sqrt(2) in the mass norm.
 
     >>> import gaussopt as go
     >>> import numpy as np

@@ -19,7 +19,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import norm
 
 ROUGH = 1e3
-"""How many tolerances forces that hold coordinates without mass may be off beside themselves."""
+"""Tolerances by which forces may be off, relative to their own size, if M is singular."""
 
 
 @shown
@@ -31,17 +31,17 @@ class Certificate:
     Attributes
     ----------
     error_bound : ||a - a*||_M, exact up to `rounding_floor`; infinite where no unique a* exists. Unit kg^(1/2) m/s^2
-    error_norm : ||a - a*||_2; the M-norm sees nothing in the null space of a singular M
+    error_norm : ||a - a*||_2; the M-norm is zero in the null space of a singular M
     constraint_residual : ||J a - gamma||_2
     force_residual : float
         ||M a + h - Q - J^T lam||_{M^-1} for the reported lam: how far the reported forces are from
-        explaining a; where M is singular in the 2-norm, of coordinates without mass relative to 1 + the size of the
-        forces. 0 if none were reported.
+        explaining a; in the 2-norm if M is singular, for coordinates without mass relative to 1 + the size of the
+        forces. 0 if no forces were reported.
     rounding_floor : the bound cannot be trusted below this value
     condition : condition number of the system that the certificate solved (NaN on the regular path)
     norm_a, norm_a_2, norm_gamma : ||a||_M, ||a||_2, ||gamma||_2, the scales of `passed`
     verdict : Status
-        What the mechanics say of the step itself: solved (a unique acceleration exists), infeasible,
+        Verdict of the mechanics on the step itself: solved (a unique acceleration exists), infeasible,
         unbounded or acceleration_not_unique.
     forces_unique : whether the multipliers are determined
     singular_mass : bool
@@ -50,21 +50,21 @@ class Certificate:
         Size of the accelerations that the forces and constraints of the step call for, in the mass norm; infinite
         where errors are so small relative to ||a||_M that it is not needed.
     unit_error : float
-        The error in coordinates of unit mass, coordinates without mass measured by the rows that hold them; NaN where
-        M is regular and `error_bound` says it all, or where it is not known.
+        The error in coordinates of unit mass, coordinates without mass scaled by the rows that constrain them; NaN
+        if M is regular and `error_bound` suffices, or if it is unknown.
     residual_share : float
         Largest residual of a row of J a = gamma relative to its terms |J| |a| + |gamma|; NaN where the constraint
         residual is so small that it is not needed.
     force_share : float
-        What the reported forces leave of the equations of motion, relative to their terms; 0 where M is regular and
-        `force_residual` says it all.
+        Residual of the equations of motion with the reported forces, relative to their terms; 0 if M is regular and
+        `force_residual` suffices.
     independence : float
         Sine of the smallest angle between a row of J and those before it, in the metric of M^-1, an upper bound of the
-        smallest singular value of J in unit masses and rows of unit length; where M is singular or rows are nearly
-        dependent that singular value, dependent rows left out. NaN where it is not known.
+        smallest singular value of J in unit masses and rows of unit length; if M is singular or rows are nearly
+        dependent, that singular value itself, without dependent rows. NaN if it is unknown.
     closeness : (m,) or None
-        Reciprocal square of the distance of each row of J from those before it, in unit masses, of rows of unit length
-        where M is singular; None where it is not known.
+        Reciprocal square of the distance of each row of J from the span of those before it, in unit masses, with rows
+        of unit length if M is singular; None if it is unknown.
     """
 
     error_bound: float
@@ -113,7 +113,7 @@ class Certificate:
 
     def _holds_massless(self, tolerance: float) -> bool:
         """Tell whether errors and forces are small also in coordinates without mass, which the mass norm leaves out."""
-        if self.unit_error > math.sqrt(tolerance) * (self.natural_scale + self.norm_a):  # a NaN is not known
+        if self.unit_error > math.sqrt(tolerance) * (self.natural_scale + self.norm_a):  # a NaN is unknown, and passes
             return False
         if self.force_share > ROUGH * tolerance:
             return False
@@ -122,19 +122,19 @@ class Certificate:
 
     @property
     def overflows(self) -> bool:
-        """Whether norms are beyond the range of numbers, so that nothing can be compared with them."""
+        """Whether norms overflow, so that nothing can be compared with them."""
         return not (math.isfinite(self.norm_a) and math.isfinite(self.norm_gamma) and math.isfinite(self.norm_a_2))
 
     @property
     def own_error(self) -> float:
-        """Largest error, of forces, rounding and massless coordinates, too, relative to what the step itself calls for.
+        """Largest error of acceleration, forces, rounding, massless coordinates, relative to what the step calls for.
 
-        Where everything is far below 1 in its unit, errors must at least be small by this measure; nothing passes that
-        the arithmetic cannot resolve.
+        Where everything is far below 1 in its unit, errors must at least be small by this measure; a candidate
+        fails if the arithmetic cannot resolve its error.
         """
         largest = max(self.error_bound, self.force_residual)
         for more in (self.unit_error, self.rounding_floor):
-            if more > largest:  # a NaN loses
+            if more > largest:  # a NaN is skipped
                 largest = more
         size = self.natural_scale + self.norm_a
         return largest / size if size > 0.0 else math.inf if largest > 0.0 else 0.0
@@ -173,7 +173,7 @@ def without_mass(gap: Vector, heavy: NDArray[np.bool_], forces: float) -> float:
 def unmeasured(
     step: StepData, verdict: Status, forces_unique: bool, singular_mass: bool, rounding_floor: float = math.nan
 ) -> Certificate:
-    """The classification of a step without a candidate to measure."""
+    """Return the classification of a step without a candidate to measure."""
     inf = math.inf
     return Certificate(
         error_bound=inf, error_norm=inf, constraint_residual=inf, force_residual=inf, rounding_floor=rounding_floor,
@@ -183,7 +183,7 @@ def unmeasured(
 
 
 def explain(certificate: Certificate, tolerance: float) -> str:
-    """One sentence on why a candidate does not pass."""
+    """Return a sentence on why a candidate does not pass."""
     c = certificate
     if c.verdict is not Status.SOLVED:
         return c.verdict.sentence

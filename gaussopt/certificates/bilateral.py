@@ -45,20 +45,20 @@ from gaussopt.linalg.dense import (
 from gaussopt.linalg.saddle_point import careful_posedness, factorise, posedness
 
 TINY, LARGE = 1e-250, 1e250
-"""Squares below which the generated certificate may have lost what they stand for, and above which it may overflow."""
+"""Squares below which the generated certificate may have lost digits by underflow, and above which it may overflow."""
 
 FOLLOWS = 1e-9
-"""Distance of a row from those before it, beside its length, up to which it follows from them."""
+"""Distance of a row from the span of those before it, relative to its length, up to which it is dependent."""
 
 LEADING = 3.0
-"""Share of a coordinate in a row, beside all others, from which on it leads the row."""
+"""Entry of a coordinate in a row, relative to all others, beyond which it dominates the row."""
 
 QUIETLY = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-"""Numbers beyond the range of numbers do not pass, and are no warning."""
+"""Suppresses warnings: numbers that overflow do not pass anyway."""
 
 
 def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
-    """`gaussopt.certificates.certify` for a dense step without contacts; finite numbers or None."""
+    """Return `gaussopt.certificates.certify` of a dense step without contacts; a and lam are finite or None."""
     if a is None:
         posed = posedness(step)
         return unmeasured(step, posed.verdict, posed.forces_unique, posed.singular_mass)
@@ -73,7 +73,7 @@ def about_rows(step: StepData) -> Certificate:
 
 
 def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificate:
-    """Add the scales of the step itself, where its errors are not so small that they do not matter."""
+    """Add the scales of the step itself, unless its errors are so small that these do not matter."""
     c = found
     if c.verdict is not Status.SOLVED:
         return c
@@ -92,13 +92,13 @@ def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificat
 
 @QUIETLY
 def _natural_scale(step: StepData) -> float:
-    """About ||M^-1 (Q - h)||_M plus the size of what J a = gamma alone asks for, of massless coordinates too."""
+    """Return about ||M^-1 (Q - h)||_M plus the size of the least a with J a = gamma, with massless coordinates."""
     d, _ = equilibrate(step.M, step.J)
     return norm(step.force * d) + norm(nearest(step.M, step.J, step.gamma)[0] / d)
 
 
 def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
-    """The regular path by the system's straight-line source, some six times faster; None where a pivot fails."""
+    """Certify the regular case by the system's straight-line source, some six times faster; None if a pivot fails."""
     assert step.arithmetic is not None
     evaluation, flat = step.arithmetic
     found = evaluation.certificate(flat, a, lam, step.m)
@@ -122,7 +122,7 @@ def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certific
 
 @QUIETLY
 def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
-    """M positive definite and J of full row rank; None if not."""
+    """Certify if M is positive definite and J has full row rank; return None if not."""
     M, J, gamma = step.M, step.J, step.gamma
     factors = factorise(step) if np.array_equal(M, M.T) else None
     if factors is None:
@@ -155,7 +155,7 @@ def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | Non
 
 @QUIETLY
 def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
-    """Singular M or dependent rows: ranks first, then the exact error."""
+    """Certify with singular M or dependent rows: ranks first, then the exact error."""
     posed = careful_posedness(step)
     data, forces_unique, singular = posed.space, posed.forces_unique, posed.singular_mass
     if posed.verdict is not Status.SOLVED or data is None:
@@ -168,16 +168,16 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     r_c = Jd @ ad - gd
     particular = Jp @ r_c
     residual = Md @ ad - fd
-    # Constraint forces are taken out before the null space asks what is left: its basis is not exact.
+    # Constraint forces are subtracted before the projection on the null space, whose basis is not exact.
     along = residual - Md @ particular
     held = Jp.T @ along
     along = along - Jd.T @ held
     ed = particular + Z @ ((Z.T @ along) / values)
-    best = (Jp.T @ (residual - Md @ ed)) * row  # forces that hold the true acceleration
+    best = (Jp.T @ (residual - Md @ ed)) * row  # multipliers of the true acceleration
     reported, share = (0.0, 0.0) if lam is None else _explained(step, lam, ad, residual, data, singular)
     condition = float(values[-1] / values[0]) if len(values) else 1.0
-    # Rounding of the residuals, as the error in the mass norm that it may feign. The basis of a null space is as exact
-    # as the rows are independent, and lets as much of the other forces through.
+    # The error in the mass norm that rounding of the residuals may cause. The basis of the null space is only as exact
+    # as the rows are independent, and lets a corresponding part of the other forces through.
     size_f = np.abs(Md) @ (np.abs(ad) + np.abs(particular)) + np.abs(fd) + np.abs(Jd).T @ np.abs(held)
     size_c = np.abs(Jd) @ np.abs(ad) + np.abs(gd)
     answers = (Z / np.sqrt(values)).T  # to forces
@@ -208,25 +208,25 @@ def _explained(
     Md, fd, d = data.M, data.f, data.d
     wide = d * (step.J.T.astype(np.longdouble) @ lam)
     pull, gap = np.asarray(wide, dtype=float), np.asarray(residual - wide, dtype=float)
-    # Multipliers of dependent rows may be large and cancel: their rounding is a force that nothing explains.
+    # Multipliers of dependent rows may be large and cancel: their rounding is an unexplained force.
     gap = gap + np.copysign(WIDE_EPS * d * (np.abs(step.J).T @ np.abs(lam)), gap)
     if not singular:
         L = cholesky(Md)
         return norm(gap) if L is None else norm(solve_lower(L, gap)), 0.0
     # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,
-    # and where no force acts at all the multipliers are rounding of them.
+    # and if no force acts at all, the multipliers are such rounding.
     called = data.space.pinv @ data.g
     inertia = np.abs(Md) @ np.abs(called) if fd.any() else called
     left = norm(gap) if norm(gap) > 8 * step.n * EPS * norm(inertia) else 0.0
-    # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
+    # Terms of M a and all forces; M a itself may vanish although its terms do not.
     share = beside(left, norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull))
     return without_mass(gap, Md.diagonal() > 0, norm(fd) + norm(pull)), share
 
 
 def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, float]:
-    """Rows of unit length as they are compared where M is singular, and their smallest singular value.
+    """Return the rows, of unit length, as compared if M is singular, and their smallest singular value.
 
-    A coordinate with hardly any mass of its own would lead all rows, which then look alike.
+    In units of mass a coordinate with hardly any mass of its own would dominate all rows, which then look alike.
     """
     seen = without_own_mass(step.M, np.abs(step.J), d, LEADING)
     rows = step.J * seen
@@ -240,7 +240,7 @@ def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, f
 def _closeness(J: Matrix) -> Vector:
     """Return reciprocal squares of the distances of rows from the span of those before, (m,); infinite if dependent.
 
-    What is left of a dependent row is rounding, and no direction from which later rows could have a distance.
+    The remainder of a dependent row is rounding, so that the row is left out of the span for later rows.
     """
     lengths, rows = np.linalg.norm(J, axis=1), np.arange(len(J))
     found = np.full(len(J), np.inf)

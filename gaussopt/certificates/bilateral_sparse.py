@@ -5,13 +5,13 @@ With r = M a + h - Q and r_c = J a - gamma, the error e = a - a* and the multipl
     M e + J^T lam = r,     J e = r_c
 
 (subtract M a* + h - Q = J^T lam, J a* = gamma). The system is factorised here anew, whatever the solver did, and the
-solution refined until these equations, formed by plain products with M and J, are met: the factors decide how fast,
-not where. What rounding in r and r_c can do to e is the stated floor: |L^-1| times the sizes of the terms for the
+solution refined until these equations, formed by plain products with M and J, are met: the factors decide only
+how fast. The stated floor is the effect of rounding in r and r_c on e: |L^-1| times the sizes of the terms for the
 forces, and for the constraints the worst combination of signs that a few steps of a convex ascent find.
 
-Where the regularised system is needed, what refinement leaves behind is itself a proof: w with J^T w = 0 and
-w . gamma != 0 says that the rows contradict each other, and w with M w = 0, J w = 0 that nothing holds the
-direction w. Where neither is reached, the floor is infinite and no answer passes.
+If the regularised system is needed, the residual of refinement is itself a proof: w with J^T w = 0 and
+w . gamma != 0 proves that the rows contradict each other, and w with M w = 0, J w = 0 that the direction w has no mass
+and no constraint. If neither is reached, the floor is infinite and no answer passes.
 
 References
 ----------
@@ -39,16 +39,16 @@ from gaussopt.linalg.redundancy import least_contradiction, size_in_units
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
 ENOUGH = 1e-8
-"""Relative accuracy of the error; its multipliers follow some digits behind."""
+"""Relative accuracy of the error; its multipliers have some digits less."""
 
 LEFT = 1e-6
-"""Part of a right-hand side that refinement must leave behind for the matrix to be looked at as singular."""
+"""Share of a right-hand side that must remain after refinement for the matrix to be tested for singularity."""
 
 PROOF = 1e-13
 """Size of M w, J w and J^T w, relative to w, that counts as zero in unit masses and rows of unit length."""
 
 SLOWEST = 0.999
-"""Rate of convergence of refinement beyond which nothing is known of what is left."""
+"""Largest rate of convergence of refinement that the estimate of the remaining error assumes."""
 
 ASCENTS = 1
 """Steps of the search for the worst signs. On chains of 10^5 links a second one adds 0.2 %."""
@@ -64,7 +64,7 @@ _WORKSPACE = _Workspace()
 
 
 def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
-    """`gaussopt.certificates.certify` for a sparse step without contacts; finite numbers or None."""
+    """Return `gaussopt.certificates.certify` of a sparse step without contacts; a and lam are finite or None."""
     M, J = parts(step)
     _WORKSPACE.last, saddle = None, Saddle.of(M, J, _WORKSPACE.last)
     if saddle is None:  # nothing is known of the step: no answer passes
@@ -80,14 +80,14 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     residual, r_c = Ma - f, times(J, a) - step.gamma
     found = saddle.solve(residual, r_c, ENOUGH)
     e, best = found.x, -found.y
-    # Rows that refinement could not meet are an error too: that of the smallest motion along their directions.
+    # Row residuals that refinement leaves are an error, too: the smallest motion along the directions of the rows.
     unmet = 0.0 * a if saddle.regular else times(J.T, found.rest_g * saddle.row**2) * saddle.scale
     size_a = times(abs(M), np.abs(a))
     size_f = size_a + np.abs(f) + times(abs(J).T, np.abs(best))
     size_c = times(abs(J), np.abs(a)) + np.abs(step.gamma)
     forces = norm(saddle.whiten_sizes(size_f)) if saddle.definite else _worst(saddle, size_f, 0.0 * size_c)
     constraints = _worst_rows(saddle, size_c) if saddle.regular else _worst(saddle, 0.0 * size_f, size_c)
-    # The ascent may miss the worst signs; rounding of a itself is seen in any case.
+    # The ascent may miss the worst signs; rounding of a itself counts in any case.
     floor = EPS * max(math.hypot(forces, constraints), math.sqrt(float(np.abs(a) @ size_a)))
     floor += _unsolved(saddle, found)
     if not resolved or not _met(saddle, found, size_f, size_c):
@@ -124,11 +124,11 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
 
 
 def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
-    """About the largest mass norm that right-hand sides of these sizes, of any signs, can have as their answer.
+    """Return about the largest mass norm of solutions for right-hand sides of these sizes and any signs.
 
-    The square of the norm is a convex function of the right-hand side, and half its gradient is the answer to (M x, 0):
-    the next signs are those of the gradient. Where rows depend on each other, y itself is mostly a combination of rows
-    that vanishes, which moves nothing.
+    The square of the norm is a convex function of the right-hand side, and half its gradient the solution for (M x, 0):
+    the next signs are those of the gradient. If rows are dependent, y itself is mostly a combination of rows that
+    vanishes, and has no effect.
     """
     s, t = (np.copysign(size, np.cos(1.7 * np.arange(len(size)))) for size in (size_f, size_c))
     largest = 0.0
@@ -143,7 +143,7 @@ def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
 
 
 def _worst_rows(saddle: Saddle, size: Vector) -> float:
-    """`_worst` for constraints alone: the square is t . S^-1 t."""
+    """Return `_worst` for constraints alone: the square is t . S^-1 t."""
     t = np.copysign(size, np.cos(1.7 * np.arange(len(size))))
     largest = 0.0
     for _ in range(ASCENTS + 1 if len(t) else 0):
@@ -163,9 +163,9 @@ def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) 
 
 
 def _unsolved(saddle: Saddle, found: SaddleSolution) -> float:
-    """Mass norm of what refinement has still to correct, by the rate of two more passes; 0 where M is eliminated.
+    """Return the mass norm of the correction still missing, by the rate of two more passes; 0 if M is eliminated.
 
-    Near-dependent rows turn residuals that look like rounding into accelerations, by 1 over their singular value.
+    Nearly dependent rows turn residuals that look like rounding into accelerations, by 1 over their singular value.
     """
     if saddle.regular:
         return 0.0
@@ -188,15 +188,15 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
     missed_g, missed_f = left_g > limit, left_f > limit
-    # Where accelerations or forces grow without bound their rounding misses rows that do not contradict, and the other
-    # way round: what is proved is that a dependency of rows meets gamma, or that a free direction meets a force.
+    # If accelerations or forces grow without bound, their rounding leaves residuals in consistent equations: a proof
+    # is only a dependency of rows that gamma contradicts, or a free direction along which a force acts.
     if missed_g and _idle_rows(saddle, found.rest_g, gamma, limit):
         return Status.INFEASIBLE, False, True
     if (missed_f or missed_g) and _unheld(saddle, f, f, limit):
         return Status.UNBOUNDED, not _idle_rows(saddle, probe_g / row), True
     if max(left_g, left_f) > most:
         return Status.SOLVED, False, False
-    # Nothing is missed, but is the answer the only one, and do its digits count? Ask for something arbitrary.
+    # There is no residual, but the answer may not be unique, or have no correct digits: try arbitrary data.
     probe = saddle.solve(probe_f / d, probe_g / row, EPS)
     if norm(probe.rest_f * d) > LEFT * norm(probe_f):
         if _unheld(saddle, probe.rest_f):

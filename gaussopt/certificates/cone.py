@@ -1,9 +1,9 @@
-"""How far an impulse is from a solution of contacts with friction cones, whoever computed it.
+"""The distance of impulses, from any source, to a solution of contacts with friction cones.
 
 The residual is the natural map in units of velocity, e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i with
-rho_i = 3 / tr W_ii, relative to |q|. It is never divided by |r|, which passes impulses that run away where there is no
-solution, and takes no step rho = 1, which adds impulses to velocities. What it proves of the distance: `cone_bounds`;
-whether there is a solution: `cone_existence`.
+rho_i = 3 / tr W_ii, relative to |q|. It is never divided by |r|, which would pass impulses that diverge if there is no
+solution, and does not use rho = 1, which would add impulses to velocities. `cone_bounds` derives bounds of the distance
+from it; `cone_existence` tells whether there is a solution.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from gaussopt.linalg.cones import residual, rounding, rows_of, shifted, steps_of
 from gaussopt.linalg.dense import largest
 
 CERTIFIED = 1e-12
-"""Largest natural map relative to |q|, in addition to its floor, of one of several solutions."""
+"""Largest natural map relative to |q|, in addition to its floor, of each of several solutions."""
 
 APART = 1e-4
-"""Distance of two certified velocities, relative to |q|, that are different solutions."""
+"""Distance of two certified velocities, relative to |q|, beyond which they are different solutions."""
 
 
 ENTRIES = (
@@ -44,21 +44,21 @@ ENTRIES = (
 
 @shown
 class ConeCertificate(ProgramCertificate):
-    """What is proved of impulses r.
+    """Proved properties of impulses r.
 
-    What decides a status is computed at once: the residual, its floor, several solutions, and where r does not pass,
-    what is known of existence. The rest, which takes longer, is computed when it is asked for.
+    All that decides a status is computed at once: the residual, its floor, several solutions, and, if r does not pass,
+    the existence of solutions. The rest, which takes longer, is computed when it is read.
 
     Attributes
     ----------
     residual : natural map relative to |q|, in m/s where q = 0
-    floor : what rounding alone may make of it
-    error_bound : |u - u*|, m/s, to the nearest solution; None where nothing is proved
-    impulse_error_bound : |r - r*|, N s, to the same solution; None where nothing is proved
+    floor : the residual that rounding alone may cause
+    error_bound : |u - u*|, m/s, to the nearest solution; None if nothing is proved
+    impulse_error_bound : |r - r*|, N s, to the same solution; None if nothing is proved
     bound_from : "monotone", "newton-kantorovich" or "none"
     modulus : of monotonicity, dimensionless; existence and uniqueness are proved where it is positive
     velocity_unique, impulses_unique : proved, refuted or, None, neither
-    existence_margin : t*, see `cone_existence`; None where it was not asked for
+    existence_margin : t*, see `cone_existence`; None if it was not computed
     farkas_ray : normal impulses that prove contradiction, (k,), or None
     no_solution : whether all modes were visited and none is possible
     solutions : impulses of certified solutions with different velocities, at least two or none
@@ -99,7 +99,7 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def _bound(self) -> Bound | None:
-        """The smaller of the proved bounds: where the solution is unique both are to the same."""
+        """The smaller of the proved bounds: if the solution is unique, both are distances to it."""
         if self._r is None:
             return None
         bounds = global_bound(self._problem, self._r, self.modulus), local_bound(self._problem, self._r)
@@ -134,7 +134,7 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def impulses_unique(self) -> bool | None:
-        """Whether no other impulses satisfy it."""
+        """Whether no other impulses satisfy the law."""
         return self._unique[1]
 
     @cached_property
@@ -163,7 +163,7 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """The natural map and its rounding; the cones apart, so that no answer passes against its own violations."""
+        """The natural map and its rounding error; cone violations count apart, and must be small, too."""
         violation = max(self.cone_violation, self.dual_violation)
         return Measures(True, self.residual, floor=self.floor, rough=violation)
 
@@ -219,7 +219,7 @@ def certify_cone(
 
 
 def _distinct(problem: ConeComplementarity, candidates: Sequence[Vector]) -> tuple[Vector, ...]:
-    """Certified candidates whose velocities differ."""
+    """Return certified candidates whose velocities differ."""
     size = velocity_size(problem)
     found: list[Vector] = []
     for r in candidates:
@@ -268,6 +268,6 @@ def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, f
 
 
 def velocity_range(problem: ConeComplementarity, solutions: Sequence[Vector]) -> Matrix:
-    """Smallest and largest of every velocity over several solutions, (3 k, 2)."""
+    """Return the smallest and largest of every velocity over several solutions, (3 k, 2)."""
     u = np.array([problem.u(r) for r in solutions])
     return np.column_stack((u.min(axis=0), u.max(axis=0)))

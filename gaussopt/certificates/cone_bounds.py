@@ -26,11 +26,11 @@ from gaussopt.linalg.cones import DENSE_ROWS, dense, natural_map, rows_of, scale
 from gaussopt.linalg.dense import EPS
 
 EXACT_NORM = 300
-"""Most rows of which the 2-norm is computed; of more the Frobenius norm bounds it."""
+"""Most rows for which the 2-norm is computed; for more the Frobenius norm bounds it."""
 
 
 class Bound(NamedTuple):
-    """|u - u*| in m/s and |r - r*| in N s, Euclidean norms over all rows, and how they are known."""
+    """|u - u*| in m/s and |r - r*| in N s, Euclidean norms over all rows, and their proof."""
 
     velocity: float
     impulse: float
@@ -47,12 +47,12 @@ def matrix_norm(A: Matrix) -> float:
 
 
 def error_of_u(own: ConeComplementarity, x: Vector) -> Vector:
-    """Rounding of u^ as it is computed from x, scaling included, (3 k,)."""
+    """Return the rounding error of u^ as computed from x, scaling included, (3 k,)."""
     return np.asarray((own.n + 8) * EPS * (np.abs(own.W) @ np.abs(x) + np.abs(own.q)))
 
 
 def global_bound(problem: ConeComplementarity, r: Vector, modulus: float) -> Bound | None:
-    """The bound from the modulus of monotonicity, None where that is not positive."""
+    """Return the bound from the modulus of monotonicity, None if that is not positive."""
     if not modulus > 0:
         return None
     if not problem.k:
@@ -73,11 +73,11 @@ def _unscaled(own: ConeComplementarity, s: Vector, distance: float, source: str)
 
 
 OPEN, STICK, SLIP, FRICTIONLESS = range(4)
-"""Modes of contacts; a closed one without friction has its own."""
+"""Modes of contacts; a closed contact without friction has a mode of its own."""
 
 
 def modes_of(own: ConeComplementarity, x: Vector) -> Vector:
-    """The mode that x - u^ says each contact is in, (k,)."""
+    """Return the mode of each contact according to x - u^, (k,)."""
     y = rows_of(x - own.u(x))
     length = np.hypot(y[:, 1], y[:, 2])
     stick = length <= own.mu * y[:, 0]
@@ -86,7 +86,7 @@ def modes_of(own: ConeComplementarity, x: Vector) -> Vector:
 
 
 class ModeSystem:
-    """F and its Jacobian J at x, rows scaled; the change of J, and what rounding may hide of F."""
+    """F and its Jacobian J at x, rows scaled; a bound on the change of J, and the rounding error of F."""
 
     def __init__(self, own: ConeComplementarity, x: Vector, modes: Vector) -> None:
         k, n = own.k, own.n
@@ -122,7 +122,7 @@ class ModeSystem:
 
 
 def local_bound(problem: ConeComplementarity, r: Vector) -> Bound | None:
-    """The bound by Kantorovich's theorem in the modes of r; None where it proves nothing."""
+    """Return the bound by Kantorovich's theorem in the modes of r; None if it proves nothing."""
     if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):
         return None
     own, s = scaled(dense(problem))

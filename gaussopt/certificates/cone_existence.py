@@ -1,10 +1,10 @@
-"""Whether contacts with friction cones have a solution at all.
+"""Existence of solutions of contacts with friction cones.
 
 A solution exists if some velocity lies inside the dual cones, u in range(W) + q: the margin
 
     t* = max t <= 1 with W y + q / |q| - t n in K*     (y free, n the normals)
 
-is positive. t* = 0 tells of self-stress inside the cones; t* < 0 promises nothing. No velocity keeps all contacts from
+is positive. t* = 0 indicates self-stress inside the cones; t* < 0 proves nothing. No velocity keeps all contacts from
 penetration if there is a Farkas ray y >= 0 of normal impulses with W^T y = 0 and q . y < 0.
 Reference: V. Acary, F. Cadoux, C. Lemarechal, J. Malick, "A formulation of the linear discrete Coulomb friction problem
 via convex optimization", ZAMM 91, 2011.
@@ -19,13 +19,13 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 
 RAY = 1e-9
-"""Largest entry of W^T y, relative to those of |W|^T y, of a ray; its root is the least fall of q . y over |q|."""
+"""Largest entry of W^T y of a ray, relative to those of |W|^T y; its square root is the least value of -q . y / |q|."""
 
 
 def existence_margin(problem: ConeComplementarity) -> float | None:
-    """t*, dimensionless; None where sym W is indefinite, of which it says nothing, or the program was not solved.
+    """Return t*, dimensionless; None if sym W is indefinite, when it proves nothing, or the program was not solved.
 
-    Nor is it looked for, or a ray, in more rows of blocks than DENSE_ROWS.
+    For more than DENSE_ROWS rows kept as blocks neither t* nor a ray is computed.
     """
     import clarabel
     from scipy import sparse
@@ -59,7 +59,7 @@ def existence_margin(problem: ConeComplementarity) -> float | None:
 
 
 def farkas_ray(problem: ConeComplementarity) -> Vector | None:
-    """Normal impulses y >= 0, (k,), of greatest sum 1 that no velocity can meet; None if there are none."""
+    """Return normal impulses y >= 0, (k,), that are a Farkas ray, of scaled sum at most 1; None if there are none."""
     from scipy.optimize import linprog
 
     if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):

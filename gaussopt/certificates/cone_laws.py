@@ -1,8 +1,8 @@
 """Residual, distance and uniqueness of contact laws over friction cones.
 
-The distance of a candidate is that to the solution of the mode (open, stick or slip) that its forces name: Newton's
-method on the equations of that mode, with steps of least norm where redundant contacts leave forces open, then every
-inequality is asked for. Where that finds none the bound of monotonicity holds, see `cone_bounds`.
+The distance of a candidate is that to the solution of the mode (open, stick or slip) that its forces indicate: Newton's
+method on the equations of that mode, with steps of least norm if redundant contacts leave forces undetermined, then a
+check of every inequality. If that finds no solution, the bound of monotonicity holds, see `cone_bounds`.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from gaussopt.linalg.cones import project, rows_of, scaled, shifted, steps_of
 from gaussopt.linalg.dense import EPS, mass_norm, norm
 
 STEPS = 8
-"""Newton steps to the solution of a mode; from a point near it two are enough."""
+"""Most Newton steps to the solution of a mode; from a point near it two are enough."""
 
 CLOSED = 1e-9
-"""Gap acceleration, relative to those of all gaps, of a contact that may push."""
+"""Gap acceleration, relative to those of all gaps, up to which a contact may push."""
 
 DEPENDENT = 1e-10
 """Singular value, relative to the largest, below which equations of a mode count as dependent."""
 
 
 def laws_of(op: ContactOperator) -> ContactLaws:
-    """The laws of the contacts of a step: over friction cones where a contact rests in space, else an LCP."""
+    """Return the contact laws of a step: over friction cones if a contact rests in space, else an LCP."""
     return ConeLaws(op.cones) if op.step.rests_in_space else op.complementarity
 
 
 @dataclass(frozen=True)
 class ConeLaws:
-    """The `ContactLaws` of contacts in space of which some have no slip."""
+    """The `ContactLaws` of contacts in space, some of them without slip."""
 
     cones: FrictionCones
 
@@ -58,7 +58,7 @@ class ConeLaws:
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
 
     def _enumerated(self, found: OneContact, joints_unique: bool) -> Uniqueness:
-        """The verdict on one contact whose modes are all known."""
+        """Return the verdict on one contact whose modes are all known."""
         reason = UniquenessProof.ENUMERATION
         if not found.solutions:
             return Uniqueness(Status.NO_SOLUTION, reason, False)
@@ -73,9 +73,9 @@ class ConeLaws:
         return ContactSolution(a, op.multipliers(x), lam_N, lam_T, op.step.J_N @ a + op.step.zeta_N)
 
     def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
-        """Natural map of all laws at the reported point, in the unit of the mass norm.
+        """Return the natural map of all laws at the reported point, in the unit of the mass norm.
 
-        Contacts of de Saxce's law have one step length, so that the map knows no direction of the tangents.
+        Each contact has one step length in de Saxce's law, so that the map does not depend on the tangents chosen.
         """
         op, step, problem = self.cones.op, self.cones.op.step, self.cones.problem
         mu, rest = problem.mu, op.resting
@@ -91,7 +91,7 @@ class ConeLaws:
         return norm(np.concatenate((missed.ravel(), sliding)))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Forces of least squares that explain an acceleration, in their cones, completed in the mode they name."""
+        """Return least-squares forces that explain an acceleration, in their cones, completed in their mode."""
         op, problem = self.cones.op, self.cones.problem
         w = op.step.J_N @ a + op.step.zeta_N
         closed = w <= CLOSED * (norm(op.bias) + norm(w))
@@ -106,14 +106,14 @@ class ConeLaws:
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Distance to the solution of the mode that x names, or a bound where the law is strongly monotone."""
+        """Return the distance to the solution of the mode of x, or a bound if the law is strongly monotone."""
         op, scale = self.cones.op, float(self.cones.op.scale.max())
         true, floor = self._complete(x)
         if true is not None:
             e = a - op.acceleration(true)
             return mass_norm(e, op.step.M @ e), norm(e), floor + op.rounding(x - true, own_error)
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
-            # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
+            # All laws hold to rounding: this is a solution, even if its mode is degenerate.
             return own_error + residual, (own_error + residual) * scale, 0.0
         problem = self.cones.problem
         found = global_bound(problem, self.cones.r(x), monotonicity(problem))
@@ -121,9 +121,9 @@ class ConeLaws:
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """The solution in the mode that x names, nearest to x, and the rounding of its acceleration in the mass norm.
+        """Return the solution nearest to x in the mode of x, and the rounding of its acceleration in the mass norm.
 
-        None if that mode holds none.
+        The solution is None if that mode has none.
         """
         op, (own, s) = self.cones.op, scaled(self.cones.problem)
         y = self.cones.r(x) / s

@@ -1,9 +1,9 @@
 """How far a candidate with contact forces is from the mechanics: joints, contact and friction laws, uniqueness.
 
-A candidate (a, lam, lam_N, lam_T) is measured in three steps. How far is a from the acceleration that its own contact
-forces would cause: exactly, as for steps without contacts. How far are its contact forces from the laws, and how far is
-it from a true solution: that is asked of the laws themselves (`gaussopt.contact.laws.ContactLaws`), and so is whether
-that solution is the only one.
+A candidate (a, lam, lam_N, lam_T) is measured in three steps. The distance of a from the acceleration that its own
+contact forces would cause is computed exactly, as for steps without contacts. The residual of the laws and the distance
+to a true solution come from the laws themselves (`gaussopt.contact.laws.ContactLaws`), and so does the answer whether
+that solution is unique.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class ContactCertificate(Certificate):
     Attributes
     ----------
     law_residual : natural map of the contact and friction laws, in the unit of ||a||_M
-    friction_power : power that friction feeds, W; positive means that it points along the slip
+    friction_power : power of friction, W; positive means that friction acts along the slip
     smallest_w : smallest gap acceleration, m/s^2; NaN without contacts
-    uniqueness : how uniqueness is known
+    uniqueness : proof of uniqueness
     contact : Uniqueness
     """
 
@@ -51,7 +51,7 @@ class ContactCertificate(Certificate):
 
     @property
     def laws_missed(self) -> float:
-        """`law_residual`."""
+        """The residual of the laws, `law_residual`."""
         return self.law_residual
 
     def to_mapping(self) -> dict[str, Any]:
@@ -80,8 +80,8 @@ def certify_contact(
     step : StepData
     a : (n,) or None, which only classifies the step
     lam, lam_N, lam_T : (m,), (k,), (k, d) or None
-        Reported forces; without them those of the true solution next to a are used.
-    operator : ContactOperator, where it is known already
+        Reported forces; without them those of the true solution nearest to a are used.
+    operator : ContactOperator, if it is known already
     thorough : bool
         Whether all contact modes may be enumerated with linear programs to decide uniqueness. Without it only quick
         proofs are tried, and `contact.decided` may be False.
@@ -132,7 +132,7 @@ def certify_contact(
 
 
 def _without(step: StepData, posed: Posedness, verdict: Uniqueness) -> ContactCertificate:
-    """The classification of a step without a candidate to measure."""
+    """Return the classification of a step without a candidate to measure."""
     base = unmeasured(step, verdict.status, verdict.forces_unique, posed.singular_mass)
     shared = {f.name: getattr(base, f.name) for f in fields(Certificate)}
     return ContactCertificate(**shared, law_residual=math.inf, contact=verdict)

@@ -28,13 +28,13 @@ class ContactClass:
     delassus, bias : (k, k), (k,), the contact operator with the joints eliminated
     matrix : symmetric, positive definite, P-matrix
     painleve : bool
-        Whether friction, and not redundancy, takes away the P-property: with mu = 0 the operator is a P-matrix, with
+        Whether friction, and not redundancy, destroys the P-property: with mu = 0 the operator is a P-matrix, with
         friction it is not.
     resting : contacts without slip, whose friction is not part of the operator
-    weights : (k,) or None, positive D with D delassus symmetric, if there is one
-    verdict : how many accelerations the laws allow, and how that is known
+    weights : (k,) or None, positive D with D delassus symmetric, if there are any
+    verdict : how many accelerations the laws allow, and the proof
     printed_is_lcp : bool or None
-        What criterion eta says of the printed normal-force program; None where it does not apply.
+        Whether the printed normal-force program returns the LCP's solution, by criterion eta; None if not applicable.
     """
 
     delassus: Matrix
@@ -95,7 +95,7 @@ def classify_step(step: StepData) -> ContactClass:
 
 
 def _prediction(op: ContactOperator, matrix: MatrixClass) -> bool | None:
-    """Criterion eta at the solution of the LCP; it is a theorem about positive definite operators."""
+    """Return criterion eta at the solution of the LCP; None unless the operator is positive definite."""
     if op.resting.any() or not matrix.positive_definite or not op.complementarity.enumerable:
         return None
     found = op.complementarity.enumerated.solutions

@@ -1,9 +1,9 @@
-"""How well a point solves a linear system or a least-squares problem, whoever computed it.
+"""Residual and error of a point, from any source, of a linear system or a least-squares problem.
 
 Rows are judged by their own terms, |r_i| <= tolerance (|b_i| + |K_i| |x|), and the point by the distance K^+ r to the
-nearest solution, coordinate by coordinate. Units are powers of two in which the entries are as near to 1 as they get
+nearest solution, coordinate by coordinate. Units are powers of two in which entries are as near to 1 as possible
 (`qp_scaling.units`), so that neither units nor one large entry decide, and squares of large numbers are never formed.
-Parts of x that the matrix does not see do not count as size.
+Parts of x in the null space of the matrix do not count as size.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class LinearCertificate(ProgramCertificate):
     residual : largest entry of K x - b, or of A^T (A x - b)
     relative_residual : the largest of the residuals, each relative to the size of its own terms
     relative_error : float
-        Distance to the nearest solution relative to the point: of linear systems the largest of all coordinates, of
+        Distance to the nearest solution relative to the point: for linear systems the largest of all coordinates, for
         least squares in the units named above; NaN for sparse systems.
-    contradictory : whether the system has no solution
+    contradictory : whether the system has no solution; True for sparse systems, where this is not checked
     """
 
     residual: float
@@ -43,7 +43,7 @@ class LinearCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """Residual and error; the residual alone where the error is not known."""
+        """Residual and error; the residual alone if the error is unknown."""
         error = 0.0 if math.isnan(self.relative_error) else self.relative_error
         return Measures(math.isfinite(self.residual), self.relative_residual, error)
 
@@ -53,7 +53,7 @@ class LinearCertificate(ProgramCertificate):
 
 
 QUIETLY = np.errstate(over="ignore", invalid="ignore", divide="ignore")
-"""Numbers beyond the range of numbers do not pass, and are no warning."""
+"""Suppresses warnings: numbers that overflow do not pass anyway."""
 
 NOWHERE = LinearCertificate(residual=math.inf, relative_residual=math.inf, relative_error=math.inf)
 """The certificate of a point that is not finite."""
@@ -87,9 +87,9 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
-    """Units of rows and coordinates, (n,), (n,): their own terms, or rounding of those that they depend on.
+    """Return sizes of rows and coordinates, (n,), (n,): of their own terms, or the rounding of terms they depend on.
 
-    A coordinate that is zero at the solution is measured by what is rounding of the largest.
+    A coordinate that is zero at the solution has the size of the rounding of the largest one.
     """
     share = rounding(len(b)) / DEFAULT_TOLERANCE
     terms = np.abs(b) + np.abs(K) @ np.abs(seen)
@@ -101,7 +101,7 @@ def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector,
 
 
 def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
-    """Rows only, in time that grows with the number of entries."""
+    """Certify rows only, in time that grows with the number of entries."""
     r = np.abs(program.K @ x - program.b)
     size = abs(program.K) @ np.abs(x) + np.abs(program.b)
     if not program.b.any():
@@ -122,7 +122,7 @@ def certify_least_squares(program: LeastSquares, x: Vector) -> LinearCertificate
     r = program.b - program.A @ x
     residual = largest(program.A.T @ r)
     d, unit = np.ones(program.n), float(np.abs(program.A).max(initial=0.0)) or 1.0
-    if not program.minimum_norm:  # the shortest solution is a matter of the units given
+    if not program.minimum_norm:  # the shortest solution depends on the given units
         d = np.ldexp(1.0, -np.frexp(np.abs(program.A).max(axis=0, initial=0.0))[1])
         unit = 1.0
     A, b, x, r = program.A / unit * d, program.b, x / d, r / unit

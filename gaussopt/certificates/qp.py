@@ -1,25 +1,25 @@
-"""How far a point is from the minimiser of a convex quadratic program, whoever computed it.
+"""The distance of a point, from any source, to the minimiser of a convex quadratic program.
 
 With duals y (estimated if none are given) and a feasible point x_f near x,
 
     1/2 ||x_f - x*||_P^2 <= gap = 1/2 x_f^T P x_f + q^T x_f - D(y),
 
 so ||x - x*||_P <= ||x - x_f||_P + sqrt(2 gap). Where P is singular, P x* is still the same for all minimisers, and the
-distance in ||.||_P is that of the directions with curvature; of those without, the gap bounds what they lose.
+distance in ||.||_P is that in directions with curvature; in those without, the gap bounds the loss.
 
 Every residual is judged in its own unit, so that neither units nor one large coefficient decide:
 
-- a row by its bound and its terms |A| |x|; a row whose bound is zero, whose terms may all vanish, by what the forces
-  on its coordinates could move them, X_j = (|P| |x| + |q|)_j / P_jj; a tiny bound also by the rounding of that;
+- a row by its bound and its terms |A| |x|; a row whose bound is zero, whose terms may all vanish, by how far
+  forces could move its coordinates, X_j = (|P| |x| + |q|)_j / P_jj; a tiny bound also by the rounding of these;
 - a coordinate by its forces, |P| |x| + |q| + |A^T| |y|;
-- a dual and the distance to the bound that it names, by the largest force on the row's coordinates and the row;
+- a dual and the distance to the bound that its sign selects, by the largest force on the row's coordinates and the row;
 - the distance in the norm of P by ||x||_P, or coordinate by coordinate by X;
-- the gap by the terms of the objective at the point, without those that are the same at all feasible points, and by a
+- the gap by the terms of the objective at the point, without those that are equal at all feasible points, and by a
   thousandth of the least value, forces times bounds, where these terms cancel.
 
-The x that sizes are taken from is not the candidate's own: it is placed where P x and the bounds of the rows that push
-put it, and parts of y that are opposite forces on equal rows do not count. So a candidate cannot widen its own
-tolerance by running away where the objective has no curvature. All of it is done in units of `qp_scaling`.
+Sizes are not taken from the candidate's own x but from the point that P x and the bounds of active rows determine, and
+parts of y that are opposite forces on equal rows do not count. So a candidate cannot widen its own tolerance by
+diverging where the objective has no curvature. All sizes are in units of `qp_scaling`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import largest, largest_ratio, ratio
 
 DOUBT = 1e-3
-"""Relative residual above which a point fails at any sensible tolerance, whatever the program."""
+"""Relative residual above which a point fails at any sensible tolerance, for every program."""
 
 SMALL = 1e-9
-"""Absolute residuals up to which nothing is held against an answer; what qpbenchmark calls high accuracy."""
+"""Absolute residuals up to which an answer counts as accurate; what qpbenchmark calls high accuracy."""
 
 NOT_PROVED = "not proved: no distance to a minimiser follows; the loss of the objective is at most objective_gap"
 
@@ -65,18 +65,18 @@ class QPCertificate(ProgramCertificate):
     verdict : of the program itself: solved (a minimiser exists), infeasible or unbounded
     primal_residual : largest violation of l <= A x <= u
     dual_residual : largest entry of P x + q - A^T y
-    complementarity : sum over rows of |y_i| times the distance to the bound that y_i names
+    complementarity : sum over rows of |y_i| times the distance to the bound selected by y_i
     error_bound : on ||x - x*||_P; infinite if P is zero or no bound was found
     norm_x : ||x||_P
     relative_residual : the largest of the residuals, each relative to the size of its own terms
     y : (m,), the duals used
-    scale : what the error bound is judged by, in its unit
+    scale : size by which the error bound is judged, in the same unit
     objective_gap : float
-        On f(x) - f*, in the unit of the objective; for singular P among the feasible points whose part in flat
-        directions is no further away than the terms of x are large. Infinite if not known.
-    definite : whether P is positive definite, so that ||.||_P sees all directions
+        On f(x) - f*, in the unit of the objective; for singular P among the feasible points that are, in flat
+        directions, no further away than the size of x. Infinite if unknown.
+    definite : whether P is positive definite, so that ||.||_P covers all directions
     duality_gap : float
-        |x^T P x + q^T x - y^T b|, b_i being the bound that y_i names. With the primal and dual residual these are the
+        |x^T P x + q^T x - y^T b|, b_i being the bound selected by y_i. With the primal and dual residual these are the
         three absolute residuals of qpbenchmark.
     """
 
@@ -95,7 +95,7 @@ class QPCertificate(ProgramCertificate):
 
     @property
     def small(self) -> bool:
-        """Whether the three absolute residuals are at most SMALL, in whatever units the program is written."""
+        """Whether the three absolute residuals are at most SMALL, in the units of the program as given."""
         return max(self.primal_residual, self.dual_residual, self.duality_gap) <= SMALL
 
     @property
@@ -107,7 +107,7 @@ class QPCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """Residual and error relative to their own terms; the residual alone where no distance is proved."""
+        """Residual and error relative to their own terms; the residual alone if no distance is proved."""
         error = self.relative_error if math.isfinite(self.error_bound) else 0.0
         return Measures(self.verdict is Status.SOLVED, self.relative_residual, error)
 
@@ -138,7 +138,7 @@ class QPCertificate(ProgramCertificate):
 def certify_qp(
     qp: QP, x: Vector | None, y: Vector | None = None, tolerance: float = DEFAULT_TOLERANCE
 ) -> QPCertificate:
-    """Certify a point, with the duals given or the best ones found.
+    """Certify a point, with the given duals or the best ones found.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def certify_qp(
 
 
 def _judge(point: JudgedPoint, y: Vector) -> QPCertificate:
-    """The certificate of a point with given duals."""
+    """Return the certificate of a point with given duals."""
     qp, given = point.qp, y * point.row
     y = point.admitted(y)
     force = qp.A.T @ y
@@ -189,7 +189,7 @@ def _judge(point: JudgedPoint, y: Vector) -> QPCertificate:
     slack = np.abs(point.z - named)
     beyond = np.maximum(qp.l - point.z, point.z - qp.u)
     violation = np.maximum(beyond, 0.0)
-    # Rounding may hide a violation: of a point far along a flat direction it exceeds what the data call for.
+    # Rounding may hide a violation: at a point far along a flat direction it exceeds the sizes of the data.
     possible = np.maximum(beyond + point.noise_z, 0.0)
     nearest = np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u)
     sizes, noise = point.sizes(y, force), point.noise(y)
@@ -229,6 +229,6 @@ def _duality_gap(qp: QP, x: Vector, y: Vector) -> float:
 
 
 def classify_qp(qp: QP) -> Status:
-    """Whether a minimiser exists, see `qp_verdict`; of a large sparse program as far as `qp_sparse` proves it."""
+    """Return whether a minimiser exists, see `qp_verdict`; in large sparse programs as far as `qp_sparse` proves it."""
     qp = dense_if_small(qp)
     return classify_sparse(qp) if qp.sparse else classify(qp)

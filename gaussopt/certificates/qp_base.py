@@ -1,4 +1,4 @@
-"""What the judge of quadratic programs asks of a point: a dense one in its own units, or a sparse one."""
+"""The interface of points to the judge of quadratic programs: dense points in their own units, or sparse ones."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 
 CANCELLED = 1e-4
-"""How much more a loss may be of the least value than of its terms, which may cancel; never more than the value."""
+"""Weight of a loss relative to the least value, against 1 relative to its terms, which may cancel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes that residuals are measured by.
+    """Sizes relative to which residuals are measured.
 
     Attributes
     ----------
-    x, y : (n,), (m,), point and duals without what has no effect
+    x, y : (n,), (m,), point and duals without parts that have no effect
     force, reach : (n,), sum of the absolute terms of stationarity, and how far they could move the coordinate
-    blur : what rounding of the point makes of its norm in P^+ of P x
-    share : of `reach`, below which a row has no size: at the tolerance this is rounding of what could move it
+    blur : rounding error of the norm of P x in P^+
+    share : of `reach`, least size of a row: times the tolerance it is the rounding of moves by `reach`
     """
 
     absolute_A: Matrix
@@ -42,26 +42,26 @@ class Sizes:
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 
     def rounding(self, row: int) -> float:
-        """Size of a row below which its terms are rounding of what could move its coordinates."""
+        """Return the size of a row below which its terms are rounding of possible moves of its coordinates."""
         return self.share * float(self.absolute_A[row] @ self.reach)
 
     @property
     def pull(self) -> Vector:
-        """The dual of each row that one of its coordinates would feel, (m,)."""
+        """The least dual of each row whose force on a coordinate is as large as the other forces on it, (m,)."""
         felt = np.where(self.absolute_A > 0, self.force / np.where(self.absolute_A > 0, self.absolute_A, 1.0), np.inf)
         least = felt.min(axis=1, initial=np.inf)
         return np.where(np.isfinite(least), least, 0.0)
 
 
 class JudgedPoint(ABC):
-    """A point of a program, and what its residuals are measured by.
+    """A point of a program, and the scales of its residuals.
 
     Attributes
     ----------
     qp, x, z : the program, the point, (n,), and A x, (m,)
     noise_z : rounding of z, (m,)
     d, row : units of the coordinates, (n,), and of the rows, (m,)
-    assumed : verdict on the program where residuals are so large that it does not matter
+    assumed : verdict on the program if residuals are so large that it does not matter
     definite : whether P is positive definite, as far as is known
     """
 
@@ -80,41 +80,41 @@ class JudgedPoint(ABC):
         return math.sqrt(max(float(self.x @ (self.qp.P @ self.x)), 0.0))
 
     def admitted(self, y: Vector) -> Vector:
-        """Duals that are forces, (m,): those that pull towards a bound that does not exist are a residual."""
+        """Return duals that are forces, (m,): a dual towards an infinite bound counts as a residual instead."""
         return towards_bounds(self.qp, y)
 
     @abstractmethod
     def sizes(self, y: Vector, force: Vector) -> Sizes:
-        """Sizes that the residuals of the point are measured by, for duals and their forces A^T y."""
+        """Return the sizes relative to which residuals are measured, for duals and their forces A^T y."""
 
     def noise(self, y: Vector) -> Vector:
-        """Rounding of P x + q - A^T y, (n,), where the sizes do not hold it."""
+        """Return the rounding error of P x + q - A^T y, (n,), if the sizes do not contain it."""
         return np.zeros(self.qp.n)
 
     def row_sizes(self, y: Vector, sizes: Sizes, nearest: Vector, possible: Vector) -> Vector:
-        """What violations of the nearest bounds are judged by, (m,)."""
+        """Return the sizes by which violations of the nearest bounds are judged, (m,)."""
         return sizes.row(nearest)
 
     @abstractmethod
     def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
-        """What is left of stationarity, in the norm of P^+, and what it may gain along flat directions."""
+        """Return the residual of stationarity in the norm of P^+, and its possible gain along flat directions."""
 
     @abstractmethod
     def losses(self, gap: float, sloped: float, y: Vector, slack: Vector, sizes: Sizes) -> tuple[float, ...] | None:
-        """What the gap says that the objective loses, in the units of its terms and of its value.
+        """Return the losses of the objective that the gap allows, relative to its terms and to its value.
 
-        None where squares beyond the range of numbers measure nothing.
+        None if squares overflow and measure nothing, or if the loss exceeds the value.
         """
 
     @abstractmethod
     def distance(self, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
-        """A bound on ||x - x*||_P and what it is judged by; slack is relative to the rows."""
+        """Return a bound on ||x - x*||_P and the size by which it is judged; slack is relative to the rows."""
 
     @abstractmethod
     def verdict(self, y: Vector, sizes: Sizes, violation: Vector, nearest: Vector) -> Status:
-        """Whether the program has a minimiser, which residuals below the tolerance may hide."""
+        """Return whether the program has a minimiser; residuals below the tolerance may hide that it has none."""
 
 
 def towards_bounds(qp: QP, y: Vector) -> Vector:
-    """Duals without those that pull towards a bound that does not exist, (m,)."""
+    """Return the duals with zeros in place of those towards an infinite bound, (m,)."""
     return np.where((y > 0) & ~np.isfinite(qp.l), 0.0, np.where((y < 0) & ~np.isfinite(qp.u), 0.0, y))

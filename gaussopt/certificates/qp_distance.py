@@ -1,9 +1,9 @@
-"""How far a point of a convex quadratic program is at most from its minimisers, in the norm of P.
+"""Bounds on the distance of a point from the minimisers of a convex quadratic program, in the norm of P.
 
-A feasible point x_f near x and duals y bound it: ||x_f - x*||_P^2 <= 2 (f(x_f) - f*) <= 2 gap. With each row decided,
-force or slack, the gap is that of the residuals squared, so that the bound is linear in them. Where P is singular,
-||.||_P does not see the directions without curvature; P x* is the same for all minimisers, and the bound holds all the
-same if the duals hold q in those directions to rounding.
+A feasible point x_f near x and duals y bound it: ||x_f - x*||_P^2 <= 2 (f(x_f) - f*) <= 2 gap. If each row has
+either no force or no slack, the gap is quadratic in the residuals, so that the bound is linear in them. If P is
+singular, ||.||_P is zero in directions without curvature; P x* is the same for all minimisers, and the bound holds
+if the duals balance q in those directions to rounding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gaussopt.linalg.dense import EPS, gram_factor, invert_lower, least_norm
 
 
 def violation_bound(qp: QP, z: Vector) -> Vector:
-    """The bound of each row that z violates, or the row's value."""
+    """Return the bound of each row that z violates, or the row's value."""
     return np.where(z < qp.l, qp.l, np.where(z > qp.u, qp.u, z))
 
 
@@ -32,7 +32,7 @@ class Curvature:
     L : (n, n), Cholesky factor of a definite P, or None
     Z : (n, k), directions without curvature
     root : (n, n - k), with sqrt(r^T P^+ r) = ||root^T r||
-    room : (n,), sqrt of the diagonal of P^+: how far a coordinate may be off where the norm of P is 1
+    room : (n,), sqrt of the diagonal of P^+: largest error of a coordinate if the error is 1 in the norm of P
     """
 
     def __init__(self, P: Matrix) -> None:
@@ -48,16 +48,16 @@ class Curvature:
         self.room = np.linalg.norm(self.root, axis=1)
 
     def lengths(self, r: Vector, noise: Vector, reach: Vector) -> tuple[float, float]:
-        """Norm of r in P^+, and what r may gain along flat directions within reach; each with its rounding."""
+        """Return the norm of r in P^+, with its rounding, and what r may gain along flat directions within reach."""
         steep = float(np.linalg.norm(self.root.T @ r)) + float(noise @ self.room) * (1.0 if r.any() else 0.0)
         flat = float((np.abs(self.Z) @ np.abs(self.Z.T @ r)) @ reach)
         return steep, flat
 
 
 def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vector, held: Any) -> float:
-    """Return a bound on ||x - x*||_P; infinite where nothing is proved.
+    """Return a bound on ||x - x*||_P; infinite if nothing is proved.
 
-    Rows in `held`, (m,), are decided to push; `noise`, (n,), is rounding of P x + q - A^T y.
+    Rows in `held`, (m,), are taken as active; `noise`, (n,), is rounding of P x + q - A^T y.
     """
     if not curvature.root.shape[1]:
         return math.inf
@@ -66,7 +66,7 @@ def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vecto
 
 
 def pushing(qp: QP, curvature: Curvature, x: Vector, y: Vector) -> Any:
-    """Rows whose force is larger than their slack, each in the unit that a definite P gives it, (m,)."""
+    """Return the rows whose force is larger than their slack, each in the unit that a definite P gives it, (m,)."""
     named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
     unit = np.linalg.norm(curvature.root.T @ qp.A.T, axis=0)
     slack = np.abs(qp.A @ x - named)
@@ -94,9 +94,9 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
 
 
 def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, noise: Vector) -> Vector | None:
-    """Duals of the same signs that balance the gradient along the flat directions, (m,).
+    """Return duals of the same signs that balance the gradient along the flat directions, (m,).
 
-    None if no change of those that push does, or if it turns one of them round.
+    None if no change of the nonzero duals does, or if it changes the sign of one.
     """
     Z = curvature.Z
     if not Z.shape[1]:
@@ -116,9 +116,9 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
 
 
 def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
-    """Remaining slope along flat directions, as the rows that push pass it on to those with curvature.
+    """Return the remaining slope along flat directions, as active rows transfer it to those with curvature.
 
-    The duals that balance it exactly differ by the rows' share of it, and so do their forces in the norm of P^+.
+    Duals that balance it exactly differ by the rows' share of it, and their forces by this value in the norm of P^+.
     """
     Z, push = curvature.Z, y != 0
     if not Z.shape[1] or not push.any():
@@ -133,7 +133,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
 
 
 def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:
-    """A feasible point near x: least squares on the violated and tight rows, a few rounds."""
+    """Return a feasible point near x, by a few rounds of least squares on violated and tight rows, or None."""
     if not np.isfinite(x).all():
         return None
     z, level, size, held = x.copy(), rounding(qp.n), np.abs(qp.A), qp.equality | pinned

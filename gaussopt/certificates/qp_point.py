@@ -20,10 +20,10 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.dense import EPS, least_norm, ratio
 
 SMALL = 1e-3
-"""Share of ||x||_P by which a coordinate may be judged that has less: 1e-10 of the whole at the default tolerance."""
+"""Least share of ||x||_P by which a coordinate is judged: 1e-10 of the whole at the default tolerance."""
 
 ELSEWHERE = 1e6
-"""How much further coordinates outside a row may go, while the terms of the row are made small."""
+"""Weight of coordinates outside a row, relative to those in it, in the search for the least terms of the row."""
 
 
 class CandidatePoint(JudgedPoint):
@@ -36,14 +36,14 @@ class CandidatePoint(JudgedPoint):
         self.curvature = Curvature(qp.P)
         self.definite = self.curvature.L is not None
         self.level = rounding(qp.n + qp.m)
-        # Share of the largest scale of all coordinates that any has at least: what is below rounding is no error.
+        # Least scale of a coordinate, relative to the largest one: differences below rounding are no errors.
         self.share = self.level / DEFAULT_TOLERANCE
         self.z = qp.A @ x
         self.absolute_A, self.absolute_P = np.abs(qp.A), np.abs(qp.P)
         self.noise_z = (qp.n + 2) * EPS * (self.absolute_A @ np.abs(x))
         self.lower, self.upper = (np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u))
         self.fixed, self.losing = _fixed(qp, self.level)
-        # Where nothing in the program gives x a size, 1 in the unit of each coordinate is one.
+        # If nothing in the program gives x a size, it is 1 in the unit of each coordinate.
         sized = qp.q[qp.P.diagonal() > 0].any() or self.lower.any() or self.upper.any()
         self.least = np.zeros(qp.n) if sized else 1.0 / scaled.d
         self._polished = math.inf
@@ -73,7 +73,7 @@ class CandidatePoint(JudgedPoint):
         return found
 
     def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
-        # The duals of equalities that fix a coordinate may be chosen so that nothing is left of its residual.
+        # The duals of equalities that fix a coordinate may be chosen so that its residual vanishes.
         free, blur = np.where(self.fixed, 0.0, r), np.where(self.fixed, 0.0, noise)
         return self.curvature.lengths(free, blur, sizes.reach)
 
@@ -88,10 +88,10 @@ class CandidatePoint(JudgedPoint):
         qp, curvature = self.qp, self.curvature
         if curvature.L is not None:
             held = pushing(qp, curvature, self.x, y)
-        else:  # rows that hold flat directions have no unit in the norm of P
+        else:  # rows that constrain flat directions have no unit in the norm of P
             held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
         bound = error_bound(qp, curvature, self.x, y, noise, held)
-        if curvature.L is None:  # rounding that it takes for met and balanced, in the norm of P
+        if curvature.L is None:  # rounding that `error_bound` ignores, in the norm of P
             bound += self.level * math.sqrt(float(np.abs(sizes.x) @ (self.absolute_P @ np.abs(sizes.x))))
         size = self._length(sizes.x)
         if bound > self.level * size:
@@ -115,7 +115,7 @@ class CandidatePoint(JudgedPoint):
         return bool((slope > self.level * (np.abs(Z).T @ (np.abs(qp.q) + self.absolute_A.T @ np.abs(sizes.y)))).any())
 
     def duals(self, tolerance: float) -> Iterator[Vector]:
-        """Duals of the rows that x rests on, for rows ever further away."""
+        """Yield duals of the rows with bounds near x, for ever larger distances."""
         qp, lower, upper = self.qp, self.lower, self.upper
         gradient = qp.P @ self.x + qp.q
         weight = self.absolute_P @ np.abs(self.x) + np.abs(qp.q)
@@ -133,7 +133,7 @@ class CandidatePoint(JudgedPoint):
                 yield self._refined(_fit(qp.A / weight, gradient / weight, at_lower, at_upper), gradient, weight)
 
     def _refined(self, y: Vector, gradient: Vector, weight: Vector) -> Vector:
-        """Duals of the same rows with rounding left where their own forces are large."""
+        """Return duals of the same rows whose residuals are smallest relative to the forces on each coordinate."""
         push, scale = y != 0, weight + self.absolute_A.T @ np.abs(y)
         r = (gradient - self.qp.A.T @ y) / scale
         if not push.any() or not np.isfinite(r).all():
@@ -163,7 +163,7 @@ class CandidatePoint(JudgedPoint):
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
     def polished(self, held: Any, upper: Any) -> float:
-        """`polished_bound` of the point, once found the same for all duals; infinite also where P is zero."""
+        """Return `polished_bound` of the point, which once found holds for all duals; infinite also if P is zero."""
         if math.isinf(self._polished) and self.curvature.root.shape[1]:
             root = definite_root(self.qp, self.curvature.L)
             if root is not None:
@@ -171,14 +171,14 @@ class CandidatePoint(JudgedPoint):
         return self._polished
 
     def _placed(self, y: Vector) -> Vector:
-        """The point as far as curvature and the bounds of the rows that push put it there, (n,): no size of its own.
+        """Return the point that P x and bounds of active rows determine, (n,), for sizes independent of the candidate.
 
-        What neither P nor these rows see is no size, and where they see the point far from their bounds it is the
-        bounds that count. The place may be further away in single coordinates, where the point itself counts.
+        Parts in the null space of P and these rows do not count, and if the point is far from the bounds of the rows,
+        the bounds count. Coordinates of this place that are larger than those of the point are replaced by the latter.
         """
         x = self.x
         if self.curvature.L is not None:
-            return x  # a point that runs away loses as much as it gains in size
+            return x  # a diverging point loses as much as it gains in size
         seen, goal = self.ties(y)
         if not np.isfinite(goal).all():
             return x
@@ -186,7 +186,7 @@ class CandidatePoint(JudgedPoint):
         return np.where(np.abs(place) < np.abs(x), place, x)
 
     def pushes(self, y: Vector) -> Any:
-        """Rows with a larger share of the forces on a coordinate than their slack has of their terms, (m,)."""
+        """Return rows whose share of the forces on a coordinate exceeds that of their slack in their terms, (m,)."""
         qp, size = self.qp, self.absolute_A
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
         forces = self.absolute_P @ np.abs(self.x) + np.abs(qp.q) + size.T @ np.abs(y)
@@ -195,9 +195,9 @@ class CandidatePoint(JudgedPoint):
         return share * terms > np.abs(self.z - named)
 
     def _near(self, x: Vector) -> Vector:
-        """The point, no further than its size, the bound of some row, or that of a row that it meets puts it, (n,).
+        """Return |x| of the point, limited by its size, the nearest row bound, or bounds of rows that it meets, (n,).
 
-        Its rounding is no error; further out it would be a size of the point's own making.
+        Rounding of this size is no error; a larger size would be one of the candidate's own making.
         """
         ends = np.maximum(self.lower, self.upper)[:, None]
         filled = (self.absolute_A > 0) & (ends > 0)
@@ -211,9 +211,9 @@ class CandidatePoint(JudgedPoint):
         return np.asarray(np.minimum(np.abs(self.x), most))
 
     def least_size(self, row: int, bound: float, seen: Matrix, goal: Vector) -> float:
-        """Size of a row and its bound where its terms are least among the points with these `ties`.
+        """Return the size of a row and its bound at the point with least terms among those with these `ties`.
 
-        Where curvature does not fix the point, its terms may have run away together with an error that they hide.
+        If curvature does not fix the point, its terms may have diverged, together with an error that they hide.
         """
         size = self.absolute_A[row]
         least = np.abs(self.x)
@@ -226,15 +226,15 @@ class CandidatePoint(JudgedPoint):
         return abs(bound) + float(size @ least)
 
     def ties(self, y: Vector) -> tuple[Matrix, Vector]:
-        """The matrix and the right-hand side of what P and the rows that push make of the point."""
+        """Return the matrix and right-hand side of the equations by which P x and active rows determine the point."""
         held = self.qp.equality | self.pushes(y)
         named = np.where(y < 0, self.qp.u, self.qp.l)[held]
         return np.vstack((self.qp.P, self.qp.A[held])), np.concatenate((self.qp.P @ self.x, named))
 
     def _room(self, x: Vector, y: Vector) -> Vector:
-        """How far a coordinate could move without changing a row by more than the row's other terms, (n,).
+        """Return how far a coordinate could move without changing a row by more than the row's other terms, (n,).
 
-        A coordinate that a row of its own holds has the bound of that row for its size.
+        The size of a coordinate that is alone in an active row is the bound of that row.
         """
         size = self.absolute_A
         own = size * np.abs(x)
@@ -245,16 +245,16 @@ class CandidatePoint(JudgedPoint):
         bound = np.abs(np.where(y < 0, self.qp.u, self.qp.l))
         alone = (size > 0) & ((np.count_nonzero(size, axis=1) == 1) & (y != 0) & (bound > 0))[:, None]
         room = np.minimum(room, np.where(alone, bound[:, None] / entry, np.inf).min(axis=0, initial=np.inf))
-        # Failing that, what is rounding of the bounds.
+        # Otherwise the rounding of the bounds.
         ends = np.maximum(self.lower, self.upper)[:, None]
         least = self.share * np.where((size > 0) & (ends > 0), ends / entry, np.inf).min(axis=0, initial=np.inf)
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
 
     def stake(self, y: Vector, sizes: Sizes) -> tuple[float, float, float]:
-        """Sizes of the objective: what a loss is judged by, the same as far as forces could move the point, its value.
+        """Return sizes of the objective: that of its terms, that for moves by `reach`, and its value.
 
-        The terms of the objective at the point, without what is the same at all feasible points; a coordinate that its
-        rows hold at zero counts as far as the forces could move it. Rounding of the gap is no loss. The value is
+        The terms are those at the point, without those that are equal at all feasible points; a coordinate that its
+        rows hold at zero counts with its `reach`. Rounding of the gap is added, since it is no loss. The value is
         that of the dual objective, forces times bounds, in which terms of the cost that cancel do not count.
         """
         qp, fixed = self.qp, self.fixed
@@ -271,14 +271,14 @@ class CandidatePoint(JudgedPoint):
         blur = float(sizes.blur) / DEFAULT_TOLERANCE
         noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE + 0.5 * blur * blur
         if not math.isfinite(noise):
-            noise = 0.0  # squares beyond the range of numbers excuse nothing
+            noise = 0.0  # squares that overflow excuse nothing
         bound = np.where(y > 0, qp.l, np.where(y < 0, qp.u, 0.0))
         least = 0.5 * float(moving @ qp.P @ moving) + float(np.abs(sizes.y) @ np.abs(bound))
         least = max(least, self.share * value) + noise if self._told(sizes) else 0.0
         return value + noise, max(value, wide) + noise, least
 
     def _noise(self, sizes: Sizes) -> Vector:
-        """Rounding of the gradient and of the forces, (n,), for sizes that are not the candidate's own."""
+        """Return the rounding of the gradient and of the forces, (n,), for sizes that are not the candidate's own."""
         terms = self.absolute_P @ self._near(sizes.x) + np.abs(self.qp.q) + self.absolute_A.T @ np.abs(sizes.y)
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
@@ -292,14 +292,14 @@ class CandidatePoint(JudgedPoint):
         return bool(((Z.T @ self._noise(sizes) <= slopes) | (slopes == 0.0)).all())
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
-        """Gap caused by rounding of the rows and of the forces, for sizes that are not the candidate's own."""
+        """Return the gap caused by rounding of rows and of forces, for sizes that are not the candidate's own."""
         x, y, Z, noise = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z, self._noise(sizes)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
         way = float(noise @ self.curvature.room)
         return pulled + 0.5 * way * way + float((np.abs(Z) @ (np.abs(Z).T @ noise)) @ sizes.reach)
 
     def _vanishing(self, y: Vector) -> Any:
-        """Coordinates that are zero to rounding where the rows that push are met, (n,)."""
+        """Return which coordinates are zero to rounding if the active rows are met exactly, (n,)."""
         qp, push = self.qp, y != 0
         if not push.any() or not np.isfinite(self.z).all():
             return self.x == 0
@@ -322,7 +322,7 @@ def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
 
 
 def _fit(A: Matrix, gradient: Vector, at_lower: Any, at_upper: Any) -> Vector:
-    """Duals with A^T y nearest to the gradient, of the signs that the bounds allow, (m,)."""
+    """Return the duals with A^T y nearest to the gradient, of the signs that the bounds allow, (m,)."""
     from scipy.optimize import lsq_linear, nnls
 
     y = np.zeros(len(A))

@@ -1,9 +1,9 @@
 """A bound on the distance to the minimiser, linear in rounding, where P is definite on the feasible directions.
 
-The rows that push are guessed from a point and its duals, and corrected until the minimiser on them meets all other
-rows and all forces have their signs. However it was found, such a point is proved near the minimiser: with the rows
-met exactly and forces only on these, the gap is that of the residual alone, ||x - x*||_P <= ||r||_{P^-1}. What the rows
-are missed by, which is rounding, is taken through the shortest correction.
+The active rows are guessed from a point and its duals, and corrected until the minimiser on them satisfies all other
+rows and all forces have the right signs. However it was found, this point is proved to be near the minimiser: with the
+rows met exactly and forces only on these, the gap is that of the residual alone, ||x - x*||_P <= ||r||_{P^-1}. The
+residuals of the rows, which are rounding, count with the shortest correction.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gaussopt.core.programs import QP
 from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 ROUNDS = 30
-"""Changes at most of the set of rows that push, all rows at once; as many again follow one by one."""
+"""Half the largest number of changes of the set of active rows, all wrong ones at once or, after a cycle, the worst."""
 
 
 def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:
-    """U with U U^T the inverse of P, (n, n); of P + E^T E with the equalities E where that is definite and P is not.
+    """Return U with U U^T the inverse of P, (n, n), or of P + E^T E, E the equalities, if P is not definite.
 
-    Along the feasible directions both are the same.
+    Along the feasible directions both are the same; None if neither is definite.
     """
     if L is None:
         E = qp.A[qp.equality]
@@ -37,12 +37,12 @@ def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:
 
 
 def polished_bound(qp: QP, root: Matrix, x: Vector, held: Any, upper: Any) -> float:
-    """Return a bound on ||x - x*||_P; infinite where the rows that push were not found.
+    """Return a bound on ||x - x*||_P; infinite if the active rows were not found.
 
     Parameters
     ----------
     root : of `definite_root`
-    held, upper : (m,), rows that are guessed to push, and of these the ones that do so from their upper bounds
+    held, upper : (m,), rows guessed to be active, and of these the ones at their upper bounds
     """
     found = _minimiser(qp, root, held, upper) or _minimiser(qp, root, *_least_distance(qp, root))
     if found is None:
@@ -65,7 +65,7 @@ def _inverse(B: Matrix, n: int) -> Matrix:
 
 
 def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vector, Any, Vector] | None:
-    """A point and duals that satisfy all optimality conditions to rounding, the rows that push, and their bounds."""
+    """Return a point and duals that satisfy all optimality conditions to rounding, active rows, and their bounds."""
     held, upper = held | qp.equality, upper & ~qp.equality
     level, size = rounding(qp.n), np.abs(qp.A)
     unit = np.linalg.norm(qp.A @ root, axis=1)
@@ -80,7 +80,7 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
         pulls = held & (force * unit > level * (float(np.abs(y) @ unit) + pull))
         s = qp.A @ z
         beyond = np.maximum(qp.l - s, s - qp.u)
-        # What a point is off by rounding, in the norm of P, is passed on to every row.
+        # The rounding error of a point, in the norm of P, affects every row.
         whole = max(pull, math.sqrt(float(np.abs(z) @ (np.abs(qp.P) @ np.abs(z)))))
         blur = level * (size @ np.abs(z) + unit * whole)
         broken = ~held & (beyond > blur + level * np.abs(np.where(s < qp.l, qp.l, qp.u)))
@@ -90,7 +90,7 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
             y = np.where((force > 0) & held, 0.0, y)
             return z, y, held, bound
         key = held.tobytes() + upper.tobytes()
-        if key in seen:  # all at once went round in circles: the worst one only
+        if key in seen:  # changing all rows at once cycled: change the worst one only
             wrong = np.where(broken, beyond / np.where(unit > 0, unit, 1.0), np.where(pulls, force * unit, 0.0))
             worst = np.arange(qp.m) == int(np.argmax(wrong))
             pulls, broken = pulls & worst, broken & worst
@@ -101,9 +101,9 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
 
 
 def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
-    """Rows that push, and those that do so from their upper bounds, by non-negative least squares.
+    """Return active rows, and those active at their upper bounds, by non-negative least squares.
 
-    In the unit of P the minimiser is the feasible point nearest to that without rows (Lawson and Hanson 1974, ch. 23).
+    In the norm of P the minimiser is the feasible point nearest to that without rows (Lawson and Hanson 1974, ch. 23).
     """
     from scipy.optimize import nnls
 
@@ -117,7 +117,7 @@ def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
     held, sides = np.zeros(len(size)), np.concatenate((lower, upper))
     furthest = float(np.abs(h).max(initial=0.0))
     if furthest > 0 and math.isfinite(furthest):
-        with contextlib.suppress(RuntimeError):  # it went round in circles
+        with contextlib.suppress(RuntimeError):  # it cycled
             held[size > 0] = nnls(np.vstack((G.T, h / furthest)), np.append(np.zeros(qp.n), 1.0))[0]
     pushes, above = np.zeros(qp.m, dtype=bool), np.zeros(qp.m, dtype=bool)
     pushes[sides[held > 0]] = True
@@ -126,12 +126,12 @@ def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
 
 
 def _on_rows(qp: QP, root: Matrix, held: Any, bound: Vector) -> tuple[Vector, Vector]:
-    """The minimiser on rows that are met, and its duals, (n,), (m,); with two steps of refinement."""
+    """Return the minimiser with given rows at their bounds, and its duals, (n,), (m,), after two refinements."""
     y, z = np.zeros(qp.m), np.zeros(qp.n)
     B = qp.A[held] @ root
     inverse = _inverse(B, qp.n) if len(B) else np.zeros((qp.n, 0))
     for _ in range(3):
-        # Row residuals first, so that what an augmented P adds to P vanishes.
+        # Row residuals first, so that the augmentation of P has no effect.
         z = z + root @ (inverse @ (bound[held] - qp.A[held] @ z))
         step = root.T @ (qp.P @ z + qp.q - qp.A.T @ y)
         change = inverse.T @ step

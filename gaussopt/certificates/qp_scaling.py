@@ -1,4 +1,4 @@
-"""Units in which a quadratic program is judged: powers of two, so that scaling rounds nothing.
+"""Units in which a quadratic program is judged: powers of two, so that scaling is exact.
 
 With x = D x', y = R y' the program in the scaled unknowns has P' = D P D, q' = D q, A' = R A D, l' = R l, u' = R u.
 With a coordinate or a row in another unit (a power of two away) the scaled program is the same, bit for bit.
@@ -15,10 +15,10 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
 
 _TIE = 0.5123
-"""Rounds exponents to integers away from halves, on which the averages of small programs like to lie."""
+"""Offset for rounding exponents to integers: not 0.5, since averages in small programs are often half-integers."""
 
 LARGE = 64
-"""Rows and coordinates without curvature together from which on singular values take too long."""
+"""Rows plus coordinates without curvature beyond which singular values take too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Scaled:
 
     @classmethod
     def of(cls, qp: QP) -> Scaled:
-        """Coordinates with P_jj > 0 get a diagonal entry between 1/2 and 2, rows a largest entry between 1/2 and 1."""
+        """Scale a program: entries P_jj > 0 to between 1/2 and 2, largest entries of rows to between 1/2 and 1."""
         d, row = units(qp.P.diagonal(), qp.A, qp.q)
         with np.errstate(over="ignore", invalid="ignore"):
             P = (qp.P * d[:, None]) * d
@@ -40,10 +40,10 @@ class Scaled:
 
 
 def units(diagonal: Vector, A: Matrix, q: Vector) -> tuple[Vector, Vector]:
-    """Units d of the coordinates and factors of the rows, powers of two.
+    """Return units d of the coordinates and factors of the rows, powers of two.
 
-    Coordinates without curvature are measured by the rows that hold them: logarithms of all entries are made as small
-    as possible in the least-squares sense (Curtis and Reid 1972). Those that no row holds, by their entry of q.
+    Coordinates without curvature are scaled by the rows that contain them: logarithms of all entries are made as small
+    as possible in the least-squares sense (Curtis and Reid 1972). Those in no row are scaled by their entry of q.
     """
     massed = diagonal > 0
     exponent = np.zeros(len(q), dtype=np.int64)
@@ -61,7 +61,7 @@ def units(diagonal: Vector, A: Matrix, q: Vector) -> tuple[Vector, Vector]:
 
 
 def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Exponents of the coordinates without curvature, from the rows that hold them."""
+    """Return exponents of the coordinates without curvature, from the rows that contain them."""
     filled = A != 0
     size = np.zeros(A.shape)
     size[filled] = np.log2(np.abs(A[filled]))
@@ -74,9 +74,9 @@ def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_])
 
 
 def _least_norm(normal: Matrix, right: Vector, rows: int) -> Vector:
-    """The solution of least norm where singular values would take long.
+    """Return the solution of least norm without singular values, which would take long.
 
-    Null vectors are known: 1 for the rows and -1 for the columns of each part that nothing else is tied to.
+    Null vectors are known: 1 for the rows and -1 for the columns of each connected component.
     """
     from scipy.linalg import solve
     from scipy.sparse import csr_array

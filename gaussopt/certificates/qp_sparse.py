@@ -1,10 +1,10 @@
 """The certificate of a sparse convex quadratic program, in time and memory that grow like its entries.
 
-With the rows that push known, the minimiser is that of a program with equalities alone, of which the certificate of a
+Once the active rows are known, the minimiser is that of a program with equalities alone, for which the certificate of a
 step of the same form (M = P, h = q) bounds the distance. It is the minimiser of the whole program if its multipliers
 have the signs that the bounds allow and it meets every other row. The rows are guessed from the duals and corrected,
-as in `qp_polish`. Where they are not found nothing is proved of the distance, and residuals are judged alone.
-Contradictions smaller than FEASIBLE times the largest bound are not seen; the certificate of a dense program sees them.
+as in `qp_polish`. If they are not found, no distance is proved, and residuals are judged alone.
+Contradictions below FEASIBLE times the largest bound are not detected, unlike by the certificate of a dense program.
 """
 
 from __future__ import annotations
@@ -28,43 +28,43 @@ from gaussopt.linalg.dense import EPS, largest, mass_scale, ratio
 from gaussopt.linalg.sparse_saddle_point import Saddle, equilibrate_sparse
 
 ENTRIES = 1_000_000
-"""Most entries of a matrix for which the certificate of a dense program, which proves more, is made instead."""
+"""Most entries of a matrix with which a program gets the certificate of a dense one, which proves more."""
 
 ROUNDS = 12
-"""Changes at most of the set of rows that push; each costs a factorisation."""
+"""Most changes of the set of active rows; each costs a factorisation."""
 
 ACCURACY = 1e-14
 """Relative correction at which the refinement of a point on its rows ends."""
 
 FEASIBLE = 1e-9
-"""Least violation, in rows whose largest entry is one, up to which linear programs do not say contradiction."""
+"""Least violation, with largest entries of rows and bounds 1, up to which there is no proof of a contradiction."""
 
 LARGEST_SEARCH = 1000
-"""Iterations at most of the search for the place of a point, whose sizes need no digits."""
+"""Most iterations of the search for the place of a point, which only gives sizes."""
 
 NEAR = 1e-7
-"""Distance to a bound, relative to it and to the terms of the row, up to which a point rests on the row."""
+"""Distance to a bound, relative to it and to the terms of the row, up to which a row counts as active."""
 
 SHARE = rounding(8) / DEFAULT_TOLERANCE
-"""Share of the largest scale of all coordinates that any has at least: what is below rounding is no error."""
+"""Least scale of a coordinate, relative to the largest one: differences below rounding are no errors."""
 
 MOST_CHECKED = 4_000_000
-"""Entries up to which the rows that take part in a contradiction are checked, which takes singular values."""
+"""Most entries of the rows in a contradiction that are checked, since this takes singular values."""
 
 
 def dense_if_small(qp: QP) -> QP:
-    """A program with inequalities as a dense one, if its matrices are small enough; else as it is."""
+    """Return a program with inequalities as a dense one if its matrices are small enough, else unchanged."""
     if not qp.sparse or qp.equalities_only or qp.n * max(qp.n, qp.m) > ENTRIES:
         return qp
     return replace(qp, P=qp.P.toarray(), A=qp.A.toarray())  # type: ignore[attr-defined]
 
 
 class Nearest(NamedTuple):
-    """The minimiser near a point, or what is known without it.
+    """The minimiser near a point, or bounds and duals without it.
 
     Attributes
     ----------
-    verdict : of the rows that push, taken as equalities
+    verdict : of a program of equalities; solved, by assumption, for all others
     bound : on ||x - x*||_P; infinite if none is proved
     y : (m,), its duals
     place : (n,), the minimiser itself, None if it was not found
@@ -77,7 +77,7 @@ class Nearest(NamedTuple):
 
 
 def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
-    """The minimiser near a point with the duals given, or estimated ones."""
+    """Return the minimiser near a point with the given duals, or estimated ones."""
     if qp.equalities_only:
         return Nearest(*on_rows(qp, x))
     y = _held_duals(qp, x) if y is None else y
@@ -92,17 +92,17 @@ def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
 
 
 def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
-    """Verdict, error in the norm of P and best duals of a program of equalities: those of its step."""
+    """Return verdict, error in the norm of P and best duals of a program of equalities: those of its step."""
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)
-    # Several minimisers are minimisers all the same.
+    # Minimisers that are not unique are minimisers, too.
     verdict = Status.SOLVED if c.verdict is Status.ACCELERATION_NOT_UNIQUE else c.verdict
     return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
 
 
 @dataclass(frozen=True, slots=True)
 class SparseSizes(Sizes):
-    """Sizes of a sparse program; a bound below the rounding of `reach` counts."""
+    """Sizes of a sparse program; unlike in `Sizes`, a bound below the rounding of `reach` counts."""
 
     def row(self, bound: Vector) -> Vector:
         wide = self.absolute_A @ self.reach
@@ -170,7 +170,7 @@ class SparsePoint(JudgedPoint):
 
 
 def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
-    """The point as far as P and the bounds of the rows that push put it, (n,): what neither sees is no size.
+    """Return the point that P x and the bounds of active rows determine, (n,), without parts that neither fixes.
 
     d, (n,), are the units of the coordinates.
     """
@@ -188,9 +188,9 @@ def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
 
 
 def classify_sparse(qp: QP) -> Status:
-    """Whether a minimiser exists; solved also where linear programs do not decide.
+    """Return whether a minimiser exists; solved also if linear programs do not decide.
 
-    Rows contradict each other, or the objective has no minimum on them: P w + q = A^T y has no w, and no y of the signs
+    Infeasible: rows contradict each other. Unbounded: P w + q = A^T y has no solution w, y in which y has the signs
     that the bounds allow (Farkas).
     """
     if qp.equalities_only:
@@ -209,7 +209,7 @@ def classify_sparse(qp: QP) -> Status:
 
 
 def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
-    """Whether l <= A x <= u is proved to have no solution."""
+    """Tell whether l <= A x <= u is proved to have no solution."""
     A = scipy.sparse.csr_array(A)
     largest = abs(A).max(axis=1).toarray().ravel()
     empty = largest == 0
@@ -242,7 +242,7 @@ def _felt(A: Any, force: Vector) -> Vector:
 
 
 def _room(qp: QP) -> Vector:
-    """How far a coordinate could move until some row changes by its bound, (n,); zero where no row has one."""
+    """Return how far a coordinate could move until a row changes by its bound, (n,); zero if no row has a bound."""
     A: Any = scipy.sparse.coo_array(qp.A)
     ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u)))[A.row]
     counts, way = (A.data != 0) & (ends > 0), np.full(qp.n, np.inf)
@@ -251,18 +251,18 @@ def _room(qp: QP) -> Vector:
 
 
 def _longest_row(A: Any) -> int:
-    """Number of terms in the longest row."""
+    """Return the number of terms in the longest row."""
     return int(np.diff(A.indptr).max(initial=0))
 
 
 def _restricted(qp: QP, held: Any, upper: Any) -> QP:
-    """The program whose rows are those that push, met at their bounds."""
+    """Return the program of the active rows as equalities at their bounds."""
     bound = np.where(upper, qp.u, qp.l)[held]
     return QP(qp.P, qp.q, scipy.sparse.csr_array(qp.A)[held], bound, bound)
 
 
 def _guess(qp: QP, x: Vector, y: Vector) -> tuple[Any, Any]:
-    """Rows that seem to push, (m,), and of these the ones that do so from their upper bounds."""
+    """Guess the active rows, (m,), and of these the ones at their upper bounds."""
     named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
     unit = abs(qp.A) @ (1.0 / np.sqrt(np.where(qp.P.diagonal() > 0, qp.P.diagonal(), np.inf)))
     slack = np.abs(qp.A @ x - named)
@@ -271,7 +271,7 @@ def _guess(qp: QP, x: Vector, y: Vector) -> tuple[Any, Any]:
 
 
 def _held_duals(qp: QP, x: Vector) -> Vector:
-    """Duals of the rows that x rests on, by least squares, of the signs that the bounds allow, (m,)."""
+    """Return duals of the rows active at x, by least squares, of the signs that the bounds allow, (m,)."""
     z, terms = qp.A @ x, abs(qp.A) @ np.abs(x)
     at_lower, at_upper = (np.abs(z - b) <= NEAR * (np.abs(b) + terms) for b in (qp.l, qp.u))
     held = np.flatnonzero(qp.equality | at_lower | at_upper)
@@ -283,7 +283,7 @@ def _held_duals(qp: QP, x: Vector) -> Vector:
 
 
 def _pushing(qp: QP, held: Any, upper: Any) -> tuple[Any, Any, Vector] | None:
-    """Rows whose minimiser meets all others with multipliers of the right signs, and it; None if not found."""
+    """Find rows whose minimiser satisfies all others, with multipliers of the right signs, and it; else None."""
     A: Any = scipy.sparse.csr_array(qp.A)
     level, size = 1e3 * rounding(_longest_row(A)), abs(A)
     for _ in range(ROUNDS):

@@ -1,13 +1,13 @@
-"""Whether a convex quadratic program has a minimiser, from the program alone.
+"""Existence of a minimiser of a convex quadratic program, from the program alone.
 
-Rows contradict each other if some y with A^T y = 0 has y^T b > 0, b_i being the bound that the sign of y_i names
-(Farkas). The objective is unbounded on feasible rows if no multipliers hold q in the directions without curvature,
+Rows contradict each other if some y with A^T y = 0 has y^T b > 0, b_i being the bound selected by the sign of y_i
+(Farkas). The objective is unbounded on feasible rows if no multipliers balance q in the directions without curvature,
 which is a contradiction of the same kind between the rows of Z^T A^T mu = Z^T q and the signs of mu.
 
 The rule for both: a contradiction counts if it exceeds rounding of the bounds that take part in it,
 y^T b > rounding * sum |y_i b_i|. It does not depend on units, on rows that take no part, or on any solver's answer.
-Linear programs find y; whether y proves anything is checked in rational arithmetic. Their tolerances, which are
-absolute, are overcome by solving again for what is left over, in its own size.
+Linear programs find y; whether y proves anything is checked, in rational arithmetic if few rows take part. The absolute
+tolerances of linear programs are overcome by solving again for the remaining violation, scaled to size 1.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from gaussopt.core.status import Status
 from gaussopt.linalg.dense import EPS, WIDE_EPS, least_norm
 
 ROUNDS = 8
-"""Linear programs at most, each for what the one before left over."""
+"""Most linear programs, each for the violation that the one before left."""
 
 RATIONAL = 30
-"""Rows that may take part in a contradiction for it to be checked in rational arithmetic."""
+"""Most rows in a contradiction that is checked in rational arithmetic."""
 
 SUPPORT = 1e-8
 """Share of the largest multiplier below which a multiplier of a linear program is noise."""
 
 _FAR = 1e15
-"""Bounds so much further away than what is left over play no part."""
+"""Distance of a bound, relative to the remaining violation, beyond which it plays no part."""
 
 CORRECTIONS = 8
-"""Least-squares corrections at most towards a point that meets every row."""
+"""Most least-squares corrections towards a point that meets every row."""
 
 
 def rounding(n: int) -> float:
-    """Relative size of what counts as rounding in sums of n terms."""
+    """Return the relative size of what counts as rounding in sums of n terms."""
     return 16 * (n + 4) * EPS
 
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """Whether l <= A x <= u has a solution, None where the linear programs failed to decide.
+    """The answer whether l <= A x <= u has a solution, None if the linear programs failed to decide.
 
     x (n,) meets every row to rounding of its bound, y (m,) are multipliers that prove a contradiction.
     """
@@ -58,7 +58,7 @@ class Feasibility:
 
 
 def classify(qp: QP) -> Status:
-    """Solved if a minimiser exists, else infeasible or unbounded; of a dense program."""
+    """Return solved if a minimiser of a dense program exists, else infeasible or unbounded."""
     scaled = Scaled.of(qp).qp
     if feasibility(scaled.A, scaled.l, scaled.u).possible is False:
         return Status.INFEASIBLE
@@ -68,10 +68,10 @@ def classify(qp: QP) -> Status:
 
 
 def flat_directions(P: Matrix) -> Matrix:
-    """Orthonormal basis of the directions without curvature, (n, k); P has a diagonal near 1 or 0."""
+    """Return an orthonormal basis of the directions without curvature, (n, k); P has a diagonal near 1 or 0."""
     massed = P.diagonal() > 0
     values, V = np.linalg.eigh(P[np.ix_(massed, massed)])
-    # Without entries that are rounding, which a large force on their coordinate would make a slope.
+    # Entries that are rounding become zero: a large force on their coordinate would make them a slope.
     V, flat = np.where(np.abs(V) > rounding(len(V)), V, 0.0), values <= 64 * len(P) * EPS
     if massed.all():
         return V[:, flat]
@@ -81,7 +81,7 @@ def flat_directions(P: Matrix) -> Matrix:
 
 
 def held_where_flat(qp: QP, Z: Matrix) -> bool:
-    """Whether multipliers of the right signs balance q along the directions Z; true also where that is undecided."""
+    """Tell whether multipliers of the right signs balance q along the directions Z; true also if undecided."""
     if not Z.shape[1]:
         return True
     level = rounding(qp.n)
@@ -100,7 +100,7 @@ def held_where_flat(qp: QP, Z: Matrix) -> bool:
 
 
 def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
-    """A point that meets the rows, or multipliers that prove that none does."""
+    """Return a point that meets the rows, or multipliers that prove that there is none."""
     m, n = A.shape
     empty = ~A.any(axis=1)
     wrong = empty & ((l > 0) | (u < 0))
@@ -120,13 +120,13 @@ def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
 
 
 def largest_bound(l: Vector, u: Vector) -> float:
-    """The largest finite bound."""
+    """Return the largest finite bound by absolute value."""
     ends = np.abs(np.concatenate((l, u)))
     return float(ends[np.isfinite(ends)].max(initial=0.0))
 
 
 def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
-    """A point near x that meets every row to rounding of its bound, (n,) in extended precision, or None.
+    """Return a point near x that meets every row to rounding of its bound, (n,) in extended precision, or None.
 
     It proves that the rows do not contradict each other: multipliers with A^T y = 0 give y^T b at most the sum of |y_i|
     times the violations, at any point. A point that meets the rows to rounding of its terms A x proves less, as these
@@ -146,7 +146,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
         bound = np.where(z < l, l, np.where(z > u, u, z))
         miss = bound - z
         terms = size @ np.abs(x)
-        # A row that wants zero may have no terms but rounding of the corrections that the others need.
+        # The terms of a row with bound zero may be only rounding of the corrections for other rows.
         terms = np.where(bound == 0, terms.max(initial=0.0), terms)
         broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + np.minimum(blur * terms, most))
         if not broken.any():
@@ -157,7 +157,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
 
 
 def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
-    """Reduce the largest violation by linear programs, until every row holds to its own rounding or none can."""
+    """Reduce the largest violation by linear programs, until every row holds to its own rounding or this cannot be."""
     x = np.zeros(A.shape[1], dtype=np.longdouble)
     level = rounding(A.shape[1])
     wide = A.astype(np.longdouble)
@@ -175,14 +175,14 @@ def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
             excess = contradiction(A, l, u, y)
             if excess is not None:
                 return Feasibility(excess[0] <= level, y=excess[1] if excess[0] > level else None)
-        if t > 0.5:  # nothing was gained, and nothing proved
+        if t > 0.5:  # no progress, and no proof
             break
         x = x + unit * step
     return Feasibility(None)
 
 
 def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, float, Vector | None]:
-    """Min t with low - t <= A s <= high + t: s, t and the multipliers of the rows."""
+    """Minimise t with low - t <= A s <= high + t; return s, t and the multipliers of the rows."""
     from scipy.optimize import linprog
 
     m, n = A.shape
@@ -202,7 +202,7 @@ def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, f
             np.append(np.zeros(n), 1.0), matrix, limits, bounds=[(None, None)] * n + [(0, None)], method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )  # fmt: skip
-    except ValueError:  # numbers that it does not take
+    except ValueError:  # numbers that linprog rejects
         return None, 0.0, None
     if found.status != 0 or found.x is None:
         return None, 0.0, None
@@ -214,7 +214,7 @@ def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, f
 
 
 def contradiction(A: Matrix, l: Vector, u: Vector, y: Vector) -> tuple[float, Vector] | None:
-    """By how much multipliers prove that the rows contradict each other, relative to the bounds that take part.
+    """Return how much multipliers prove that rows contradict each other, relative to the bounds that take part.
 
     That is y^T b / sum |y_i b_i|, with the multipliers made exact, (m,); None if they prove nothing.
     """
@@ -254,7 +254,7 @@ def _excess_exact(exact: list[Fraction], l: Vector, u: Vector, part: Any, m: int
 
 
 def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
-    """The only combination of the rows that vanishes, if there is exactly one."""
+    """Return the only combination of the rows that vanishes, if there is exactly one."""
     table = [[Fraction(value) for value in line] for line in rows.T.tolist()]
     lines: dict[int, list[Fraction]] = {}  # of the reduced echelon form, by the columns of their leading ones
     for column in range(len(rows)):
@@ -272,6 +272,6 @@ def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
 
 
 def _without(column: int, line: list[Fraction], leading: list[Fraction]) -> list[Fraction]:
-    """A line less the multiple of the leading one that takes its entry in a column to zero."""
+    """Return a line less the multiple of the leading line that makes its entry in a column zero."""
     factor = line[column]
     return [a - factor * b for a, b in zip(line, leading, strict=True)] if factor else line

@@ -47,7 +47,7 @@ def animate_command(
     from gaussopt.modelling.problem import problem as find
     from gaussopt.simulation.simulate import simulate
 
-    # Everything that can be refused is refused before anything is computed.
+    # Everything that can be refused is refused before the computation.
     check_ending(out)
     check_target(out)
     if problem is None and from_ is None:
@@ -68,13 +68,13 @@ def animate_command(
                 entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, stabilisation=stabilisation,
                 impact=impact, accumulation=accumulation, progress=progress, step_folder=None, keep_interrupted=True,
             )  # fmt: skip
-    # A motion that ended early shows what there is.
+    # A motion that ended early is drawn up to its end.
     file = animate(trajectory, out, problem=None if from_ is not None else entry) if len(trajectory.t) > 1 else None
     _finish(context.obj, trajectory, str(trajectory.meta["problem"]) if entry is None else entry.name, file, json_)
 
 
 def _recorded(file: Path, problem: str | None, given: dict[str, Any]) -> Trajectory:
-    """Return the motion in a file; options that belong to a simulation are refused."""
+    """Return the motion in a file; refuse options that belong to a simulation."""
     from gaussopt.core.errors import BadInput
     from gaussopt.integration.trajectory import Trajectory
 

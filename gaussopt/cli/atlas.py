@@ -92,7 +92,7 @@ def atlas_command(
 
 
 def _summary(atlas: Atlas) -> dict[str, Any]:
-    """Return what was mapped, and what was found; for JSON."""
+    """Return the summary of an atlas for JSON."""
     return {
         "status": "solved", "message": f"{atlas.points} states mapped.", "problem": atlas.problem,
         "points": atlas.points, "axes": {a.name: [a.values[0], a.values[-1], len(a.values)] for a in atlas.axes},

@@ -88,6 +88,6 @@ def batch_command(
 
 
 def _failed(data: xr.Dataset) -> list[str]:
-    """Return the first motion that did not get to its end, with its message."""
+    """Return the first motion that did not reach its end, with its message."""
     failed = [i for i, status in enumerate(data.status.values) if status != "solved"][:1]
     return [f"Motion {i}: {data.message.values[i]}" for i in failed]

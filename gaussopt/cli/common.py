@@ -1,4 +1,4 @@
-"""Parts that commands share: options, JSON, progress, and the end of a command."""
+"""Shared parts of commands: options, JSON, progress, and the end of a command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gaussopt.core.errors import BadInput
 
 
 def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> Callable[[str], list[str]]:
-    """What Tab offers for a word that is begun: registered names and words, behind commas too, files and folders."""
+    """Return a function that completes words: registered names and `words`, also after commas, files and folders."""
 
     def complete(incomplete: str) -> list[str]:
         from gaussopt.core import registry
@@ -119,10 +119,10 @@ ErrorEstimate = Annotated[
 RecordEvery = Annotated[
     int | None, typer.Option("--record-every", help="Steps between two recorded states; 1 if not given.")
 ]
-"""Options that several commands have."""
+"""Options of several commands."""
 
 QUICK = 5.0
-"""Seconds before which nobody waits for a line on the progress."""
+"""Seconds before which no line on the progress is printed."""
 
 
 class Done(Exception):
@@ -133,12 +133,12 @@ class Done(Exception):
 
 
 def note(sentence: str) -> None:
-    """Print a sentence for the user on standard error, apart from the result."""
+    """Print a sentence for the user on standard error, separate from the result."""
     print(f"gaussopt: {sentence}", file=sys.stderr)
 
 
 def end(status: str, message: str) -> None:
-    """End a command with the message and an exit code, unless it is solved."""
+    """End a command with the message and an exit code, unless the status is "solved"."""
     if status != "solved":
         stop(message, 2 if status == "bad_input" else 1)
 
@@ -163,7 +163,7 @@ def print_json(out: Any, data: Any) -> None:
 
 
 def plain(data: Any) -> Any:
-    """Return data as JSON holds them: infinities and NaN become null."""
+    """Return data in a form for JSON: infinities and NaN become null."""
     if isinstance(data, dict):
         return {str(k): plain(v) for k, v in data.items()}
     if isinstance(data, list | tuple):
@@ -210,9 +210,9 @@ def _vector(key: str, text: str) -> list[float]:
 
 
 def names_of(text: str | None) -> list[str] | None:
-    """Return names of a comma-separated list, None for None.
+    """Return the names of a comma-separated list, None for None.
 
-    Raises BadInput if one of them is empty.
+    Raises BadInput if a name is empty.
     """
     if text is None:
         return None
@@ -223,9 +223,9 @@ def names_of(text: str | None) -> list[str] | None:
 
 
 class _Milestones:
-    """Says on standard error when a quarter, a half and three quarters are done, of what takes its time.
+    """Prints on standard error when a quarter, a half and three quarters of a slow task are done.
 
-    `even` says whether what is left takes as long as what is done, so that the time left can be told.
+    If `even`, the rest is taken to be as fast as the part done, and the time left is printed.
     """
 
     def __init__(self, label: str, even: bool = True) -> None:
@@ -250,9 +250,9 @@ class _Milestones:
 def progress_bar(
     label: str, quiet: bool, lines: bool = False, even: bool = True
 ) -> Iterator[Callable[[float], None] | None]:
-    """A progress bar on standard error, where the user may watch; elsewhere nothing, or a line now and then.
+    """Show a progress bar on standard error if that is a terminal; elsewhere nothing, or `lines` at milestones.
 
-    The time left is told where the work is `even`; otherwise the time spent.
+    For `even` work the bar shows the time left; otherwise the time spent.
     """
     if quiet or not sys.stderr.isatty():
         yield _Milestones(label, even) if lines and not quiet else None

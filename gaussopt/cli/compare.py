@@ -1,4 +1,4 @@
-"""The commands that compare, export sequences, merge stored results, and write reports on them."""
+"""Commands that compare, export sequences, merge stored results, and write reports on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _option(names: str, told: str, of: str = "", words: tuple[str, ...] = (), **more: Any) -> Any:
-    """Declare an option of one or two names; Tab offers the registered names of the kind `of`, and the words."""
+    """Declare an option with one or two names; Tab offers `words` and the registered names of the kind `of`."""
     offered = common.completion(*[of] * bool(of), words=words) if of or words else None
     return typer.Option(*names.split(), help=told, autocompletion=offered, **more)
 
@@ -114,7 +114,7 @@ Exported = Annotated[
     ),
 ]
 MOST_SAID = 20
-"""Sentences on contradictions that are printed; the report has all."""
+"""Number of sentences on contradictions that are printed; the report has all."""
 
 
 def compare_command(
@@ -136,7 +136,7 @@ def compare_command(
 
     if parquet:
         check_parquet()
-    before = None if against is None else Results.load(against)  # which may be the folder that is written into
+    before = None if against is None else Results.load(against)  # may be the folder to write into
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
     with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
@@ -249,7 +249,7 @@ def export_command(
 
 
 def _tell_export(screen: Any, found: dict[str, Any], name: str | None, out: Path, as_json: bool) -> None:
-    """Say what was written, programs with a manifest or files of contact problems."""
+    """Print what was written: programs with a manifest, or files of contact problems."""
     if "files" in found:
         count = len(found["files"])
         message = f"{count} contact problems of {name} in {out}; {found['certified']} with a certified solution."
@@ -279,7 +279,7 @@ def _sources(
         raise BadInput("--dial turns a dial of a family; name the family with --family.")
     unknown = [d for d in dials if not any(_has(name, d) for name in families)]
     for name in families:
-        # Each family takes the dials that it has; a dial that no family has is refused by the first.
+        # Each family takes its own dials; the first family refuses a dial that no family has.
         found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
     found += [*(convex_programs() if sets[0] else ()), *(lcp_programs() if sets[1] else ())]
     found += [ExportedSequence.of(folder) for folder in sequences]

@@ -13,10 +13,10 @@ from gaussopt.cli.common import completion, progress_bar
 from gaussopt.core.errors import BadInput, GaussoptError
 
 FAILED = ("infeasible", "no_solution", "iteration_limit")
-"""Statuses with which the order of rows is in doubt."""
+"""Statuses that cast doubt on the order of rows."""
 
 MOST_TRIED = 100
-"""Contacts up to which the other order is tried."""
+"""Largest number of contacts for which the other order is tried."""
 
 RowOrder = Annotated[
     str | None,
@@ -51,7 +51,7 @@ def solve_contact_problem(
 
 
 def other_order(file: Path, data: ConeComplementarity | GlobalContacts, status: str) -> str:
-    """Return a sentence where contacts are solved only if their rows stand in another order than that of the format."""
+    """Return a sentence if contacts are solved only with the row order that is not that of their format, else ""."""
     from gaussopt.core.files import read_bytes
     from gaussopt.interchange.problem_reader import order_of_format
     from gaussopt.interchange.row_order import ORDERS, reordered
@@ -70,7 +70,7 @@ def solve_folder(
     folder: Path, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any], quiet: bool,
     rows: str | None,
 ) -> tuple[dict[str, Any], list[str]]:  # fmt: skip
-    """Solve every contact problem of a folder; what is none is named with its reason and counts as bad input."""
+    """Solve every contact problem of a folder; other files are named with a reason and count as bad input."""
     from gaussopt.interchange.problem_reader import members, read_problem
     from gaussopt.kinds import page_of
 

@@ -14,7 +14,7 @@ KINDS = {
     "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
     "families": "family", "relaxations": "relaxation",
 }  # fmt: skip
-"""Words that `list` takes, and the kind of entry: in the registry, or a formulation of contact problems in space."""
+"""Words that `list` takes, and their kinds of entries: in the registry, or formulations of contacts in space."""
 
 
 def list_command(

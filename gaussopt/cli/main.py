@@ -1,4 +1,4 @@
-"""The command line; each group of commands lives in a file beside it.
+"""The command line; each group of commands has its own file in this folder.
 
 Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
 one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved` or the machine failed,
@@ -50,24 +50,24 @@ COMPLETION = "_GAUSSOPT_COMPLETE"
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; returns the exit code instead of leaving the interpreter."""
+    """Run the command line and return the exit code, without leaving the interpreter."""
     given = sys.argv[1:] if arguments is None else arguments
     if COMPLETION in os.environ or given[:1] in (["--install-completion"], ["--show-completion"]):
         try:
             app(given, prog_name="gaussopt")
-        except SystemExit as done:  # how Typer ends what it does for a shell
+        except SystemExit as done:  # Typer's end of a completion request
             return done.code if isinstance(done.code, int) else 0
     try:
         with _plain_warnings():
             return _run(given)
-    except OSError as error:  # standard output takes nothing: a full disk, a closed pipe
+    except OSError as error:  # standard output cannot be written: a full disk, a closed pipe
         print(f"gaussopt: Cannot write the result: {error.strerror or error}.", file=sys.stderr)
         return 1
 
 
 @contextlib.contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Our own warnings are sentences on standard error; those of others stay as they are."""
+    """Print gaussopt's own warnings as sentences on standard error; leave the warnings of others as they are."""
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
@@ -84,15 +84,15 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def _misread(error: typer.TyperException) -> str:
-    """Return what is wrong with the arguments; the value too, where it could not be read as what an option takes."""
+    """Return the error in the arguments, with the value if it could not be converted for its option."""
     text = error.format_message()
-    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # pydantic's, which reads the values
+    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # from pydantic, which converts the values
     return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
 
 
 @cache
 def command_line() -> Callable[..., Any]:
-    """Return all commands, read from their functions, which takes longer than most commands do."""
+    """Return all commands, built from their functions, which takes longer than most commands run."""
     return typer.main.get_command(app)
 
 
@@ -118,13 +118,13 @@ def _run(given: list[str]) -> int:
             return _fail(out, as_json, str(machine_failure("The command was not done", error)), code=1)
         except OSError as error:
             if error.filename is None and error.errno not in NOT_OF_OUTPUT:
-                raise  # standard output takes nothing
+                raise  # standard output cannot be written
             what = "The command was not done" if error.filename is None else f"Cannot use {str(error.filename)!r}"
             failure = file_error(what, error)
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
-        except BaseException as error:  # a user's file may raise SystemExit and what else there is
+        except BaseException as error:  # a user's file may raise anything, even SystemExit
             if isinstance(error, SystemExit) and "--help" in given:
-                return 1  # so Typer leaves where a reader such as head has closed the pipe
+                return 1  # Typer exits so if a reader such as head has closed the pipe
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise
             text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."
@@ -134,7 +134,7 @@ def _run(given: list[str]) -> int:
 
 @contextlib.contextmanager
 def _quiet_backends() -> Iterator[Any]:
-    """Yield our own standard output; all that a backend prints (from C too) goes to standard error."""
+    """Yield the command's standard output; output of backends (from C too) goes to standard error."""
     if sys.stdout is None:  # standard output is closed
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             yield nowhere
@@ -145,7 +145,7 @@ def _quiet_backends() -> Iterator[Any]:
         real = True
     except OSError:
         real = False
-    # Under a test harness sys.stdout is not file descriptor 1; then it is ours already.
+    # Under a test harness sys.stdout is not file descriptor 1 and already belongs to the command.
     if not real or sys.stdout is not sys.__stdout__:
         yield sys.stdout
         return
@@ -163,15 +163,15 @@ def _quiet_backends() -> Iterator[Any]:
 
 
 def _interrupted(out: Any, given: list[str]) -> int:
-    # An interrupt inside Python code that an extension module runs (as some do when imported) is noted by CPython,
-    # which would then end by the signal, whatever the exit code. Running nothing in the same way forgets it.
+    # CPython records an interrupt inside Python code that an extension module runs (some do so when imported), and
+    # would then end by the signal, whatever the exit code. Running empty code in the same way clears that record.
     ctypes.pythonapi.PyRun_SimpleString(b"")
     kept = " Finished cases are kept; the same command goes on from there." if _resumes(given) else ""
     return _fail(out, "--json" in given, f"Interrupted by Ctrl-C.{kept}", code=1, status="interrupted")
 
 
 def _resumes(given: list[str]) -> bool:
-    """Tell whether the command keeps finished cases in the folder that was named."""
+    """Tell whether the command keeps finished cases in the named folder."""
     return given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 FIRST_EVENTS, LAST_EVENTS = 8, 4
-"""Events that are told one by one where there are more."""
+"""Numbers of events printed at the beginning and at the end of a long list."""
 
 Tolerance = Annotated[
     float | None,
@@ -96,7 +96,7 @@ def run_command(
 
 
 def _entry(problem: str | None, settings: dict[str, Any], start: Trajectory | None) -> Problem:
-    """Return the problem that is named, or that of the motion to go on with, at the parameters given."""
+    """Return the named problem, or the problem of the motion to continue, at the given parameters."""
     from gaussopt.modelling.problem import problem as find
     from gaussopt.simulation.continuation import Continuation
 
@@ -109,7 +109,7 @@ def _entry(problem: str | None, settings: dict[str, Any], start: Trajectory | No
 
 
 def _saved(trajectory: Trajectory, path: Path) -> str | None:
-    """Save a motion; why that failed, in a sentence: what was computed is printed all the same."""
+    """Save a motion; if that fails, return the reason as a sentence, as the result is still printed."""
     try:
         trajectory.save(path)
     except BadInput as error:
@@ -166,7 +166,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 
 def _certified(traj: Trajectory) -> str:
-    """Return what the worst certificate says of the accelerations, and which ones it stands for."""
+    """Return what the worst certificate says of the accelerations, and which accelerations it covers."""
     if "residuals" not in traj.meta:
         return f"accelerations certified in {traj.worst.evaluations} evaluations: {traj.worst.words}"
     residual = max(traj.meta["residuals"].values())
@@ -175,7 +175,7 @@ def _certified(traj: Trajectory) -> str:
 
 
 def _times(timing: dict[str, float]) -> str:
-    """Return the whole time and its parts above one percent, the largest first."""
+    """Return the total time and its parts above one percent, the largest first."""
     total = timing["total"]
     parts = sorted(((v, k) for k, v in timing.items() if k != "total" and v > 0.01 * total), reverse=True)
     told = ", ".join(f"{k.replace('_', ' ')} {v:.3g} s" for v, k in parts)
@@ -183,7 +183,7 @@ def _times(timing: dict[str, float]) -> str:
 
 
 def _events(traj: Trajectory) -> list[str]:
-    """Return a line on each event; of many on the first and the last ones."""
+    """Return a line for each event; for many events only the first and the last."""
     lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
     left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
     if left_out <= 1:

@@ -1,4 +1,4 @@
-"""The command `gaussopt show`: what is known of one problem, formulation, solver, stepper or family."""
+"""The command `gaussopt show`: information on a problem, formulation, solver, stepper or family."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Name = Annotated[
 
 
 class Known(NamedTuple):
-    """What is known of an entry: for JSON, and for the user; and arguments of the command that uses it."""
+    """Information on an entry, for JSON and for the user, and the arguments of the command that uses it."""
 
     data: dict[str, Any]
     lines: list[str]
@@ -69,7 +69,7 @@ def show_command(context: typer.Context, name: Name, set_: Set = None, json_: Js
 
 
 def _kinds(word: str) -> list[str]:
-    """Give the kinds of entries of this name; raises UnknownName, or BadInput where a file of that name lies there."""
+    """Return the kinds of entries of this name; raises UnknownName, or BadInput if there is a file of that name."""
     from gaussopt.core import registry
 
     name = word.partition(":")[0]
@@ -83,7 +83,7 @@ def _kinds(word: str) -> list[str]:
 
 
 def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Return rows of a table below a heading, their columns aligned."""
+    """Return the rows of a table, indented for a heading, with aligned columns."""
     texts = [[f"{x + 0:.6g}" if isinstance(x, float) else str(x) for x in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return ["  " + "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in texts]
@@ -93,7 +93,7 @@ def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
 
 
 def _problem(entry: Problem, given: str, settings: list[str]) -> Known:
-    """Give a problem, and the line that simulates it, with what keeps it on its constraints and goes on to its end."""
+    """Return the information on a problem, and a `run` command that keeps constraints and reaches the end."""
     from gaussopt.comparison.items import typical_step
     from gaussopt.comparison.pairing import misfit
     from gaussopt.core import registry
@@ -176,7 +176,7 @@ def _problem_lines(data: dict[str, Any]) -> list[str]:
     return [*lines, f"End and step, if not given: t = {data['t_end']:g} s, dt = {data['dt']:g} s"]
 
 
-# -- formulations and solvers, by what they do with small examples ------------------------------------------
+# -- formulations and solvers, by their results on small examples --------------------------------------------
 
 SMOOTH: dict[str, Any] = {"M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, -9.81], "v": [1.0, 0.0], "dt": 1e-3}
 CONTACT: dict[str, Any] = {"J_N": [[0.0, 1.0]], "zeta_N": [0.0], "J_T": [[[1.0, 0.0]]], "zeta_T": [[0.0]]}
@@ -196,7 +196,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "a contact with friction at rest": {**SMOOTH, **CONTACT, "mu": [0.3], "v_T": [[0.0]], "v": [0.0, 0.0]},
     "a contact in space with friction at rest": SPACE,
 }
-"""The smallest steps of each kind."""
+"""The smallest step of each kind."""
 SPARSE = "sparse matrices"
 
 EXAMPLES = {
@@ -207,7 +207,7 @@ EXAMPLES = {
     "least-squares problems": ("least-squares", "equality rows"),
     "linear complementarity problems": ("lcp", "a contact that slides with friction"),
 }
-"""A formulation and a kind of steps that make each kind of programs."""
+"""For each kind of programs, a formulation and a kind of steps that make such programs."""
 CONTACTS, CONES = "contacts with friction cones", "cone programs of contacts"
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
@@ -268,7 +268,7 @@ def _formulation(entry: Any) -> Known:
 
 
 def _refusals(refused: dict[str, str]) -> list[str]:
-    """Return each reason once, below what is refused for it."""
+    """Return each reason once, below the kinds refused for it."""
     found: dict[str, list[str]] = {}
     for kind, reason in refused.items():
         found.setdefault(reason, []).append(kind)
@@ -276,14 +276,14 @@ def _refusals(refused: dict[str, str]) -> list[str]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason in a refusal, without who refuses."""
+    """Return the reason in a refusal, without the name of the entry that refuses."""
     text = str(error).rstrip(".")
     before, colon, after = text.partition(": ")
     return after if colon and before.startswith("The ") and " does not " in before else text
 
 
 def _takers(program: Program) -> list[str]:
-    """Installed solvers that take a program."""
+    """Return the installed solvers that take a program."""
     from gaussopt.comparison.pairing import installed_solvers
     from gaussopt.core.solver import make_solver
 
@@ -303,10 +303,10 @@ def _solver(entry: Any) -> Known:
     missing = missing_packages(entry)
     takes, refused = [], {}
     for kind, program in _examples():
-        try:  # what an entry says of itself, where its packages are not there
+        try:  # the declaration of an entry, if its packages are missing
             make_solver(entry.name).check(program) if not missing else _declared(entry, program)
         except NotAccepted as error:
-            if isinstance(program, entry.accepts):  # that it takes no others is said by what it takes
+            if isinstance(program, entry.accepts):  # other kinds of programs are clear from what it accepts
                 refused[kind] = _reason(error)
         else:
             takes.append(kind)
@@ -343,7 +343,7 @@ def _declared(entry: Any, program: Program) -> None:
 
 
 def _meaning(options: type) -> str:
-    """Return what a class of options and those that it derives from say of them."""
+    """Return the descriptions in the docstrings of a class of options and of its bases."""
     own = (c for c in reversed(options.__mro__[:-2]) if c.__doc__ and not c.__doc__.startswith(f"{c.__name__}("))
     return " ".join(" ".join(str(c.__doc__).split()) for c in own).replace("`", "")
 

@@ -60,7 +60,7 @@ def _solved(
     save: Path | None,
     rows: str | None,
 ) -> dict[str, Any]:
-    """The result of one file."""
+    """Return the result for a file."""
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.kinds import page_of
 
@@ -122,7 +122,7 @@ def _solve_step(
 
 
 def _classification(step: StepData) -> dict[str, Any] | None:
-    """Classification of the contact operator; None where there is none."""
+    """Return the classification of the contact operator; None if there is no operator."""
     from gaussopt.certificates.contact_class import classify_step
     from gaussopt.core.errors import NotAccepted
 
@@ -133,7 +133,7 @@ def _classification(step: StepData) -> dict[str, Any] | None:
 
 
 def _flat(lam_T: Any) -> Any:
-    """In the plane the tangent axis is dropped."""
+    """Return lam_T without its tangent axis in the plane."""
     return lam_T[:, 0] if lam_T.ndim == 2 and lam_T.shape[1] == 1 else lam_T
 
 
@@ -192,14 +192,14 @@ def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    """What the user reads of a result: how it ended, its numbers by name, what is to be known of the problem, time."""
+    """Return a result for the user: how it ended, its numbers by name, properties of the problem, and the time."""
     from gaussopt.core.display import counted
 
     names = [str(result[key]) for key in ("formulation", "solver") if result.get(key)]
     certificate, operator = result["certificate"], result.get("classification")
     lines = [f"{' by '.join(names) or 'the answer'}: {_sentence(result)}"]
     lines += [f"{name:7} {text}" for name, value in result.items() if name not in TOLD and (text := _numbers(value))]
-    several = result.get("forces_unique") is False and "matrix" not in certificate  # of an lcp the message says it
+    several = result.get("forces_unique") is False and "matrix" not in certificate  # for an LCP the message says it
     lines += ["The forces are not the only ones that cause this acceleration."] * several
     lines += result.get("ranks", {}).get("sentences", [])
     lines += [f"contact operator: {operator['sentence']}"] if operator else []
@@ -214,11 +214,11 @@ TOLD = (
     "status", "message", "formulation", "solver", "certificate", "ranks", "classification", "timing", "iterations",
     "forces_unique",
 )  # fmt: skip
-"""Entries of a result that have lines of their own; the others are numbers."""
+"""Entries of a result that have separate lines; all others are numbers."""
 
 
 def _sentence(result: dict[str, Any]) -> str:
-    """How a solve ended, with what the certificate measures: the distance to the true answer, or residuals."""
+    """Return how a solve ended, with what the certificate measures: the error of the answer, or residuals."""
     from gaussopt.core.display import error_words
 
     if result["status"] != "solved":
@@ -232,12 +232,12 @@ def _sentence(result: dict[str, Any]) -> str:
     elif "relative_residual" in c:
         words = f"its residuals are at most {c['relative_residual']:.2g} (relative)"
     else:
-        return str(result["message"])  # of contacts, which says all of it
+        return str(result["message"])  # for contacts, whose message is complete
     return f"{result['message']} {words[0].upper()}{words[1:]}."
 
 
 def _numbers(value: Any) -> str:
-    """Numbers of an entry, the rows of a matrix behind semicolons; "" of nothing."""
+    """Return the numbers of an entry, rows of a matrix separated by semicolons; "" for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

@@ -1,1 +1,1 @@
-"""Straight-line source from a model: equations, certificates, whole motions."""
+"""Straight-line source generated from a model: equations, certificates, whole motions."""

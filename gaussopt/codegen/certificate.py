@@ -1,7 +1,7 @@
 """The certificate's arithmetic as straight-line source, for one pattern of zeros in M and J.
 
 The same formulas as `gaussopt.certificates.bilateral`, unrolled: sparse L D L^T factors of M and of J M^-1 J^T in
-their given order, no loops, no arrays. Pivots are checked; where one vanishes the function says so and the
+their given order, no loops, no arrays. Pivots are checked; where one vanishes the function returns False and the
 rank-revealing path takes over.
 """
 
@@ -17,11 +17,11 @@ PIVOT = 1e-8
 """Smallest pivot of J M^-1 J^T, relative to its diagonal, that counts as regular."""
 
 LARGEST = 24
-"""Largest n + m that is unrolled; beyond it the source would grow with the cube."""
+"""Largest n + m that is unrolled; for larger systems the source would grow with the cube."""
 
 
 def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | None:
-    """The function `certificate(s, a, lam, out)` for the patterns of M (n*n) and J (m*n), row by row.
+    """Return the function `certificate(s, a, lam, out)` for patterns of M (n*n) and J (m*n), row by row.
 
     `s` is the flat step (M, h, Q, J, gamma), `lam` a sequence of reported multipliers or None. Writes to out, in this
     order: the square of the error in the mass norm, of its 2-norm, of the constraint residual, of the force residual,
@@ -30,7 +30,7 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
     squares of the distances of the rows from those before them (m).
     Returns False where a pivot is too small.
 
-    None if the system is too large to unroll, or M or J M^-1 J^T is singular by its pattern.
+    Returns None if the system is too large to unroll, or M or J M^-1 J^T is singular by its pattern.
     """
     if n + len(J) // n > LARGEST:
         return None
@@ -46,7 +46,7 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
 
 
 class _Certificate:
-    """Names in the source, after what they stand for in `gaussopt.certificates.bilateral`."""
+    """Names in the source, called after their counterparts in `gaussopt.certificates.bilateral`."""
 
     def __init__(self, n: int, M: Sequence[bool], J: Sequence[bool]) -> None:
         self.w = w = Writer()
@@ -68,7 +68,7 @@ class _Certificate:
         self.r = [w.let(w.total([self.Ma[i]], [self.f[i]])) for i in range(n)]
 
     def lines(self) -> list[str]:
-        """Statements of the function."""
+        """Return the statements of the function."""
         w, n, m = self.w, self.n, self.m
         # Y = M^-1 J^T by columns, S = J Y
         mass = DefiniteFactors(w, self.M, 64 * n * 2.220446049250313e-16)
@@ -104,7 +104,7 @@ class _Certificate:
         return [*w.lines, "return True"]
 
     def _forces(self, lam: Sequence[Entry]) -> list[Entry]:
-        """M a + h - Q - J^T lam."""
+        """Return names of M a + h - Q - J^T lam."""
         w = self.w
         return [
             w.let(w.total([r], [w.product(x, y) for x, y in zip(column, lam, strict=True)]))
@@ -112,7 +112,7 @@ class _Certificate:
         ]
 
     def _sizes(self, lam: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Sums of the sizes of the terms of M a + h - Q - J^T lam, and of J a - gamma."""
+        """Return sums of the sizes of the terms of M a + h - Q - J^T lam, and of J a - gamma."""
 
         def absolute(x: Sequence[Entry], y: Sequence[Entry]) -> list[Entry]:
             return [f"abs({a}*{b})" if a and b else None for a, b in zip(x, y, strict=True)]

@@ -1,6 +1,6 @@
 """The arithmetic of the methods that keep constraints themselves, as straight lines; see `integration.steppers`.
 
-Beside the names of `gaussopt.codegen.step` the lines read h, the length of the step, and stop, its end.
+Besides the names of `gaussopt.codegen.step` the lines read h, the length of the step, and stop, its end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
 def _misfit(
     w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
 ) -> list[Entry]:
-    """Squares of what constraints are missed by, to 1 + |J a|^2, and of M a - f - J^T lam, to 1 + |f|^2."""
+    """Return squares of residuals: of constraints, to 1 + |J a|^2, and of M a - f - J^T lam, to 1 + |f|^2."""
     a: list[Entry] = [f"a_{i}" for i in range(len(M))]
     lam: list[Entry] = [f"lam_{r}" for r in range(len(J))]
     d = unbalanced(w, M, J, f, a, lam)
@@ -40,7 +40,7 @@ def _misfit(
 def _repeated(
     writer: StepWriter, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
 ) -> tuple[Lines, Lines]:
-    """What was written for an iteration that changes `names`: what stays, and what is repeated, with the results."""
+    """Separate the lines of an iteration that changes `names`: those that stay, and those repeated, with results."""
     changing = set(names)
     stays: list[str] = []
     changes: list[str] = []
@@ -64,7 +64,7 @@ def _repeated(
 def _linearised(
     writer: StepWriter,
 ) -> tuple[list[list[Entry]], list[list[Entry]], list[Entry], list[Entry], list[Entry]]:
-    """M, J, Q - h at the start, phi at the end of time, and rates of the other rows at the end of time."""
+    """Return M, J, Q - h at the start, phi at the end of time, and rates of the other rows at the end of time."""
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
     groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
@@ -73,7 +73,7 @@ def _linearised(
 
 
 def velocity_step(model: SymbolicModel, order: Sequence[int]) -> Lines:
-    """Change of velocity over h, a (n), and impulses over h, lam (m)."""
+    """Write the change of velocity over h, a (n), and impulses over h, lam (m)."""
     writer = StepWriter(model, True, "s")
     w, v = writer.w, [str(s) for s in model.v]
     M, J, f, phi, rates = _linearised(writer)
@@ -85,7 +85,7 @@ def velocity_step(model: SymbolicModel, order: Sequence[int]) -> Lines:
 
 
 def velocity_residuals(model: SymbolicModel) -> Lines:
-    """`residuals` of such a step, as `gaussopt.codegen.step.residuals`: of the linearised constraints, over h."""
+    """Write `residuals` of such a step, as `gaussopt.codegen.step` does: of the linearised constraints, over h."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, f, phi, rates = _linearised(writer)
@@ -97,7 +97,7 @@ def velocity_residuals(model: SymbolicModel) -> Lines:
 
 
 def _parts(writer: StepWriter, x: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-    """Acceleration and multipliers."""
+    """Return acceleration and multipliers."""
     n = len(writer.model.q)
     return list(x[:n]), [writer.w.let(f"-{entry}") if entry else None for entry in x[n:]]
 
@@ -106,24 +106,24 @@ def _parts(writer: StepWriter, x: Sequence[Entry]) -> tuple[list[Entry], list[En
 
 
 def end_positions(n: int) -> list[str]:
-    """Names of the coordinates at the end of the step."""
+    """Return names of the coordinates at the end of the step."""
     return [f"z_{i}" for i in range(n)]
 
 
 def half_velocities(n: int) -> list[str]:
-    """Names of the velocities between the halves."""
+    """Return names of the velocities between the halves."""
     return [f"half_{i}" for i in range(n)]
 
 
 def missed_positions(m: int) -> list[str]:
-    """Names of what the first half takes off J a."""
+    """Return names of the terms that the first half subtracts from J a."""
     return [f"missed_{r}" for r in range(m)]
 
 
 def half_step(model: SymbolicModel, order: Sequence[int]) -> tuple[Lines, Lines]:
-    """A half of RATTLE at its own state, `part` 0 or 1: what its iteration repeats, a (n) and lam (m), comes second.
+    """Write a half of RATTLE at its own state, `part` 0 or 1; the lines that its iteration repeats come second.
 
-    J a is that of Gauss's principle less what the positions miss, or 2/h (J (v - v_half) - rates).
+    They give a (n) and lam (m). J a is that of Gauss's principle less `missed`, or 2/h (J (v - v_half) - rates).
     """
     writer = StepWriter(model, True, "s")
     w, n, e = writer.w, len(model.q), model.equations
@@ -142,7 +142,7 @@ def half_step(model: SymbolicModel, order: Sequence[int]) -> tuple[Lines, Lines]
 
 
 def end_residuals(model: SymbolicModel) -> Lines:
-    """Holonomic constraints phi (m_h) at the end positions z and the end of time."""
+    """Write the holonomic constraints phi (m_h) at the end positions z and the end of time."""
     writer = StepWriter(model, True, "b")
     names = end_positions(len(model.q))
     ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}
@@ -151,7 +151,7 @@ def end_residuals(model: SymbolicModel) -> Lines:
 
 
 def half_residuals(model: SymbolicModel) -> Lines:
-    """`residuals` of a half: of the velocity constraints at the end, over h/2."""
+    """Write `residuals` of a half: of the velocity constraints at the end, over h/2."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)
@@ -160,6 +160,6 @@ def half_residuals(model: SymbolicModel) -> Lines:
 
 
 def settles_at_once(model: SymbolicModel) -> bool:
-    """Whether the equations of the second half are linear in the velocity, so that one solve is enough."""
+    """Tell whether the equations of the second half are linear in the velocity, so that one solve is enough."""
     matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
     return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

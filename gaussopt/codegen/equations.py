@@ -16,10 +16,10 @@ from gaussopt.symbolic.model import SymbolicModel
 
 
 def equations_of(model: SymbolicModel) -> ModuleType:
-    """The generated module of a model, kept from before or written now.
+    """Return the generated module of a model, from the cache or generated now.
 
-    Raises BadInput as `SymbolicModel.equations`, or if `GAUSSOPT_CACHE` names a folder that others can write to. Raises
-    Unwritable if an expression has no counterpart in Python.
+    Raises BadInput as `SymbolicModel.equations`, or if `GAUSSOPT_CACHE` names a folder that other users can write to.
+    Raises Unwritable if an expression has no counterpart in Python.
     """
     key = source.key_of(model.key)
     module = generated_modules.load(model.name, key)
@@ -27,7 +27,7 @@ def equations_of(model: SymbolicModel) -> ModuleType:
 
 
 def equations_source(model: SymbolicModel) -> str:
-    """The generated module: step data, residuals, energies, contacts and the certificate's arithmetic.
+    """Return the source of the module: step data, residuals, energies, contacts and the certificate's arithmetic.
 
     Raises BadInput as `equations`; also if an expression has no counterpart in Python.
     """
@@ -74,9 +74,9 @@ def equations_source(model: SymbolicModel) -> str:
 
 
 def _terms(J: Sequence[Sequence[Any]], state: dict[str, Sequence[Any] | None]) -> list[source.Function]:
-    """The sizes of the terms of J, of rows in which all entries may cancel; none where there is no such row.
+    """Return the function of term sizes of J, for rows in which all entries may cancel; empty without such rows.
 
-    An entry that is one term does not cancel, and its row is a constraint.
+    An entry of a single term does not cancel, and its row is a constraint.
     """
     suspicious = [all(may_cancel(x) for x in row if x != 0) for row in J]
     if not any(suspicious):

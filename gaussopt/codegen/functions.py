@@ -1,7 +1,7 @@
-"""Straight-line functions from the lines of a model, for the loops of `gaussopt.compiled.march`.
+"""Straight-line functions made of the lines of a model, for the loops of `gaussopt.compiled.march`.
 
-What a function is told and what it writes stands in `gaussopt/compiled/march/given.pyi`. Functions read and write flat
-arrays only and hold no loop: the loops are ordinary modules, and LLVM puts the functions into them.
+The arguments and results of each function are described in `gaussopt/compiled/march/given.pyi`. Functions use flat
+arrays only and contain no loop: the loops are ordinary modules, and LLVM puts the functions into them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Written:
-    """Source of generated functions, functions of other modules that they call, and numbers and tables by name."""
+    """Source of generated functions, the functions of other modules that they call, and numbers and tables by name."""
 
     functions: Sequence[str]
     imports: frozenset[str]
@@ -28,38 +28,38 @@ class Written:
 
 
 def names_in(lines: Iterable[str]) -> set[str]:
-    """Names that lines read or write."""
+    """Return the names that lines read or write."""
     return set(re.findall(r"[A-Za-z_]\w*", "\n".join(lines)))
 
 
 def value(entry: Entry) -> str:
-    """An entry as source."""
+    """Return an entry as source."""
     return entry or "0.0"
 
 
 def stores(array: str, entries: Iterable[Entry], begin: int = 0) -> list[str]:
-    """Assignments of entries to an array, from `begin` on."""
+    """Return assignments of entries to an array, from index `begin` on."""
     return [f"{array}[{begin + i}] = {value(x)}" for i, x in enumerate(entries)]
 
 
 def table(rows: Iterable[Sequence[float]], width: int) -> tuple[float, ...]:
-    """Rows one behind the other, each filled up with zeros."""
+    """Return rows one after the other, each padded with zeros."""
     return tuple(float(x) for row in rows for x in (*row, *[0.0] * (width - len(row))))
 
 
 def indented(lines: Sequence[str]) -> list[str]:
-    """Lines moved to the right by four blanks."""
+    """Return lines indented by four blanks."""
     return [f"    {line}" for line in lines]
 
 
 class StraightFunctions:
-    """Writes functions of one model, of lines whose `once` one function computes for all others.
+    """Writes the functions of one model; values that depend on parameters alone are computed once for all of them.
 
     Attributes
     ----------
-    n, m, m_h : coordinates, constraints, holonomic constraints
-    places : where a function reads a name from: the state y, or `once`; numbers stand in the lines, where they fold
-    once : entries of `once`: the parameters, and what depends on them alone
+    n, m, m_h : numbers of coordinates, constraints, holonomic constraints
+    places : source that a name is read from: the state y, or `once`; numbers stand in the lines, where they are folded
+    once : number of entries of `once`: the parameters, and values that depend on them alone
     """
 
     def __init__(self, model: SymbolicModel, parts: Sequence[Lines]) -> None:
@@ -77,34 +77,34 @@ class StraightFunctions:
         return [x for entries in lines.results.values() for x in entries if x]
 
     def read_from(self, state: Any, once: Any) -> dict[str, str]:
-        """The source of what names are read from, by functions of the place in the state and in `once`."""
+        """Return the source that names are read from, given functions of the place in the state and in `once`."""
         symbols = [str(s) for s in (*self.model.q, *self.model.v)]
         found = {name: state(i) for i, name in enumerate(symbols)}
         return found | {name: once(i) for i, name in enumerate(self.kept)}
 
     @property
     def called(self) -> frozenset[str]:
-        """Functions that the lines call."""
+        """Names of functions that the lines call."""
         return frozenset[str]().union(*(x.imports for x in self.parts))
 
     def computed_once(self) -> list[str]:
-        """Lines that compute what depends on parameters alone."""
+        """Return the lines that compute values depending on parameters alone."""
         return [line for x in self.parts for line in x.once]
 
     def prepare(self) -> str:
-        """The function `prepare`."""
+        """Return the function `prepare`."""
         reads = [f"{s} = p[{i}]" for i, s in enumerate(self.model.p)]
         lines = [*reads, *self.computed_once(), *stores("once", self.kept)]
         return "\n".join(["def prepare(p, once):", *indented(lines or ["pass"])])
 
     def function(self, head: str, lines: Sequence[str], places: Mapping[str, str] | None = None) -> str:
-        """A function of these lines, which read names from `places` and, after them, from those of all functions."""
+        """Return a function of these lines, which read names from `self.places` and, after them, from `places`."""
         used = names_in(lines)
         reads = [f"{name} = {place}" for name, place in {**self.places, **(places or {})}.items() if name in used]
         return "\n".join([f"def {head}:", *indented([*reads, *lines])])
 
     def slope(self, step: Lines, check: Lines) -> str:
-        """The function `slope`."""
+        """Return the function `slope`."""
         slopes = [*map(str, self.model.v), *step.results["a"]]
         looked = looks(check) or ["pass"]
         lines = [
@@ -113,7 +113,7 @@ class StraightFunctions:
         return self.function("slope(t, y, once, k, looked, limit, worst)", lines)
 
     def correction(self, lines: Lines | None) -> str:
-        """The function `correction`, of a projection if there is one."""
+        """Return the function `correction`, of a projection if there is one."""
         if lines is None:
             return "def correction(t, y, once, phi, d):\n    return True"
         moves = stores("d", [*lines.results["dq"], *lines.results["dv"]])
@@ -121,9 +121,9 @@ class StraightFunctions:
         return self.function("correction(t, y, once, phi, d)", text)
 
     def written(self, functions: Sequence[str], space: int, correct: Lines | None, **constants: Any) -> Written:
-        """All functions, those of a projection among them, with the sizes that the loops read.
+        """Return all functions, with that of a projection, and the sizes that the loops read.
 
-        `space` is what a step of the method works in. WORK says how many numbers a loop works in.
+        `space` is the number of entries that a step of the method works in, WORK that of a whole loop.
         """
         size = 2 * self.n
         work = self.once + 2 * size + self.m_h + space
@@ -135,7 +135,7 @@ class StraightFunctions:
 
 
 def looks(check: Lines) -> list[str]:
-    """Residuals of an acceleration: they raise `worst`, and spoil `good` beyond the limit."""
+    """Return lines for the residuals of an acceleration: they update `worst`, and clear `good` above the limit."""
     found = [(f"worst[{i}]", r) for i, r in enumerate(check.results["residuals"]) if r]
     return [
         *check.body, *(f"{place} = max({place}, {r})" for place, r in found),

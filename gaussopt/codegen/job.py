@@ -1,4 +1,4 @@
-"""What a generated loop is written for."""
+"""The input of a generated loop: model, method, orders of pivots."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from gaussopt.core.stepper import Stepper
 from gaussopt.symbolic.model import SymbolicModel
 
 MOST_LINES = 2500
-"""Lines of a step beyond which unrolled code takes too long to compile."""
+"""Number of lines of a step above which unrolled code takes too long to compile."""
 
 
 @dataclass(frozen=True)
 class Orders:
-    """Orders of pivots: of a `step` and of the projection of velocities, and of that of `positions` alone."""
+    """Orders of pivots: of a `step` and of the projection of velocities, and that of the projection of `positions`."""
 
     step: tuple[int, ...]
     positions: tuple[int, ...]
 
     @classmethod
     def of(cls, model: SymbolicModel, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
-        """Chosen from the numbers of a sample step and from which entries of M and J never vary; or NotCompiled."""
+        """Choose orders by the numbers of a sample step and the constant entries of M and J; or raise NotCompiled."""
         M, J = constant
         found = [
             _order(_saddle(step.M, step.J[:rows], 0.0).tobytes(), _saddle(M, J[:rows], True).tobytes())
@@ -43,14 +43,14 @@ class Orders:
 
 @lru_cache(maxsize=256)
 def _order(K: bytes, constant: bytes) -> tuple[int, ...] | None:
-    """The order for matrices given by their bytes: motions of one system start from few states."""
+    """Return the order for matrices given by their bytes: motions of one system start from few states."""
     varying = np.frombuffer(constant, dtype=bool)
     N = math.isqrt(len(varying))
     return elimination_order(np.frombuffer(K).reshape(N, N), varying.reshape(N, N))
 
 
 def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
-    """[[M, J^T], [J, corner]]."""
+    """Return [[M, J^T], [J, corner]]."""
     n, N = len(M), len(M) + len(J)
     K = np.full((N, N), corner)
     K[:n, :n], K[:n, n:], K[n:, :n] = M, J.T, J
@@ -61,7 +61,7 @@ def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
 class LoopJob:
     """A method for a model.
 
-    `projected` says whether every step ends with a projection onto the constraints.
+    `projected` tells whether every step ends with a projection onto the constraints.
     """
 
     model: SymbolicModel
@@ -70,18 +70,18 @@ class LoopJob:
     projected: bool
 
     def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
-        """Lines of accelerations, of their check, and of a projection if there is one; NotCompiled if too long."""
+        """Return the lines of accelerations, of their check, and of a projection if any; NotCompiled if too long."""
         step, check = source.acceleration(self.model, self.orders.step, True)
         return within_limit(step), check, self.correction()
 
     def correction(self) -> source.Lines | None:
-        """The lines of a projection, None without one."""
+        """Return the lines of a projection, None without one."""
         orders = self.orders.positions, self.orders.step
         return source.projection(self.model, orders, True) if self.projected else None
 
 
 def within_limit(lines: source.Lines) -> source.Lines:
-    """The lines, if they are not too many; raises NotCompiled."""
+    """Return the lines, if they are not too many; raises NotCompiled."""
     if (length := len(lines.once) + len(lines.body)) > MOST_LINES:
         raise NotCompiled(f"its step has {length} generated lines, more than {MOST_LINES}")
     return lines

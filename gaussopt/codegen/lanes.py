@@ -1,4 +1,4 @@
-"""The functions of `gaussopt.compiled.march.lanes`: straight lines of two lanes each, in turns."""
+"""Generated functions of `gaussopt.compiled.march.lanes`: straight lines for two lanes each, alternating."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class LaneArray:
     lanes: int
 
     def at(self, i: int = 0) -> str:
-        """Entry i of lane l as source."""
+        """Return entry i of lane l as source."""
         return f"memory[{self.start + i * self.lanes} + l]"
 
 
 class LaneFunctions(StraightFunctions):
-    """Writes the functions of a method whose stages each start from the one before."""
+    """Writes the functions of a method whose stages each start from the previous one."""
 
     def __init__(self, job: LoopJob, tableau: Tableau, lanes: int) -> None:
         self.tableau, self.lanes = tableau, lanes
@@ -45,9 +45,9 @@ class LaneFunctions(StraightFunctions):
         return found
 
     def _twice(self, head: str, lines: Sequence[str]) -> str:
-        """A function of lanes l and l + W / 2.
+        """Return a function of lanes l and l + W / 2.
 
-        What is read stands before the line that needs it, so that few values are alive at a time.
+        Values are read just before the line that needs them, so that few of them are alive at a time.
         """
         unread = dict(self.places)
         text = []
@@ -62,18 +62,18 @@ class LaneFunctions(StraightFunctions):
         return "\n".join([f"def {head}:", *indented(found)])
 
     def _failing(self, good: str) -> list[str]:
-        """Note the step at which a motion failed first."""
+        """Return lines that note the step at which a motion failed first."""
         return [f"fault = {self.failed.at()}", f"{self.failed.at()} = fault if ({good}) or fault > 0.0 else number"]
 
     def constants_of(self) -> str:
-        """The function `constants`."""
+        """Return the function `constants`."""
         reads = [f"{s} = {self.constants.at(i)}" for i, s in enumerate(self.model.p)]
         kept = list(enumerate(self.kept))[len(reads) :]
         lines = [*reads, *self.computed_once(), *(f"{self.constants.at(i)} = {x}" for i, x in kept)]
         return "\n".join(["def constants(memory, l):", *indented(lines or ["pass"])])
 
     def stage(self, first: bool) -> str:
-        """A slope k at the state; total += share k, state = before + reach k; the first stage is also checked."""
+        """Write slope k at the state; total += share k, state = before + reach k; the first stage is also checked."""
         body, good = [*self.step.body], [self.step.regular]
         if first:
             body += self.check.body
@@ -94,7 +94,7 @@ class LaneFunctions(StraightFunctions):
         return self._twice(f"{name}(memory, l, t, reach, share, number{more})", body)
 
     def corrected(self, lines: Lines | None) -> str:
-        """An iteration of Newton's method on phi(q) = 0, the last one with a linear step on the velocities."""
+        """Write an iteration of Newton's method on phi(q) = 0, the last one with a linear step on the velocities."""
         head = "corrected(memory, l, t, sharp, number)"
         if lines is None:
             return f"def {head}:\n    pass"
@@ -120,7 +120,7 @@ class LaneFunctions(StraightFunctions):
         return self._twice(head, text)
 
     def functions(self) -> Written:
-        """All functions, and where the parts of a block's array begin."""
+        """Return all functions, and the starts of the parts of a block's array."""
         A, b, c = self.tableau.A, self.tableau.b, self.tableau.c
         found = [self.constants_of(), self.stage(True), self.stage(False), self.corrected(self.correct)]
         reach = [A[j + 1][j] if j + 1 < len(b) else 0.0 for j in range(len(b))]
@@ -134,7 +134,7 @@ class LaneFunctions(StraightFunctions):
 
 
 def _largest(terms: Sequence[str]) -> str:
-    """The largest of some terms as source, zero if there are none."""
+    """Return the largest of some terms as source, zero if there are none."""
     text = terms[0] if terms else "0.0"
     for term in terms[1:]:
         text = f"max({text}, {term})"
@@ -144,7 +144,7 @@ def _largest(terms: Sequence[str]) -> str:
 def write(job: LoopJob, lanes: int) -> Written:
     """Return the functions for blocks of `lanes` lanes.
 
-    Raises NotCompiled if the method is no Runge-Kutta method whose stages each start from the one before.
+    Raises NotCompiled if the method is no Runge-Kutta method whose stages each start from the previous one.
     """
     tableau = job.method.tableau
     if tableau is None or any(a for i, row in enumerate(tableau.A) for j, a in enumerate(row) if j != i - 1):

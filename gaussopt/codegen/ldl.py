@@ -17,10 +17,10 @@ Entry = str | None
 """A name in the generated source, None for a structural zero."""
 
 UNITS = ("1.0", "-1.0")
-"""Numbers that a product need not write."""
+"""Factors that a product does not write."""
 
 VANISHING = 1e-8
-"""A pivot this small beside the sum of the terms it is made of counts as zero in the generated code.
+"""A pivot this small relative to the sum of its terms counts as zero in the generated code.
 
 Where M is positive semidefinite, pivots of coordinates are positive and those of rows negative, whatever the order, as
 long as none vanishes: the part of the matrix eliminated so far has as many positive eigenvalues as coordinates and as
@@ -42,7 +42,7 @@ class Writer:
         self._count = 0
 
     def let(self, expression: str | None) -> Entry:
-        """Name an expression; names, one, minus one and None pass through."""
+        """Assign a name to an expression and return it; names, one, minus one and None are returned unchanged."""
         if expression is None or expression.isidentifier() or expression in UNITS:
             return expression
         name = f"{self._letter}{self._count}"
@@ -52,7 +52,7 @@ class Writer:
 
     @staticmethod
     def product(*factors: Entry) -> Entry:
-        """Their product, None if one is zero; ones are left out."""
+        """Return the product of factors, None if one is zero; ones are left out."""
         if None in factors:
             return None
         sign = "-" if sum(f == "-1.0" for f in factors) % 2 else ""
@@ -61,7 +61,7 @@ class Writer:
 
     @staticmethod
     def total(terms: Sequence[Entry], minus: Sequence[Entry] = ()) -> Entry:
-        """Sum of terms less those of `minus`."""
+        """Return the sum of terms less those of `minus`."""
         plus = [t for t in terms if t is not None]
         less = [t for t in minus if t is not None]
         if not plus and not less:
@@ -69,16 +69,16 @@ class Writer:
         return " + ".join(plus) + "".join(f" - {t}" for t in less) if plus else "-" + " - ".join(less)
 
     def dot(self, x: Sequence[Entry], y: Sequence[Entry]) -> Entry:
-        """Sum of products."""
+        """Return the sum of products."""
         return self.total([self.product(a, b) for a, b in zip(x, y, strict=True)])
 
     def check(self, condition: str) -> None:
-        """Leave with failure unless a condition holds."""
+        """Return False from the function unless a condition holds."""
         self.lines += [f"if not {condition}:", "    return False"]
 
 
 class Pivot(NamedTuple):
-    """One pivot: the diagonal entry less `lost`, the terms of pivots of its sign, plus those of others if `gained`."""
+    """A pivot: the diagonal entry less `lost`, the terms of pivots of its sign, plus those of others if `gained`."""
 
     name: str
     positive: bool
@@ -88,9 +88,9 @@ class Pivot(NamedTuple):
 
 
 class Factors(ABC):
-    """The factorisation of a matrix of names, written at once; fill-in is followed.
+    """The factorisation of a matrix of names, written on construction; fill-in is followed.
 
-    The first `positive` indices have positive pivots. Raises StructurallySingular if one is zero for all entries.
+    The first `positive` indices have positive pivots. Raises StructurallySingular if a pivot is always zero.
     """
 
     def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], positive: int) -> None:
@@ -116,10 +116,10 @@ class Factors(ABC):
 
     @abstractmethod
     def _check(self, pivot: Pivot) -> None:
-        """Write or remember what a pivot must satisfy."""
+        """Write or remember the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
-        """K^-1 b, in the order of b."""
+        """Return K^-1 b, in the order of b."""
         w, N, L = self._w, len(self._order), self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
@@ -133,7 +133,7 @@ class Factors(ABC):
         return found
 
     def growth(self, size: Sequence[Entry]) -> Entry:
-        """Upper bound of |D^(-1/2) L^-1| size, squared: forward substitution with absolute values."""
+        """Return an upper bound of |D^(-1/2) L^-1| size, squared: forward substitution with absolute values."""
         w, L = self._w, self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
@@ -143,7 +143,7 @@ class Factors(ABC):
 
 
 class DefiniteFactors(Factors):
-    """Factors of a positive definite matrix in its own order; the function is left where a pivot is too small.
+    """Factors of a positive definite matrix in its own order; the function returns False if a pivot is too small.
 
     `threshold` is the smallest pivot, relative to its diagonal entry.
     """
@@ -160,7 +160,7 @@ class DefiniteFactors(Factors):
             self._shares.append(f"({pivot.name}/{pivot.diagonal})")
 
     def check_determinant(self, threshold: float) -> None:
-        """Leave where the determinant, relative to the product of the diagonal, is that of a singular matrix."""
+        """Return False where the determinant, relative to the product of the diagonal, is that of a singular matrix."""
         if self._shares:
             self._w.check(f"{'*'.join(self._shares)} > {threshold!r}")
 

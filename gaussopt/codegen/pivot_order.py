@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix
 
 ACCEPTED = 1e-3
-"""Pivots this much smaller than the sum of what they are made of are put off when the order is chosen."""
+"""Pivots below this part of the sum of their terms are postponed when the order is chosen."""
 
 
 def elimination_order(K: Matrix, constant: NDArray[np.bool_]) -> tuple[int, ...] | None:
-    """An order of pivots for the symmetric matrix K with little work and no cancellation, None if there is none.
+    """Return an order of pivots for the symmetric matrix K with little work and no cancellation, None if none exists.
 
     K (N, N) is the matrix at a sample state, equilibrated or not: only ratios within a pivot matter. `constant` (N, N)
-    says which entries are the same at every state: what is eliminated with them alone is computed once.
+    tells which entries are the same at every state: elimination of these alone is computed once.
 
-    Among the pivots that are safe come first those that are constant, of these the one with the fewest varying and then
-    the fewest neighbours (Markowitz). Divisions are what a step is made of; constant pivots have none.
+    Among the safe pivots the constant ones come first, and among these the one with the fewest varying and then the
+    fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need none.
     """
     N = len(K)
     A, size, constant = K.copy(), np.abs(K), constant.copy()

@@ -1,4 +1,4 @@
-"""The functions of RATTLE: two halves that share their lines, each with its iteration."""
+"""Generated functions of RATTLE: two halves that share their lines, each with its iteration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gaussopt.codegen.job import LoopJob, within_limit
 
 
 def write(job: LoopJob) -> Written:
-    """Of the stepper rattle."""
+    """Return the functions of the stepper rattle."""
     model = job.model
     before, within = map(within_limit, constrained_step.half_step(model, job.orders.step))
     ends, check = constrained_step.end_residuals(model), constrained_step.half_residuals(model)
@@ -48,5 +48,5 @@ def write(job: LoopJob) -> Written:
 
 
 def _placed(array: str, names: list[str]) -> dict[str, str]:
-    """Where names are read from an array."""
+    """Return the source that reads names from an array."""
     return {name: f"{array}[{i}]" for i, name in enumerate(names)}

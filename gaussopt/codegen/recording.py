@@ -1,4 +1,4 @@
-"""The functions of `gaussopt.compiled.march.recording`: those of a model's own module, and the acceleration."""
+"""Generated functions of `gaussopt.compiled.march.recording`: those of the model's module, and the acceleration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gaussopt.symbolic.model import SymbolicModel
 
 
 def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
-    """Of a model whose generated module has the source `equations`; raises NotCompiled."""
+    """Return the functions for a model whose generated module has the source `equations`; raises NotCompiled."""
     if "def certificate(" not in equations:
         raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
     lines = within_limit(step.acceleration(model, orders.step, False)[0])
@@ -40,6 +40,6 @@ def _answer(model: SymbolicModel, lines: step.Lines) -> str:
 
 
 def _imports(text: str) -> frozenset[str]:
-    """Names that a generated module takes from math."""
+    """Return the names that a generated module imports from math."""
     found = [line.removeprefix("from math import ").split(", ") for line in text.splitlines() if "from math" in line]
     return frozenset(name for names in found for name in names)

@@ -1,4 +1,4 @@
-"""The functions of explicit Runge-Kutta methods, of constant step and with error control."""
+"""Generated functions of explicit Runge-Kutta methods, of constant step and with error control."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gaussopt.core.errors import NotCompiled
 
 
 def constant_step(job: LoopJob) -> Written:
-    """Of a stepper with a tableau; raises NotCompiled if it has none."""
+    """Return the functions of a stepper with a tableau; raises NotCompiled if it has none."""
     tableau = job.method.tableau
     if tableau is None:
         raise NotCompiled(f"the stepper {job.method.name!r} has no tableau, which its generated loop is written from")
@@ -18,7 +18,7 @@ def constant_step(job: LoopJob) -> Written:
 
 
 def error_control(job: LoopJob) -> Written:
-    """Of a method of SciPy; the slope at the end of the step is one more."""
+    """Return the functions of a method of SciPy; the slope at the end of the step counts as one more stage."""
     method = job.method.scipy_class()
     stages = int(method.n_stages)
     pair = hasattr(method, "E5")

@@ -1,7 +1,7 @@
 """Sine and cosine without branches or calls, so that a loop over many motions becomes SIMD code.
 
-x = k pi/2 + r with |r| <= pi/4, pi/2 in three parts of which the first two have 33 bits, so that k times each is exact
-below `LARGEST`; then polynomials in r^2, fitted to errors below a tenth of a unit in the last place.
+x = k pi/2 + r with |r| <= pi/4, where pi/2 is the sum of three parts, the first two of 33 bits, so that k times each is
+exact below `LARGEST`; then polynomials in r^2, fitted to errors below a tenth of a unit in the last place.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 import mpmath
 
 LARGEST = 2.0**20
-"""Arguments beyond which the reduction loses digits, rad."""
+"""Argument above which the reduction loses digits, rad."""
 
 BITS = 33
 
 TERMS = 6
-"""Coefficients of each polynomial beside the leading terms r and 1 - r^2/2."""
+"""Number of coefficients of each polynomial after the leading terms r and 1 - r^2/2."""
 
 
 def _parts() -> tuple[float, float, float]:
-    """pi/2 as a sum of three floats."""
+    """Return pi/2 as a sum of three floats."""
     with mpmath.workprec(200):
         rest = mpmath.pi / 2
         found = []
@@ -36,21 +36,21 @@ def _parts() -> tuple[float, float, float]:
 
 
 def _sine(z: Any) -> Any:
-    """(sin r / r - 1) / z at z = r^2."""
+    """Return (sin r / r - 1) / z at z = r^2."""
     r = mpmath.sqrt(z)
     return (mpmath.sin(r) / r - 1) / z
 
 
 def _cosine(z: Any) -> Any:
-    """(cos r - 1 + z / 2) / z^2 at z = r^2."""
+    """Return (cos r - 1 + z / 2) / z^2 at z = r^2."""
     return (mpmath.cos(mpmath.sqrt(z)) - 1 + z / 2) / z**2
 
 
 @cache
 def _polynomial(function: Callable[[Any], Any]) -> str:
-    """A polynomial in z close to a function on [0, (pi/4)^2], as nested source with the name z."""
+    """Return a polynomial in z close to a function on [0, (pi/4)^2], as nested source with the name z."""
     with mpmath.workprec(200):
-        # The interval is a little longer, as rounding may leave r beyond pi/4; nodes avoid its left end.
+        # The interval is a little longer, as rounding may leave r above pi/4; the nodes avoid its left end.
         terms = [float(c) for c in mpmath.chebyfit(function, [0, (mpmath.pi / 4) ** 2 * 1.001], TERMS)]
     text = repr(terms[0])
     for c in terms[1:]:
@@ -59,7 +59,7 @@ def _polynomial(function: Callable[[Any], Any]) -> str:
 
 
 def sine_cosine() -> str:
-    """The function `sine_cosine(x)` as source; it returns both values."""
+    """Return the function `sine_cosine(x)` as source; it returns both values."""
     first, second, third = _parts()
     return f'''def sine_cosine(x: float) -> tuple:
     """Sine and cosine of an angle below {LARGEST:g} rad."""

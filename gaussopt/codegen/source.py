@@ -1,8 +1,8 @@
 """Straight-line Python source from SymPy expressions.
 
 One generator, several ways to run its source: every function reads sequences and writes `out[i]`, uses only
-arithmetic and `math`, and has no branches but conditional expressions. Plain CPython runs functions on lists at once;
-`gaussopt.jit.llvm` makes machine code of it for arrays. The source is a real module file that a person can open.
+arithmetic and `math`, and has no branches other than conditional expressions. CPython runs functions on lists directly;
+`gaussopt.jit.llvm` compiles them to machine code for arrays. The source is a module file that users can open.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 
 VERSION = 12
-"""Raised whenever the generated source changes, so that stale files are not reused."""
+"""Version of the generated source, raised whenever it changes, so that stale files are not reused."""
 
 
 class Printer(PythonCodePrinter):  # type: ignore[misc]
@@ -35,13 +35,13 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
         return str(super()._print_Pow(expr, **kwargs))
 
     def _print_Piecewise(self, expr: Any) -> str:
-        if expr.args[-1].cond is not sp.true:  # undefined where no case holds, and None is no number
+        if expr.args[-1].cond is not sp.true:  # undefined where no case holds: None is not a number
             expr = sp.Piecewise(*expr.args, (sp.nan, True), evaluate=False)
         return str(super()._print_Piecewise(expr))
 
 
 class Unwritable(BadInput):
-    """An expression that has no counterpart in Python; `expression` is the smallest part of it that has none."""
+    """An expression without counterpart in Python; `expression` is the smallest part of it that has none."""
 
     def __init__(self, expression: Any) -> None:
         self.expression = expression
@@ -55,7 +55,7 @@ class Unwritable(BadInput):
 
 @dataclass(frozen=True)
 class Function:
-    """One generated function: its name, arguments and outputs.
+    """A generated function: its name, arguments and outputs.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Function:
 def source(
     functions: Iterable[Function], title: str, more: Iterable[str] = (), constants: Mapping[str, Any] | None = None
 ) -> str:
-    """The module source of constants by name, of the functions, and of `more` functions that are source already.
+    """Return the source of a module of constants by name, of the functions, and of `more` functions given as source.
 
     Raises Unwritable if an expression holds a function that has no counterpart in Python's math module.
     """
@@ -90,7 +90,7 @@ def source(
 
 
 def plain(title: str) -> str:
-    """A title that cannot end the text it stands in."""
+    """Return a title without characters that could end the string it is put into."""
     return "".join(c if c.isprintable() and c not in '"\\' else " " for c in title)
 
 
@@ -109,7 +109,7 @@ def _function(f: Function, printer: Printer) -> str:
         lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
     except Unwritable:
         for part in sorted({x for e in exprs for x in e.atoms(sp.Function, sp.Derivative)}, key=sp.count_ops):
-            printed(printer, part)  # without what was shared with others
+            printed(printer, part)  # without parts shared with others
         raise
     if len(lines) == 2:
         lines.append("    return")
@@ -117,9 +117,9 @@ def _function(f: Function, printer: Printer) -> str:
 
 
 def printed(printer: Printer, expr: Any) -> str:
-    """An expression as Python source; raises Unwritable if it holds a function that has no counterpart."""
+    """Return an expression as Python source; raises Unwritable if it holds a function without counterpart."""
     try:
-        # Rationals and integers become floats: exact ones would make integer arithmetic.
+        # Rationals and integers become floats: left exact, they would make integer arithmetic.
         text = str(printer.doprint(sp.Float(expr) if expr.is_Rational else expr))
     except Exception:  # the printer's error types vary by version
         raise Unwritable(expr) from None
@@ -129,5 +129,5 @@ def printed(printer: Printer, expr: Any) -> str:
 
 
 def key_of(*parts: str) -> str:
-    """A short name for the inputs of generated source."""
+    """Return a short name for the inputs of generated source."""
     return cache.key_of(str(VERSION), sp.__version__, *parts)

@@ -1,7 +1,7 @@
 """The arithmetic of a step as straight lines: the model's expressions and its linear system, unrolled.
 
-Names: q_*, v_*, p_* and t are read by the code around the lines; terms of parameters alone come apart, to be
-computed once.
+The lines read the names q_*, v_*, p_* and t, which the surrounding code assigns; terms of parameters alone are
+separated, to be computed once.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Lines:
     Attributes
     ----------
     once : lines that depend on parameters alone
-    body : the others
-    results : names of what they compute, None for a structural zero
-    regular : an expression that is true where no pivot vanishes and every sine can be trusted
-    imports : functions that they call
+    body : the other lines
+    results : names of the computed values, None for a structural zero
+    regular : an expression that is true where no pivot vanishes and every sine is accurate
+    imports : functions that the lines call
     """
 
     once: tuple[str, ...]
@@ -43,12 +43,12 @@ class Lines:
 
 
 def names_used(text: str) -> set[str]:
-    """Names in an expression."""
+    """Return the names in an expression."""
     return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", text)))
 
 
 def all_hold(conditions: Sequence[str]) -> str:
-    """One condition; not short-circuited, which would be a branch."""
+    """Return one condition for all; `&` instead of `and`, which would be a branch."""
     return " & ".join(c if c.isidentifier() else f"({c})" for c in conditions) or "True"
 
 
@@ -58,8 +58,8 @@ class StepWriter:
     Parameters
     ----------
     model : SymbolicModel
-    polynomials : whether sines and cosines are written out; math's functions otherwise
-    letter : what the names begin with, so that several writers may write into one function
+    polynomials : whether sines and cosines are written as polynomials; otherwise math's functions are called
+    letter : beginning of all names, so that several writers may write into one function
     """
 
     def __init__(self, model: SymbolicModel, polynomials: bool, letter: str) -> None:
@@ -70,14 +70,14 @@ class StepWriter:
         self._printer = source.Printer()
 
     def expressions(self, *groups: Sequence[Any]) -> list[list[Entry]]:
-        """Names of the values of expressions, group by group; None where one is zero."""
+        """Return names of the values of expressions, group by group; None for a zero."""
         exprs = [sp.sympify(e) for group in groups for e in group]
         exprs = self._trigonometry(exprs)
         values = iter(self._write(exprs))
         return [[next(values) for _ in group] for group in groups]
 
     def matrices(self, *groups: Sequence[Any]) -> tuple[list[list[Entry]], list[list[Entry]], list[list[Entry]]]:
-        """Names for M, J and further groups of expressions."""
+        """Return names for M, J and further groups of expressions."""
         e, n = self.model.equations, len(self.model.q)
         lower = [e.M[i][j] for i in range(n) for j in range(i + 1)]
         m_names, j_names, *rest = self.expressions(lower, [x for row in e.J for x in row], *groups)
@@ -89,7 +89,7 @@ class StepWriter:
         return M, [j_names[r * n : (r + 1) * n] for r in range(len(e.J))], rest
 
     def _trigonometry(self, exprs: list[Any]) -> list[Any]:
-        """The expressions with sines and cosines of simple arguments replaced by symbols that hold their values."""
+        """Return expressions with sines and cosines of simple arguments replaced by symbols that hold their values."""
         if not self.polynomials:
             return exprs
         atoms = set().union(*(e.atoms(sp.sin, sp.cos) for e in exprs), set())
@@ -126,7 +126,7 @@ class StepWriter:
     def lines(
         self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
     ) -> Lines:
-        """Lines from one number to another, sorted by what they depend on."""
+        """Return the lines from one number to another, separated into `once` and `body`."""
         known = {str(p) for p in self.model.p} | _WORDS
         end = len(self.w.lines) if end is None else end
         once: list[str] = []
@@ -149,7 +149,7 @@ class StepWriter:
 
 
 def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
-    """[[M, J^T], [J, 0]] of names."""
+    """Return [[M, J^T], [J, 0]] of names."""
     n, m = len(M), len(J)
     K: list[list[Entry]] = [[*M[i], *(J[r][i] for r in range(m))] for i in range(n)]
     return K + [[*J[r], *[None] * m] for r in range(m)]
@@ -158,13 +158,13 @@ def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> l
 def unbalanced(
     w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], a: Sequence[Entry], lam: Sequence[Entry]
 ) -> list[Entry]:
-    """M a - f - J^T lam, (n)."""
+    """Return names of M a - f - J^T lam, (n)."""
     columns = [[row[j] for row in J] for j in range(len(M))]
     return [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(len(M))]
 
 
 def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]]) -> list[Entry]:
-    """Squares of the first of each pair, relative to 1 + those of the second."""
+    """Return names of the squares of the first of each pair, relative to 1 + those of the second."""
     found = []
     for part, scale in pairs:
         size = w.total([w.dot(scale, scale), "1.0"])
@@ -173,11 +173,11 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
 
 
 def acceleration(model: SymbolicModel, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
-    """Acceleration a (n) and multipliers lam (m) of a state, and `residuals`, how well they satisfy its equations.
+    """Write acceleration a (n) and multipliers lam (m) of a state, and `residuals` of its equations.
 
-    These are the squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of what it is
-    made of, gamma and Q - h. The second lines stand behind the first ones and read the model's expressions from them,
-    but nothing of the elimination.
+    These are the squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of gamma and of
+    Q - h. The second lines come after the first ones and read the values of the model's expressions from them, but
+    no values of the elimination.
     """
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations
@@ -194,7 +194,7 @@ def acceleration(model: SymbolicModel, order: Sequence[int], polynomials: bool) 
 
 
 def projection(model: SymbolicModel, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
-    """Corrections of a state towards the constraints, smallest in the mass metric.
+    """Write corrections of a state towards the constraints, smallest in the mass metric.
 
     M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.
 

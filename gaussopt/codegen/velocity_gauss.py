@@ -1,4 +1,4 @@
-"""The functions of the velocity-level Gauss step."""
+"""Generated functions of the velocity-level Gauss step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gaussopt.codegen.job import LoopJob, within_limit
 
 
 def write(job: LoopJob) -> Written:
-    """Of the stepper velocity-gauss."""
+    """Return the functions of the stepper velocity-gauss."""
     step = within_limit(constrained_step.velocity_step(job.model, job.orders.step))
     check, correct = constrained_step.velocity_residuals(job.model), job.correction()
     functions = StraightFunctions(job.model, [x for x in (step, check, correct) if x])

@@ -36,7 +36,7 @@ NOWHERE = (
 
 
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
-    """Answer a source by a solver with its options; returns mappings, one for each start that makes a difference.
+    """Answer a source by a solver with its options; return mappings, one for each kind of start that matters.
 
     `spec` is a mapping that `sources.spec_of` reads; the formulation of programs is "".
     """
@@ -65,7 +65,7 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
 
 
 def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
-    """Return the steps at which every solver begins anew, see `records.Answers`."""
+    """Return the steps at which every solver starts anew, see `records.Answers`."""
     sizes = [page_of(item.data).size(item.data) for item in items]
     return [i for i in range(len(items)) if i == 0 or not where.follows or sizes[i] != sizes[i - 1]]
 
@@ -73,7 +73,7 @@ def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """Time rivals on a source; returns mappings: see `clock`. Each has `budget` seconds for each start."""
+    """Time rivals on a source; return mappings, see `clock`. Each rival has `budget` seconds for each start."""
     where = spec_of(spec)
     items = where.items()
     if not items:
@@ -92,7 +92,7 @@ def motion_case(
     """Simulate a problem by a pair and measure the trajectory.
 
     Returns "motion", a MotionRecord as mapping, and "trajectory.nc", the trajectory as NetCDF in bytes. Raises
-    NotAccepted if the pair does not fit after all, and MachineFailure if the machine failed on the way.
+    NotAccepted if the motion shows that the pair does not fit, and MachineFailure if the machine failed meanwhile.
     """
     entry = registered_problem(problem, **settings)
     name, options = parse_word(solver)

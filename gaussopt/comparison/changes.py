@@ -1,17 +1,17 @@
 """Differences between two comparisons of the same steps: which pairs became right or wrong, faster or slower.
 
-Answers are the same bit for bit in every run, so that one step more or less that is right is a difference. Times are
-not, and a difference of times counts only beyond the noise:
+Answers are the same bit for bit in every run, so a single step that becomes right or wrong is a difference. Times vary
+from run to run, and a difference of times counts only beyond the noise:
 
 - The time of a step is the median over its repetitions. The factor of a pair is the median over the steps of the new
   time divided by the old one. Its interval, of confidence CONFIDENCE, is that of the sign test, which assumes no
-  distribution (`scipy.stats.quantile_test`); of fewer than FEWEST steps, where there is none of that confidence, it is
-  the range of the factors of the steps, widened to that of the quartiles of the repetitions.
-- Two runs meet the machine at another pace. Pairs on the same source whose code and packages are the same in both are
-  the controls: the median of their factors is the pace, by which all factors are divided, and the largest deviation of
-  a control from it is the noise between runs.
-- A pair is faster or slower if its whole interval lies beyond the noise, which is at least NOISE, and ALONE where there
-  is no control.
+  distribution (`scipy.stats.quantile_test`); with fewer than FEWEST steps, too few for that confidence, it is the
+  range of the factors of the steps, widened to that of the quartiles of the repetitions.
+- The machine may be faster in one run than in the other. Pairs on the same source whose code and packages are the same
+  in both are the controls: the median of their factors is the pace, by which all factors are divided, and the largest
+  deviation of a control from it is the noise between runs.
+- A pair is faster or slower if its whole interval lies beyond the noise, which is at least NOISE, and ALONE without
+  controls.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from gaussopt.processes.environment import difference
 CONFIDENCE = 0.99
 FEWEST = 8
 ALONE = 1.5
-"""Factor that counts without a control."""
+"""Noise, as a factor, without a control."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairChange:
-    """What became of a formulation and a solver on a source, over all kinds of start.
+    """The change of a formulation and a solver on a source, over all kinds of start.
 
     Attributes
     ----------
-    changed : why the pair is another one than before, in words; "" if its code and packages are the same
-    gained, lost : steps that are right now and were not, and the other way round
+    changed : how code and packages of the pair differ from before, in words; "" if they are the same
+    gained, lost : steps that became right, and steps that became wrong
     false_before, false_after : answers called solved, or steps called ill-posed, that the certificate does not confirm
     factor, low, high : new time divided by old time, corrected for the pace of the machine, and its interval; None
         where the pair was not timed in both
-    noise : factor within which nothing is a difference
+    noise : factor up to which two times count as equal
     timed : steps that were timed in both
     """
 
@@ -91,10 +91,10 @@ class Changes:
     Attributes
     ----------
     pairs : of both comparisons on the same source
-    pace : by source, new time divided by old time of the pairs that are the same; without those there is no entry
-    absent : pairs of one comparison only, or with another number of steps, in words
-    refused : pairs that answered then and are refused now, in words, with the reason
-    unlike : pairs on a source whose times are not compared, since they were taken on another machine than then
+    pace : by source, new time divided by old time of the unchanged pairs; no entry without such pairs
+    absent : pairs in only one of the comparisons, or with another number of steps, in words
+    refused : pairs that answered before and are refused now, in words, with the reason
+    unlike : number of pairs on a source whose times are not compared, since they were measured on different machines
     """
 
     pairs: tuple[PairChange, ...]
@@ -110,7 +110,7 @@ class Changes:
 
     @property
     def worse_pairs(self) -> list[str]:
-        """The pairs that are worse, in words; one that is refused now is."""
+        """Descriptions of the pairs that are worse, those that are refused now included."""
         return [*(p.label for p in self.pairs if p.worse), *self.refused]
 
     def to_mapping(self) -> dict[str, Any]:
@@ -125,8 +125,8 @@ class Changes:
 def changes(old: Results, new: Results) -> Changes:
     """Compare two comparisons; raises BadInput where they asked for different things or have no pair in common.
 
-    Of a merged earlier one that on the machine of the new one is taken, else the first. Times of unlike machines are
-    not compared.
+    Of an earlier comparison that is merged, the part measured on the new machine is taken, else the first part. Times
+    of different machines are not compared.
     """
     if "machines" in new.meta:
         raise BadInput("The later comparison is merged of several; compare one of them with what was before.")
@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Find pairs that answered then and are refused now, and why; the reason of a formulation holds for all solvers."""
+    """Find pairs that answered before and are refused, and why; the reason of a formulation holds for all solvers."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:
@@ -198,7 +198,7 @@ def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:
 
 
 def _why(old: Results, new: Results, key: Key) -> str:
-    """Say why a pair is not the same as before."""
+    """Say how code and packages of a pair differ from before."""
     _, formulation, solver = key
     said = []
     for part in (f"solver {registered_name(solver)}", *([f"formulation {formulation}"] if formulation else [])):
@@ -217,7 +217,7 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
 
 
 def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
-    """Divide new times by old ones as used in a simulation: median over the steps, its interval, and their number."""
+    """Divide new times, of the start that simulations use, by old ones: return median, its interval and steps."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None
@@ -231,7 +231,7 @@ def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[fl
     if timed < FEWEST:
         then, now = before.times.parts["work"], after.times.parts["work"]
         return middle, min(*ratios, now[1] / then[3]), max(*ratios, now[3] / then[1]), timed
-    from scipy.stats import quantile_test  # loading it takes long, and reports of one comparison do without
+    from scipy.stats import quantile_test  # slow to import, and not needed without an earlier comparison
 
     result: Any = quantile_test(ratios)
     interval = result.confidence_interval(CONFIDENCE)
@@ -239,7 +239,7 @@ def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[fl
 
 
 def sentences(found: Changes) -> list[str]:
-    """Say for the user what a change did."""
+    """Describe the changes in sentences for the user."""
     lines = [f"Changed since then: {why}." for why in dict.fromkeys(p.changed for p in found.pairs if p.changed)]
     if not lines:
         lines = ["Every pair has the code and the packages that it had then."]

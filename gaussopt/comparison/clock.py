@@ -1,14 +1,14 @@
-"""One clock for rivals on a source: what is timed, in which turns, and what is charged to whom.
+"""Timing of rivals on a source: what is timed, in which order, and which time is subtracted.
 
-Rivals take turns, in an order drawn by a seed, so that noise hits all alike. A turn is a pass over the steps, where the
-solver is fast behind a lap over leading ones, so that set-up and cold caches are no part of a re-solve; answers are
-certified when it is over. Each pass begins without memory of the one before, in units of its own (`replays`): whatever
-a solver remembers from elsewhere is no answer to what it is asked. Some passes are repeated with the same numbers; who
-is much faster then remembers. On the clock nothing of a solver is called but set-up, update and solve, all of it timed
-until the answer has been read.
+Rivals take turns, in an order drawn by a seed, so that noise hits all alike. A turn is a pass over the steps, for a
+fast solver after a lap over the leading steps, so that set-up and cold caches are no part of a re-solve; the answers
+are certified after the pass. Each pass begins without memory of the pass before and in units of its own (`replays`), so
+that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a solver that is
+then much faster remembers its answers. While timed, a solver is only asked to set up, update and solve, and all of it
+is timed until the answer has been read.
 
-An empty solver takes turns with the rivals. Its time is that of the harness, which is subtracted from all: what is left
-is backend and adapter.
+An empty solver takes turns with the rivals. Its time is that of the harness, which is subtracted from all times: the
+rest is the time of backend and adapter.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ from gaussopt.solving.foreign_formulation import find
 from gaussopt.solving.solver_sequence import SolverSequence
 
 MAX_REPETITIONS = 25
-"""Passes over a sequence beyond which quantiles change no more."""
+"""Most passes over a sequence; more hardly change the quantiles."""
 
 REPLAYS = (1, 3, 5)
 """Passes that repeat the numbers of the pass before."""
 
 LEADING = 8
-"""Steps that warm a rival up, and that are replayed."""
+"""Number of leading steps, which warm a rival up and are replayed."""
 
 QUICK = 2e-3
-"""Seconds of a certified step below which the caches decide its time: a lap over leading steps comes first."""
+"""Seconds of a certified step below which caches decide its time, so that a lap over leading steps comes first."""
 
 FELT = 1e-3
-"""Seconds of the processor from which on a step tells whether its solver remembers; waiting for others takes none."""
+"""Least processor time of a step, s, that shows whether its solver remembers answers; waiting does not count."""
 
 LONG = 5.0
-"""Seconds of a step, and budgets, from which on warming up is the measurement: imports are felt no more."""
+"""Steps longer than this, in s and in budgets, are measured while warming up, since imports hardly matter then."""
 
 UNREFUTED = (Status.SOLVED, Status.NOT_PROVED)
-"""Statuses of answers on the clock that are not held against their solver."""
+"""Statuses of timed answers that do not count as failures of their solver."""
 
 LEAST = 2
-"""Steps that every rival is timed on, whatever its budget: a first solve and a re-solve."""
+"""Least number of steps on which every rival is timed, whatever its budget: a first solve and a re-solve."""
 
 About = tuple[str, str, str]
 """Formulation, solver and start."""
@@ -70,7 +70,7 @@ def on_one_clock(
     source: StepSource, rivals: Sequence[About], items: Sequence[Item], begins: Sequence[int], tolerance: float,
     budget: float,
 ) -> list[Times]:  # fmt: skip
-    """Time rivals, each with `budget` seconds; `begins` are the steps at which every solver begins anew."""
+    """Time rivals, each with `budget` seconds; `begins` are the steps at which every solver starts anew."""
     units = drawn_units()
     found = [_Rival(about, tolerance, items, units, budget) for about in rivals]
     empty = _Harness(rivals[0][0])
@@ -92,7 +92,7 @@ def on_one_clock(
 
 @contextmanager
 def _collected() -> Iterator[None]:
-    """Turn the garbage collector off; what is there already need not be looked through after every pass."""
+    """Turn the garbage collector off, and exempt existing objects from the collections after every pass."""
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -106,14 +106,14 @@ def _collected() -> Iterator[None]:
 
 
 class _Between:
-    """Work that comes before every turn, so that no rival finds the caches warm from itself or a kindred one."""
+    """Work done before every turn, so that no rival finds caches warmed by its own or a similar turn."""
 
     def __init__(self) -> None:
         self._large = np.ones(1 << 18)  # 2 MiB, more than the caches next to a core
         self._A, self._b = np.eye(24) + 0.01, np.ones(24)
 
     def run(self) -> None:
-        """Touch much memory, then the paths in numpy and LAPACK that every solver comes through."""
+        """Touch much memory, then the paths in numpy and LAPACK that every solver uses."""
         self._large += 1.0
         for _ in range(3):
             np.linalg.solve(self._A, self._b)
@@ -139,7 +139,7 @@ class _Empty(Solver[Options]):
 
 
 class _Harness:
-    """The empty solver on the programs of a formulation, with the seconds that are not a solver's."""
+    """The empty solver on the programs of a formulation, which measures the time that is not a solver's."""
 
     def __init__(self, formulation: str) -> None:
         self._formulation = formulation
@@ -148,7 +148,7 @@ class _Harness:
         self._seconds: list[float] = []
 
     def take(self, items: Sequence[Item]) -> None:
-        """Time the empty solver on some items; steps of which the formulation makes no program are left out."""
+        """Time the empty solver on some items; steps that the formulation cannot pose are left out."""
         for item in items[:LEADING]:
             with suppress(GaussoptError):
                 program: Any = item.data
@@ -159,7 +159,7 @@ class _Harness:
 
     @property
     def seconds(self) -> float:
-        """The median; 0 where nothing was timed."""
+        """Median time; 0 where nothing was timed."""
         return median(self._seconds) if self._seconds else 0.0
 
 
@@ -169,7 +169,7 @@ def work(t: Timing) -> float:
 
 
 class _Rival:
-    """A formulation by a solver in one way of starting, with the seconds it took.
+    """A formulation and a solver with one kind of start, and the seconds they took.
 
     Its leading steps warm it up, which pays for imports and caches and shows how many steps fit into the budget.
     """
@@ -202,9 +202,9 @@ class _Rival:
         return SequenceRun(*self._about, self._tolerance, checked)
 
     def takes_part(self, replay: bool) -> bool:
-        """Whether the budget has room for another pass, or for the pass before once more; for the first there is.
+        """Tell whether the budget has room for another pass or for a replay of the last one; the first always runs.
 
-        Two steps are replayed at least, if one of them fits into the budget.
+        At least two steps are replayed if one of them fits into the budget.
         """
         self._replay, room = replay, self._spent + self._last <= self._budget and self._passes < MAX_REPETITIONS
         self._replayed = LEADING if room else LEAST
@@ -227,7 +227,7 @@ class _Rival:
             pending.append(run.ask(item))
             spent.append(process_time() - start)
         if lap and not cold:
-            pending[0] = lap[0]  # which paid for the set-up; the second lap is of re-solves only
+            pending[0] = lap[0]  # it includes the set-up; the second lap has only re-solves
         replies = [certify() for certify in pending]
         seconds = perf_counter() - begin
         self._last = self._last if self._replay else seconds
@@ -240,7 +240,7 @@ class _Rival:
                 self._new[i].append(reply.timing)
 
     def early(self, items: Sequence[Item]) -> int:
-        """Count the leading steps that it answers rightly only if `refuses` is called before the clock."""
+        """Count the leading steps that are answered rightly only if `refuses` is called before timing."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
         if not wrong or math.isinf(self._spent):  # timed while warming up, where `refuses` is called
             return 0
@@ -249,14 +249,14 @@ class _Rival:
         return sum(right[i] for i in wrong)
 
     def times(self, source: StepSource, ranked: Sequence[int], harness: float, early: int) -> Times:
-        """Take quantiles over what was timed at the steps that rank solvers, without the time of the harness."""
+        """Take quantiles over the times at the steps that rank solvers, less the time of the harness."""
         own = [[max(0.0, work(t) - harness) for t in at] for at in self._new]
         timed = [i for i in ranked if i < self._steps] or list(range(self._steps))
         samples = [t for i in timed for t in self._new[i]]
         columns = {part: [getattr(t, part) for t in samples] for part in (*Timing._fields, "total")}
         columns["work"] = [s for i in timed for s in own[i]]
         parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
-        # Noise only ever adds, so the shortest of all passes counts: a step that was disturbed once is not a slow one.
+        # Noise only adds time, so the shortest of all passes counts: a step that was disturbed once is not a slow one.
         begin = 0 if self._about[2] == STARTS[0] else 1
         both = list(zip(self._cpu, self._again, strict=True))[begin:]
         ratios = [min(again) / min(new) for new, again in both if again and min(new) > FELT]

@@ -1,7 +1,7 @@
 """Compare formulations and solvers: plan the cases, run them, gather the records.
 
-Every pair first answers to every source. Who answered takes turns with its rivals on the clock, and pairs whose every
-answer was confirmed carry a trajectory.
+Every pair first answers every source. Pairs that answered are then timed in turns with their rivals, and pairs whose
+every answer was confirmed simulate a trajectory.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.processes.workers import Workers
 
 TIME_BUDGET = 0.2
-"""Seconds on the clock for each solver and way of starting, on each source and formulation."""
+"""Seconds of timing for each solver and kind of start, on each source and formulation."""
 
 CASE_LIMIT = 300.0
-"""Seconds after which a case is given up."""
+"""Seconds after which a case is stopped."""
 
 Rivals = Callable[[Sequence[Answers], Mapping[moving.Pair, float]], Sequence[Answers]]
 
@@ -62,24 +62,24 @@ def compare(
     Parameters
     ----------
     sources : problems, files and folders of programs, by name; specs such as those of `family_sweep`; files of solvers
-        Of a problem the states of all its references are taken, of one without references those of its own motion.
-        What cannot be read in a folder is left out with a note. Solvers alone are asked the sets that they take.
-    formulations, solvers : a name or several, solvers with options in parentheses; all that are not stochastic if none
+        Of a problem, the states of all its references are taken; without references, those of its own motion.
+        Unreadable files of a folder are left out with a note. Solvers given alone answer the sets that they accept.
+    formulations, solvers : a name or several, solvers with options in parentheses; all but stochastic ones if not given
     stepper : name or names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
-    dt, t_end : the problem's own if not given; of adaptive steppers dt is the recording interval
+    dt, t_end : the problem's own if not given; for adaptive steppers dt is the recording interval
     tolerance, stride : of the certificate; every how many states of a reference
-    precision : formulations on which solvers that can be told how precise to be also run from loose to tight; True: all
+    precision : formulations on which solvers with a tolerance option also run from loose to tight; True: all
     settings : tolerances at which all solvers run: "default" for gaussopt's, "low" 1e-3, "mid" 1e-6, "high" 1e-9
-    motions : whether pairs that passed on every state also carry a trajectory; stochastic solvers do only if named
-        None: where nothing is named only the fastest of each formulation and solvers in files, for half a minute in all
-    time_budget : seconds on the clock for each solver and start on each source and formulation; 0 takes no times
-    case_limit : seconds after which a case is given up and recorded as such; on the set of complementarity problems a
+    motions : whether pairs that passed on every state also simulate a trajectory; stochastic solvers only if named
+        None: if nothing is named, only the fastest of each formulation and solvers in files, for half a minute in all
+    time_budget : seconds of timing for each solver and start on each source and formulation; 0 takes no times
+    case_limit : seconds after which a case is stopped and recorded as such; on the set of complementarity problems a
         tenth of it for each, and all of it for a solver
     jobs : processes on this machine
     executor : where to run the cases instead; any `concurrent.futures.Executor`, which stays open
-    out : folder in which finished cases are kept, of which `Results.load` reads; those there are not computed again
-    progress, note : called with the share of the cases that are done, and with sentences on what will be done or was
-        set aside
+    out : folder in which finished cases are kept, which `Results.load` reads; its cases are not computed again
+    progress, note : called with the share of the cases that are done, and with sentences on the planned cases and on
+        files left out or set aside
 
     Raises
     ------
@@ -87,7 +87,7 @@ def compare(
         Before anything is computed.
     """
     check_progress(progress)
-    check_jobs(max(1, jobs))  # less than one has always been one
+    check_jobs(max(1, jobs))  # numbers below one have always meant one
     formulations, solvers = ([x] if isinstance(x, str) else x for x in (formulations, solvers))
     plan = planning.plan_of(
         sources, formulations, solvers, precision, stride, motions,
@@ -99,9 +99,9 @@ def compare(
 
 
 class CasesDone:
-    """Tells the share of the cases that are done, which never falls.
+    """Reports the share of the cases that are done, which never decreases.
 
-    It is no share of the time: how long the motions of a pair take is not known before one of them ran.
+    It is not a share of the time: how long the motions of a pair take is unknown until one of them has run.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class CasesDone:
         self._tell, self._told = tell, 0.0
 
     def stage(self, cases: int, later: int = 0) -> Callable[[float], None]:
-        """Return the progress of a stage of `cases` that begins now, before at most `later` that follow it."""
+        """Return the progress callback of a stage of `cases` that begins now, with at most `later` cases after it."""
         before, part = self._told, cases / max(1, cases + later)
 
         def progress(done: float) -> None:
@@ -123,7 +123,7 @@ class CasesDone:
         return progress
 
     def end(self) -> None:
-        """Tell that all is done."""
+        """Report that all cases are done."""
         if self._tell is not None:
             self._tell(1.0)
 
@@ -134,7 +134,7 @@ def carry_out(
 ) -> Results:  # fmt: skip
     """Run the jobs of a plan on the executor that `place` enters.
 
-    `rivals` chooses whose answers are also timed, from all answers and the seconds that each pair took for its own.
+    `rivals` chooses the answers that are also timed, from all answers and the seconds that each pair took for its own.
     """
     if store is not None:
         refuse_other(Path(store), plan.meta())

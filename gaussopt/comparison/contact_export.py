@@ -1,7 +1,7 @@
-"""The contact problems of a motion in space as FCLIB files, which other codes read: one of each Moreau-Jean step.
+"""The contact problems of a motion in space as FCLIB files for other codes: one for each Moreau-Jean step.
 
-They are stated in velocities and impulses, u = W r + q, with the contacts that may close within the step. A file is
-named after the problem, the number of the step and that of the contacts, and holds the solution where it is certified.
+They are stated in velocities and impulses, u = W r + q, with the contacts that may close within the step. The name of a
+file has the problem, the number of the step and that of the contacts; the file holds the solution if it is certified.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def export_contacts(
 ) -> dict[str, Any]:  # fmt: skip
     """Write the contact problems of every `stride`-th step of a motion into a new folder.
 
-    Returns `files`, a list of their names, and `certified`, how many have a solution. Steps without contacts are left
-    out. Raises NotAccepted for contacts in the plane, and BadInput if the folder holds something already or the motion
+    Returns `files`, a list of their names, and `certified`, the number of files with a solution. Steps without contacts
+    are left out. Raises NotAccepted for contacts in the plane, and BadInput if the folder is not empty or the motion
     has no contacts.
     """
     if stride < 1:
@@ -65,7 +65,7 @@ def export_contacts(
 def write_solved(
     out: Path, name: str, i: int, posed: ConeComplementarity, title: str, text: str
 ) -> tuple[str, bool]:  # fmt: skip
-    """Write a contact problem as FCLIB file, with its solution where it is certified: the file's name, and whether."""
+    """Write a contact problem as FCLIB file, with its solution if certified; return its name and whether it is."""
     found = solve(posed, "hybrid")
     r = found.x if found.status is Status.SOLVED else None
     file = f"{name}-i{i:05d}-{posed.k}.hdf5"
@@ -74,11 +74,11 @@ def write_solved(
 
 
 def _posed(problem: Problem, t: float, q: Any, v: Any, h: float) -> ConeComplementarity | None:
-    """The problem of one step; None where no contact may close."""
+    """Return the problem of one step; None where no contact may close."""
     step = replace(problem.system.evaluate(t, q, v), dt=h)
     assert step.g_N is not None
     assert step.gdot_N is not None
-    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # as the loop of these steps does
+    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # as in the loop of Moreau-Jean steps
     closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= near)
     if not len(closed):
         return None

@@ -23,7 +23,7 @@ from gaussopt.storage.checksums import digest_of
 class ContactFiles(Spec):
     """Contact problems of some files in the order of their names, each in local form; `digests` pin their contents.
 
-    `rows` is the order of the rows of a contact, see `read_problem`; `part` is the file of a folder.
+    `rows` is the order of the rows of a contact, see `read_problem`; `part` is the name of a file within a folder.
     """
 
     name: str
@@ -62,7 +62,7 @@ class ContactFiles(Spec):
 
     @property
     def parts(self) -> tuple[ContactFiles, ...]:
-        """Each file for itself: they have nothing to do with each other."""
+        """Each file as a separate source, since the problems are unrelated."""
         if len(self.paths) == 1:
             return (self,)
         return tuple(
@@ -77,7 +77,7 @@ class ContactFiles(Spec):
 
     @property
     def has_cones(self) -> bool:
-        """They are."""
+        """True: all problems have friction cones."""
         return True
 
     def items(self) -> tuple[Item, ...]:

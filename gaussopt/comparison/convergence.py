@@ -22,15 +22,15 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
     -------
     list of float
         One number at the start and one for each iteration of a deterministic solver: for `newton`, ||Phi||_inf in
-        scaled variables, without unit. Of a stochastic solver, one for each generation: the cost of the best point so
-        far less the least cost there is, in the unit of the objective (N m/s^2 for a Gauss program); infinite until a
-        point is feasible. In full coordinates the penalty is part of the cost, so that the numbers tell how well the
-        search searches and not what the penalty does to the answer.
+        scaled variables, without unit. For a stochastic solver, one for each generation: the cost of the best point so
+        far less the least possible cost, in the unit of the objective (N m/s^2 for a Gauss program); infinite until a
+        point is feasible. In full coordinates the cost includes the penalty, so that the numbers show how well the
+        search minimises, not how the penalty changes the answer.
 
     Raises
     ------
     BadInput
-        If the solver records nothing of this program.
+        If the solver records nothing for this program.
     UnknownName, MissingBackend, NotAccepted
     """
     sequence = SolverSequence(make_solver(solver, options))
@@ -41,7 +41,7 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
     if not sequence.solver.stochastic:
         return list(raw.history)
     least = _least_cost(program, sequence.solver)
-    # The least cost is known to rounding only; the search may be closer to it.
+    # The least cost has rounding errors, so the search may fall below it.
     return [max(cost - least, 0.0) for cost in raw.history]
 
 
@@ -61,7 +61,7 @@ def _least_cost(program: Program, solver: Solver[Any]) -> float:
 
 
 def _penalised(qp: QP, penalty: float) -> tuple[QP, float]:
-    """Move squared violations of equality rows into the objective; returns the program and the constant left out."""
+    """Move squared violations of equality rows into the objective; return the program and the constant left out."""
     eq = qp.equality
     A, b = qp.A[eq], qp.l[eq]
     P = qp.P + 2.0 * penalty * (A.T @ A)

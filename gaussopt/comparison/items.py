@@ -27,29 +27,29 @@ SIMULATED = "own motion"
 """Name of the states of a problem without references: those of its default motion."""
 
 ROWS = 101
-"""States of such a motion."""
+"""Number of states of such a motion."""
 
 OWN: dict[str, Any] = {
     "stepper": "dop853", "rtol": 1e-7, "atol": 1e-7, "accumulation": "close", "step_folder": None,
     "error_estimate": False,
 }  # fmt: skip
-"""How it is computed."""
+"""Settings of such a motion."""
 
 FEWEST = 10
-"""States of a motion that is shorter."""
+"""Least number of states of a motion that ends early."""
 
 LEAST_SHARE = 1e-3
-"""Share of it that is taken even where its first step takes longer than there is time."""
+"""Least share of the motion that is computed, even where its first step takes longer than the time limit."""
 
 Data = StepData | QP | LCP | ConeComplementarity
-"""What a solver can be asked: a step, by a formulation, or a program."""
+"""Data that a solver may be given: a step, which a formulation poses, or a program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One step or program of a sequence.
 
-    `a` is the reference acceleration, or the solution of a program, (n,), and t the instant in s, where they are known.
+    `a` is the reference acceleration, or the solution of a program, (n,), and t the instant in s, if known.
     """
 
     data: Data
@@ -60,10 +60,10 @@ class Item:
 def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | None = None) -> Iterator[Item]:
     """Yield the steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
 
-    The problem's own motion may end earlier than it does by default.
+    The problem's own motion may be ended early, at `t_end`.
 
-    Instants at which contact modes change are left out. Flights of a system with contacts are left out where other
-    states have steps with closed contacts; where none has, they are smooth steps.
+    Instants at which contact modes change are left out. States in flight of a system with contacts are left out if
+    other states have closed contacts; if none has, they are smooth steps.
     """
     own = [r for r in problem.references if r.name == reference]
     entry = problem.at(**own[0].settings) if own else problem
@@ -91,7 +91,7 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
 
 
 def typical_step(entry: Problem) -> StepData:
-    """Return the step of the start; where it flies, with all contacts closed."""
+    """Return the step of the start; if it is in flight, with all contacts closed."""
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     closed = decided(step)
     return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
@@ -111,7 +111,7 @@ def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def end_within(entry: Problem, seconds: float) -> float:
-    """Measure how far a processor gets with the default motion of a problem in `seconds`, in s of the motion."""
+    """Measure the time up to which a processor computes the default motion of a problem in `seconds`, s of motion."""
     begin, share = math.inf, 0.0
 
     def late(done: float) -> None:
@@ -132,9 +132,9 @@ class _Late(BaseException):
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
-    """Return the default motion of a problem, from event to event; `build` tells editions of a file apart."""
+    """Return the default motion of a problem, from event to event; `build` distinguishes versions of a file."""
     entry = registered_problem(name, **dict(settings))
-    # The interval of the whole motion, as states may cost more than the steps between them; with some at least.
+    # The recording interval of the whole motion, since a state may cost more than its steps; at least FEWEST states.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")

@@ -1,9 +1,9 @@
 """Comparisons of several machines as one folder, in which each keeps its own records.
 
 Every record of a merged comparison names its machine, which tells sources apart (`records.StepSource.machine`): answers
-stand beside each other, and times of two machines, or of one machine on two days, are never in one median, mean,
-profile or ranking. A machine has the name of its folder. The settings of each comparison stay under `machines` in
-`Results.meta`, so that each can be taken out again (`parts_of`); trajectories lie in a folder of `cases` for each.
+of several machines are listed together, and times of two machines, or of one machine on two days, are never in the same
+median, mean, profile or ranking. A machine has the name of its folder. The settings of each comparison stay under
+`machines` in `Results.meta`, so that `parts_of` can separate them; each has its own folder of trajectories in `cases`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gaussopt.storage.checksums import checksum
 from gaussopt.storage.netcdf import verified
 
 ALIKE = (*NUMBERS, "case_limit")
-"""Settings that comparisons of one folder share: they decide verdicts, and what a time is."""
+"""Settings that comparisons of one folder share: they decide verdicts, and what is timed."""
 
 
 def merge_results(
@@ -39,11 +39,11 @@ def merge_results(
     ----------
     folders : what `compare` wrote into its `out`, or this function; they stay as they are
     out : a new or empty folder
-    note : called with sentences on what was found twice or is not there
+    note : called with sentences on duplicate and missing records
 
-    Returns the results, with sentences on what contradicts each other under `conflicts` in `meta`. Raises BadInput,
-    before anything is written, if a folder holds no results or damaged ones, if the comparisons were asked with other
-    tolerances or limits, or if `out` holds something.
+    Returns the results, with sentences on contradictions between them under `conflicts` in `meta`. Raises BadInput,
+    before anything is written, if a folder holds no results or damaged ones, if the comparisons were made with other
+    tolerances or limits, or if `out` is not empty.
     """
     target, tell = Path(out), note or (lambda sentence: None)
     check_new(target)
@@ -82,10 +82,10 @@ def merge_results(
 
 
 def parts_of(results: Results, name: str = "") -> dict[str, Results]:
-    """Return the comparisons that a merged one was made of, by machine; one that is not merged is its only part.
+    """Return the comparisons that make up a merged one, by machine; one that is not merged is its only part.
 
-    Its machine then has the given name, as far as file names can have it. The store of a part is the folder of its
-    trajectories.
+    Its machine then has the given name, with characters replaced that file names cannot have. The store of a part is
+    the folder of its trajectories.
     """
     store = None if results.store is None else results.store / "cases"
     if not results.meta.get("machines"):
@@ -110,7 +110,7 @@ def _moved(record: Any, machine: str) -> Any:
 
 
 def _check_alike(parts: Mapping[str, Results]) -> None:
-    """Raise BadInput where comparisons were asked with settings that decide verdicts and times."""
+    """Raise BadInput where comparisons differ in settings that decide verdicts and times."""
     (first, of), *others = parts.items()
     for (name, part), setting in ((other, s) for other in others for s in ALIKE):
         then, now = of.meta.get(setting), part.meta.get(setting)
@@ -120,7 +120,7 @@ def _check_alike(parts: Mapping[str, Results]) -> None:
 
 
 def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
-    """Join the parts; `there` are the trajectories that are kept."""
+    """Join the parts; `there` are the trajectories that are kept, by path."""
     metas = {name: part.meta for name, part in parts.items()}
     meta: dict[str, Any] = {
         "sources": [f"{label}, on {name}" for name, of in metas.items() for label in of.get("sources", ())],
@@ -143,14 +143,14 @@ def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
     )  # fmt: skip
 
 
-# -- what contradicts each other ----------------------------------------------------------------------
+# -- contradictions between comparisons ----------------------------------------------------------------------
 
 
 def conflicts(parts: Mapping[str, Results]) -> Iterator[str]:
-    """Say where two comparisons contradict each other: other verdicts, other problems, the same machine twice.
+    """Say where two comparisons contradict each other: different verdicts or problems, the same machine twice.
 
     Answers are compared by verdict, claim and, where both are confirmed, by their error against the reference, which
-    may differ by no more than the two certified errors and the tolerance. Digits beyond that are those of the machine.
+    may differ by no more than the two certified errors and the tolerance. Smaller differences are due to the machine.
     """
     by = {n: {(a.source.key, a.formulation, a.solver, a.start): a for a in p.answers} for n, p in parts.items()}
     for (one, first), (other, then) in combinations(parts.items(), 2):
@@ -176,7 +176,7 @@ def _case(a: Answers) -> str:
 
 
 def _where(a: Answers) -> tuple[str, ...]:
-    """Name the machine and the versions of a record; empty where they are not on record."""
+    """Name the machine and the versions of a record; empty where they are not recorded."""
     return (*machine_of(a.made), a.made.get("versions", "")) if a.made else ()
 
 

@@ -12,7 +12,7 @@ from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.step_table import NAN, TimedAnswers, join, quantiles, step_table, worst
 
 COUNTED = ("answered", "confirmed", "recognised", "claimed", "false", "denied", "missed")
-"""Columns of the table of steps that counts are made of."""
+"""Columns of the table of steps that are counted."""
 
 
 def counts(rows: Any, kept: Any) -> dict[str, int]:
@@ -22,7 +22,7 @@ def counts(rows: Any, kept: Any) -> dict[str, int]:
 
 
 def correct(count: Mapping[str, int]) -> float:
-    """Share of the steps of which the solver says what is so: solved and confirmed, recognised, or given up and wrong.
+    """Return the share of steps with a true claim: solved and confirmed, recognised, or neither solved nor called so.
 
     NaN without steps.
     """
@@ -38,14 +38,14 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> list[Any
     list of named tuples
         exact : whether the formulation claims to be exact
         steps : of the source; those without an answer count as failures
-        open : steps with several solutions on which nothing is held against the solver; no count or share has them
+        open : steps with several solutions which no count or share includes
         confirmed, recognised, claimed, false_claims, missed : counts, see `gaussopt.comparison.step_table`
-        success, correct : share of steps that are right; share of answers of which the solver says what is true
+        success, correct : share of steps that are right; share of answers whose claim by the solver is true
         certified, error, work : QUANTILES over the steps, work in seconds
         worst_certified, worst_error, primal, dual, gap : largest values, failures included
         iterations, most_iterations : mean and largest number
         backend, overhead : median seconds that the solver reports for itself, and the rest of the work
-        timed, repetitions : steps that were timed, and how often
+        timed, repetitions : steps that were timed, and how many times
         refused, failure : why there are no answers, or why they end early
     """
     import pandas as pd
@@ -79,21 +79,21 @@ def _summary(case: TimedAnswers) -> dict[str, Any]:
 
 
 def words(answers: Sequence[Answers]) -> list[Any]:
-    """Count true and false claims of each solver over all its answers, the worst solver first.
+    """Count true and false claims of each solver over all its answers; the solver with most false claims is first.
 
-    Steps that only the program fails are left out.
+    Steps whose program is wrong, but which the solver solves, are left out.
 
     Returns
     -------
     list of named tuples
-        steps, claims : how many, and how many answers are called solved
+        steps, claims : number of steps, and of answers that are called solved
         false_claims : of the two kinds refuted (called solved) and denied (called ill-posed)
         missed : confirmed and called neither
-        correct : share of steps of which it says what is true
+        correct : share of steps with a true claim
         worst : largest certified error of an answer falsely called solved; NaN without one
-        said : what it calls the denied steps, such as "infeasible", the most frequent first
-        where : where the false claims are, the most first
-        never_right : whether no claim to have solved a step survived
+        said : statuses that it gives to the denied steps, such as "infeasible", the most frequent first
+        where : sources of the false claims, those with most first
+        never_right : whether no claim to have solved a step was confirmed
     """
     import pandas as pd
 
@@ -115,7 +115,7 @@ def words(answers: Sequence[Answers]) -> list[Any]:
 
 
 def ranked(names: Any) -> tuple[str, ...]:
-    """Return the names, the most frequent first."""
+    """Return the names, without repetition, the most frequent first."""
     return tuple(name for name, _ in Counter(names).most_common())
 
 
@@ -125,7 +125,7 @@ def liars(answers: Sequence[Answers]) -> list[Any]:
 
 
 def wrong_programs(answers: Sequence[Answers]) -> list[Any]:
-    """Return the formulations that are wrong on their own account, by problem or family, over all solvers.
+    """Return the formulations that are wrong themselves, by problem or family, over all solvers.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Which pairs of a comparison simulate the motion, and the jobs that do.
+"""The pairs of a comparison that simulate the motion, and the jobs that do so.
 
 All pairs that are right on every step have the same accelerations up to rounding, so their motions differ little.
-Where neither formulations nor solvers are named and motions are not asked for, the fastest pair of each formulation
-stands for the others, and all of them together have a limited time.
+Where neither formulations nor solvers are named and motions are not requested, the fastest pair of each formulation
+represents the others, and all of them together have a limited time.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gaussopt.comparison.step_table import label_of
 from gaussopt.processes.job import Job, JobOutcome
 
 CUT_SHORT = ("not_tried", "time_limit")
-"""Kinds of outcomes that are no failures where the time is one that nobody has set."""
+"""Outcomes that are no failures where the user has set no time limit."""
 
 Pair = tuple[str, str]
 
 
 def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
-    """Count the trajectories there are if all pairs are right."""
+    """Return the number of trajectories if all pairs are right."""
     carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.solvers}
     if plan.carriers is not None:
         carrying = {(name, f, s if s in plan.carriers else "") for name, f, s in carrying}
@@ -73,7 +73,7 @@ def _passed(
     seconds = {(t.source.key, t.formulation, t.solver, t.start): t.step for t in times}
     found: dict[Pair, float] = {}
     for a in answers:
-        # A simulation starts as the last of a solver's ways of starting does.
+        # A simulation starts in the last of its solver's kinds of start.
         if a.source.key in own and a.solver in plan.solvers and a.start == starts_of(a.solver)[-1]:
             pair, good = (a.formulation, a.solver), not a.refused and not a.failure and all(a.confirmed)
             step = seconds.get((a.source.key, *pair, a.start), math.inf) if good else math.nan
@@ -89,7 +89,7 @@ def _fastest(passed: Mapping[Pair, float], carriers: Sequence[str]) -> list[Pair
 
 
 def sentence(plan: Plan, asked: Sequence[Job], outcomes: Mapping[str, JobOutcome]) -> str:
-    """Say what became of trajectories that stand for others; "" where all are computed."""
+    """Describe the outcome of the trajectories that represent others; "" where all are computed."""
     if plan.carriers is None or not plan.entries:
         return ""
     late = [job.arguments for job in asked if outcomes[job.key].kind in CUT_SHORT]

@@ -20,25 +20,25 @@ from gaussopt.solving.foreign_formulation import find
 
 
 def installed_solvers(stochastic: bool = True) -> list[str]:
-    """Return the names of all solvers whose packages are there; stochastic ones too, or not."""
+    """Return the names of all solvers whose packages are installed, with or without stochastic ones."""
     entries = {name: registry.load("solver", name) for name in registry.names("solver")}
     return [name for name, entry in entries.items() if not missing_packages(entry) and stochastic >= entry.stochastic]
 
 
 def is_exact(formulation: str) -> bool:
-    """Whether a formulation claims to be exact; programs, whose formulation is "", are what they are."""
+    """Tell whether a formulation claims to be exact; the name "" of a program without formulation counts as exact."""
     if is_contact_formulation(formulation):
         return relaxations.find(formulation).exact
     return not formulation or bool(registry.load("formulation", formulation).exact)
 
 
 def depends_on(formulation: str) -> tuple[tuple[str, str], ...]:
-    """Return the registered entry of a formulation, (kind, name), if it is one; those of contacts in space are core."""
+    """Return the registered entry of a formulation, (kind, name), if any; contacts in space have none."""
     return (("formulation", formulation),) if is_step_formulation(formulation) else ()
 
 
 def is_step_formulation(name: str) -> bool:
-    """Whether a formulation of steps has this name; one of contacts in space may share it."""
+    """Tell whether a formulation of steps has this name, which one of contacts in space may share."""
     return name in registry.names("formulation")
 
 
@@ -51,7 +51,7 @@ def check_formulation(name: str) -> None:
 
 
 def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: Data) -> list[tuple[str, str]]:
-    """Return the pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
+    """Return the pairs that apply to a typical item, in the given order; for a program the formulation is ""."""
     data: Any = typical
     formulated = page_of(data).formulations
     if formulated == "contact":

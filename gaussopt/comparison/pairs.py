@@ -1,4 +1,4 @@
-"""The pairs of a comparison in short: who answers which steps, how many answers are right, and in what time."""
+"""The pairs of a comparison in short: formulation and solver, number of right answers, and times."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FORMS = ("markdown", "csv", "latex")
 
 
 class PairRow(NamedTuple):
-    """A pair on the steps of one source, those with several solutions left out.
+    """The answers of a pair on the steps of one source, without those that have several solutions.
 
-    Times are the 5, 50 and 95 % quantiles of the solver's work, µs: of a re-solve or, where there is none, of set-up
+    Times are the 5, 50 and 95 % quantiles of the solver's work, µs: of a re-solve or, if none was timed, of set-up
     and solve.
     """
 
@@ -37,7 +37,7 @@ class PairRow(NamedTuple):
 
     @property
     def cells(self) -> tuple[Any, ...]:
-        """The row of a table, as of HEAD."""
+        """The row of a table, in the order of HEAD."""
         return self.source, self.pair, self.start, self.confirmed, self.steps, self.times[1]
 
 
@@ -56,10 +56,10 @@ def rows(answers: Sequence[Answers], times: Sequence[Times]) -> list[PairRow]:
 
 
 def draw(found: Sequence[PairRow], source: str | None, start: str | None, onto: Any = plain_figure) -> list[Any]:
-    """Draw the time of each pair on every source, or on one; the axes, one a source.
+    """Draw the time of each pair on every source, or on one; return the axes, one per source.
 
-    Raises UnknownName for a source or a start that there is not, BadInput where nothing was timed or other axes are
-    given than there are sources.
+    Raises UnknownName for an unknown source or start, BadInput where nothing was timed or the number of axes is not
+    that of the sources.
     """
     timed = [row for row in found if row.times[1] > 0]
     if not timed:
@@ -83,7 +83,7 @@ def draw(found: Sequence[PairRow], source: str | None, start: str | None, onto: 
 
 
 def text_of(frame: pd.DataFrame, form: str) -> str:
-    """Format a table as Markdown, CSV or LaTeX; raises UnknownName for another form."""
+    """Format a table as Markdown, CSV or LaTeX; raises UnknownName for an unknown form."""
     if form == "csv":
         return frame.to_csv(index=False, lineterminator="\n")
     if form == "latex":

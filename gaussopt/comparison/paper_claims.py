@@ -1,7 +1,7 @@
-"""What a comparison measures on claims of the papers about cost and accuracy.
+"""Measurements of a comparison on claims of the papers about cost and accuracy.
 
 It gives no verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), and a comparison has numbers
-for some of them. The claims are numbered as in the list that this project keeps of the four papers.
+for some of them. The claims have the numbers of this project's list of claims of the four papers.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ WITH_MULTIPLIERS = ("lagrange", "gauss", "dual", "routh")
 """Formulations whose unknowns include the multipliers."""
 
 FEWER_UNKNOWNS = ("null-space", "least-squares", "udwadia-kalaba")
-"""Formulations without multipliers; quasi-velocities, whose basis a person gives, are claim C16."""
+"""Formulations without multipliers; quasi-velocities, whose basis the user gives, are claim C16."""
 
 MECHANISMS = ("crank-slider", "four-bar", "knife-edge-body")
 """The papers' systems without contacts."""
 
 SMALL = 1e-3
-"""A certified relative error up to which an answer equals the exact one "up to a small error"."""
+"""Certified relative error up to which an answer equals the exact one "up to a small error"."""
 
 GENETIC = ("deap", "deap-cma")
 
 VARIANTS = {"coordinates", "penalty"}
-"""Options that make another variant of them and not another effort."""
+"""Options that select a variant of the genetic algorithms rather than their effort."""
 
 
 Columns = tuple[str, ...]
@@ -41,13 +41,13 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredClaim:
-    """A claim, and what was measured on it.
+    """A claim, and the measurements on it.
 
     Attributes
     ----------
     id : number in the list of claims
-    paper, claim : who says it, and what
-    sentence : what was measured, with numbers, or what is needed for it
+    paper, claim : source and wording of the claim
+    sentence : what was measured, with numbers, or what the measurement needs
     columns, rows : the table behind it; no rows if nothing was measured
     """
 
@@ -65,13 +65,13 @@ CLAIMS = {
     "C12": ("002", "without multipliers the genetic algorithm is more efficient than Lagrange's equations"),
     "C16": ("004", "quasi-velocities are computed faster than Routh's equations"),
 }
-"""Who says it, and what."""
+"""Paper and wording of each claim."""
 
 
 def claims(
     answers: Sequence[Answers], times: Sequence[Times], motions: Sequence[MotionRecord] = ()
 ) -> list[MeasuredClaim]:
-    """What was measured on the claims C2, C11, C12 and C16."""
+    """Return the measurements on the claims C2, C11, C12 and C16."""
     cases = competing(answers, times)
     return [fewer_unknowns(cases), genetic_accuracy(cases), genetic_cost(cases), quasi_velocities(cases, motions)]
 
@@ -81,7 +81,7 @@ def _measured(id_: str, sentence: str, columns: Columns = (), rows: Sequence[Row
 
 
 def _seconds(case: TimedAnswers) -> float:
-    """Median seconds of a step: formulate, solve, recover."""
+    """Return the median seconds of a step: formulate, solve, recover."""
     return case.median("build", "recover", "work")
 
 
@@ -90,7 +90,7 @@ def _direct(case: TimedAnswers) -> bool:
 
 
 def _name(label: str) -> str:
-    """The problem or family without its settings."""
+    """Return the name of a problem or family without its settings."""
     return label.partition(" (")[0]
 
 
@@ -112,7 +112,7 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """C2: each formulation without multipliers against the fastest with multipliers, by direct linear algebra.
+    """Compare formulations without multipliers with the fastest with multipliers, by direct linear algebra (C2).
 
     Times are those of formulating, solving and recovering, since the null space or the square root of M is computed
     while formulating. A formulation counts as faster if it is so by more than the noise.
@@ -122,7 +122,7 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
         if _direct(c) and c.times is not None and _name(c.source.name) in ("linkage", *MECHANISMS)
         and c.answers.formulation in (*WITH_MULTIPLIERS, *FEWER_UNKNOWNS)
     ]  # fmt: skip
-    # The family first: it is what the claim is about, the mechanisms are small.
+    # Families first, since the claim is about large systems and the mechanisms are small.
     sources = _by_source(sorted(wanted, key=lambda c: c.source.kind != "family"))
     ratios: dict[str, dict[str, float]] = {}
     rows: list[Row] = []
@@ -155,9 +155,9 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
-    """The genetic algorithms by variant; Lagrange's equations, or else Gauss's program, solved directly, by steps.
+    """Return the genetic algorithms by variant, and the direct solution by step: Lagrange's, or else Gauss's program.
 
-    The algorithms at their default effort, on the paper's own program, Gauss's.
+    The algorithms have their default effort and solve the paper's own program, Gauss's.
     """
     of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[TimedAnswers]] = {}
@@ -172,7 +172,7 @@ def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswer
 
 
 def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """C11: certified errors of the genetic algorithms beside those of direct linear algebra, on the four-bar."""
+    """Compare certified errors of the genetic algorithms on the four-bar with those of direct linear algebra (C11)."""
     genetic, direct = _four_bar(cases)
     if not genetic or not direct:
         return _measured("C11", "It needs deap or deap-cma and kkt on the steps of four-bar.")
@@ -194,7 +194,7 @@ def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """C12: the time of a step by the genetic algorithms over that of the linear solve with multipliers."""
+    """Divide the time of a step by the genetic algorithms by that of the linear solve with multipliers (C12)."""
     genetic, direct = _four_bar(cases)
     ratios: dict[str, list[float]] = {}
     rows: list[Row] = []
@@ -214,7 +214,7 @@ def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionRecord]) -> MeasuredClaim:
-    """C16: evaluations along a motion at equal integrator and tolerance, and time of one evaluation."""
+    """Compare evaluations along a motion at equal integrator and tolerance, and the time of one evaluation (C16)."""
     rows: list[Row] = []
     evaluations = []
     runs: dict[tuple[Any, ...], dict[str, MotionRecord]] = {}

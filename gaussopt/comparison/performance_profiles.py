@@ -1,10 +1,10 @@
-"""Speed: performance profiles and shifted geometric means, with failures charged, and error against time.
+"""Speed: performance profiles, shifted geometric means with a charge for failures, and error against time.
 
-Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the number of steps
-over which a set-up is spread plays no part; all problems of a source that has no re-solves. The cost of an answer that
-is neither confirmed nor recognises an ill-posed step is infinite, and so is that of one that is not confirmed on the
-clock or was not timed. Steps with several solutions, and answers that are not proved, are left out. A refused step is
-one without an answer in a profile, and no part of the competitor's mean, even if others take it. References:
+Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the cost of set-up does
+not depend on the length of the sequence; all problems of a source without re-solves. The cost is infinite if an answer
+is neither confirmed nor recognises an ill-posed step, if it is not confirmed while timed, or if it was not timed. Steps
+with several solutions, and answers that are not proved, are left out. A refused step counts as unanswered in a profile
+and is left out of the competitor's mean, even if others answer it. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
 Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
@@ -26,7 +26,7 @@ from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
 from gaussopt.core.arrays import Matrix, Vector
 
 SHIFT = 10e-6
-"""Seconds; differences well below it count little: ten microseconds are about one call through Python."""
+"""Shift, s, well below which differences count little: ten microseconds are about one call through Python."""
 
 PENALTY = 10.0
 """A failure costs the slowest confirmed answer to the same step times this factor."""
@@ -45,8 +45,8 @@ class Costs:
     names : solvers of one formulation, or "formulation by solver"
     values : (steps, names), infinite where an answer is missing or a failure, NaN where it is neither nor a success
     estimated : by name, at how many right steps, which were not timed, the cost is the median of the timed ones
-    rescaled : by name, how many failures are answers that were confirmed as asked first, and not on the clock
-    apart : number of steps that no competitor is charged for, which have no rows
+    rescaled : by name, how many failures are answers that were confirmed in the original units, but not while timed
+    apart : number of steps at which no competitor is charged, which have no rows
     refused : (steps, names), mask of the steps that a competitor refuses; their values are infinite
     """
 
@@ -66,11 +66,11 @@ class Costs:
 def costs(
     answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None, most: str = STARTS[-1]
 ) -> Costs:
-    """Charge every step by which solvers are ranked to every competitor, started as the last of STARTS up to `most`.
+    """Charge every ranking step to every competitor, with the last kind of start of STARTS up to `most`.
 
     With `most` "setup" every solver is set up anew, and all steps count. The solvers of a given formulation compete by
-    their work. Without one all pairs of formulation and solver do, by work and `TimedAnswers.around`. A competitor that
-    refuses every source does not compete.
+    their work. Without one all pairs of formulation and solver compete, by work and `TimedAnswers.around`. A competitor
+    that refuses every source does not compete.
     """
     pairs = formulation is None
     cases = competing(answers, times, formulation, most)
@@ -127,16 +127,16 @@ class Profile:
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
     """Compute Dolan and More's profile of a table of costs.
 
-    Ties are won by all that share the least time. A problem that none solves is kept and counts against all; one
-    whose cost is NaN counts neither for nor against that competitor. rho is evaluated at `taus`, by default at every
+    All competitors with the least time win a tie. A problem that none solves is kept and counts against all; a cost
+    of NaN counts neither for nor against that competitor. rho is evaluated at `taus`, by default at every
     ratio that occurs, or at 200 of them spaced by ratio if there are more.
 
-    With more than two competitors rho says how often one is close to the best, not how it stands against a given
-    rival: take the best away and the order of the others may change (Gould and Scott 2016).
+    With more than two competitors rho tells how often each is close to the best, not how it compares with a given
+    rival: without the best, the order of the others may change (Gould and Scott 2016).
     """
     values = table.values
     best = np.fmin.reduce(values, axis=1, keepdims=True, initial=np.inf)
-    # A time of zero is a clock too coarse: all that show it tie.
+    # A time of zero is below the resolution of the clock: all competitors with it tie.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(np.isfinite(values), np.where(values == best, 1.0, values / best), values)
     finite = np.unique(ratios[np.isfinite(ratios)])
@@ -155,7 +155,7 @@ def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
 def charged(values: Matrix) -> Matrix:
     """Charge every failure of a table of costs.
 
-    A failure costs PENALTY times the slowest confirmed answer to that step by anyone; where all fail, all are charged
+    A failure costs PENALTY times the slowest confirmed answer to that step; where all fail, all are charged
     PENALTY times the slowest confirmed answer to any step. Without any confirmed answer the charge is infinite.
     """
     finite = ~np.isinf(values)
@@ -178,10 +178,10 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
 
 
 class Mean(NamedTuple):
-    """The shifted geometric mean of one competitor over the `steps` that are counted for it, failures charged.
+    """The shifted geometric mean of one competitor over the `steps` that count for it, with a charge for failures.
 
-    `factor` is relative to the first over the `common` steps that are counted for both; for `failures`, `rescaled` and
-    `estimated` see `Costs`. Steps that it refuses, or at which its answer is `unproved`, are not counted.
+    `factor` is relative to the first over the `common` steps that count for both; for `failures`, `rescaled` and
+    `estimated` see `Costs`. Steps that it refuses, or at which its answer is `unproved`, do not count.
     """
 
     name: str
@@ -197,10 +197,10 @@ class Mean(NamedTuple):
 
 
 def geometric_means(table: Costs) -> list[Mean]:
-    """Rank shifted geometric means, the least first; behind them who refuses steps, then who was never right.
+    """Rank shifted geometric means, the least first; then competitors that refuse steps, then those never right.
 
-    Means over different steps do not compare: the order is that of the ratios to the competitor with most steps, over
-    the steps that are counted for both.
+    Means over different steps cannot be compared: the order is that of the ratios to the competitor with most steps,
+    over the steps that count for both.
     """
     if not table.values.size:
         return []
@@ -240,7 +240,7 @@ class PrecisionPoint(NamedTuple):
     error : largest certified error over the steps; infinite where answers are missing
     typical : median certified error
     work : median seconds of a step, whether its answer is confirmed or not
-    front : whether no other point of the same set is at least as good in both and better in one
+    front : whether no other point of the same set is at least as good in both accuracy and work, and better in one
     """
 
     base: str
@@ -256,12 +256,12 @@ class PrecisionPoint(NamedTuple):
 def work_precision(
     answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None
 ) -> list[PrecisionPoint]:
-    """Return the points (achieved error, work), by base name and then by falling error; `formulation` is as of `costs`.
+    """Return the points (achieved error, work), by base name and then by falling error; `formulation` as in `costs`.
 
-    Solvers are matched by the accuracy that was achieved and not by the tolerance that was asked for. Ill-posed steps
-    that are recognised have no error and do not count for it; an answer that is confirmed on record and not on the
-    clock has an infinite one, and one to a step with several solutions does not count. `work` is that of the timed ones
-    among the steps by which solvers are ranked; pairs never timed have no point.
+    Solvers are matched by the achieved accuracy, not by the requested tolerance. Ill-posed steps that are recognised
+    have no error and do not count; an answer that is confirmed untimed but not while timed has an infinite error, and
+    one to a step with several solutions does not count. `work` is that of the timed steps among those by which
+    solvers are ranked; pairs never timed have no point.
     """
     groups: dict[tuple[str, str], list[TimedAnswers]] = {}
     for c in competing(answers, times, formulation):
@@ -275,7 +275,7 @@ def work_precision(
         seconds = seconds[~np.isnan(seconds)]
         if not len(seconds) or not len(achieved):
             continue
-        # Entries of the data: between a number and infinity there is nothing to interpolate.
+        # A quantile without interpolation, which between a number and infinity is impossible.
         typical = float(np.quantile(achieved, 0.5, method="higher"))
         points.append(
             PrecisionPoint(base_of(s), s, f, float(achieved.max()), typical, float(np.median(seconds)), len(achieved))
@@ -286,7 +286,7 @@ def work_precision(
 
 
 def pareto_front(points: Sequence[PrecisionPoint]) -> list[PrecisionPoint]:
-    """Return the points that no other beats, the fastest first; a point with an infinite error is never among them."""
+    """Return the points on the Pareto front, the fastest first; a point with an infinite error is never among them."""
     front: list[PrecisionPoint] = []
     for p in sorted(points, key=lambda p: (p.work, p.error)):
         if np.isfinite(p.error) and (not front or p.error < front[-1].error):

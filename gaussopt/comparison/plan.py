@@ -1,4 +1,4 @@
-"""Plans of comparisons: what is asked, checked before anything is computed, and the jobs that follow from it."""
+"""Plans of comparisons: the request, checked before anything is computed, and its jobs."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ from gaussopt.relaxations import RELAXATIONS
 from gaussopt.simulation.settings import check_settings, check_start
 
 FILES = (".json", ".npz", ".mat", ".mps", ".qps", ".MPS", ".QPS", ".SIF", ".sif")
-"""How the name of a file of a program ends."""
+"""Suffixes of the names of program files."""
 
 MOTION_TIME = 30.0
-"""Seconds for the trajectories of a problem, together and each, where nobody asked for them."""
+"""Seconds for all trajectories of a problem, and limit of each, if the user did not request them."""
 
 OF_SET = 0.1
 """Share of a solver's time on a set of problems (`Spec.together`) that one of them may take."""
@@ -63,17 +63,17 @@ OF_SET = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was asked, its names resolved; for the other attributes see `gaussopt.comparison.compare.compare`.
+    """A request with its names resolved; for the other attributes see `gaussopt.comparison.compare.compare`.
 
     Attributes
     ----------
     specs : where the steps come from
     entries : the problems whose trajectories are asked for
-    formulations, solvers : names, and words with options
+    formulations, solvers : names, and names with options
     precision : formulations on which solvers are also run at every setting of their precision, "" for programs
     total : seconds for the answers of all pairs together, beyond which no further case begins
-    clock : seconds after which the timing of a source is given up
-    carriers : solvers that all carry trajectories; of the others only the fastest of each formulation does; None: all
+    clock : seconds after which the timing of a source is stopped
+    carriers : solvers that all simulate trajectories; of others only the fastest of each formulation does; None: all
     """
 
     specs: tuple[Spec, ...]
@@ -92,13 +92,13 @@ class Plan:
     clock: float = math.inf
 
     def limits(self, spec: Spec, solver: str) -> tuple[float, tuple[str, float]]:
-        """Seconds for the answers of a solver to a source, and the time that this shares with others (`Job.share`)."""
+        """Return seconds for a solver's answers to a source, and the time they share with others (`Job.share`)."""
         if spec.together:
             return self.case_limit * OF_SET, (f"{solver} on {spec.together}", self.case_limit)
         return self.case_limit, ("all pairs", self.total)
 
     def meta(self) -> dict[str, Any]:
-        """Return the settings and versions for the report, no dates and no machine names."""
+        """Return the settings and versions for the report, without dates and machine names."""
         return {
             "sources": [s.source.label for s in self.specs],
             "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
@@ -117,14 +117,14 @@ class Plan:
         return found
 
     def _code(self) -> dict[str, Any]:
-        """Fingerprint code and packages of solvers and formulations, by which later comparisons know them again."""
+        """Fingerprint code and packages of solvers and formulations, by which later comparisons recognise them."""
         parts = {("solver", registered_name(s)) for s in self.solvers} | {
             entry for f in self.formulations for entry in depends_on(f)
         }
         return {f"{kind} {name}": environment(((kind, name),)) for kind, name in sorted(parts)}
 
     def _problems(self) -> dict[str, Any]:
-        """Start and parameter values of the problems, by their labels."""
+        """Return start and parameter values of the problems, by their labels."""
         return {
             entry.label: {
                 "t_end": entry.t_end, "dt": entry.dt, "q0": entry.q0.tolist(), "v0": entry.v0.tolist(),
@@ -137,7 +137,7 @@ class Plan:
 def listed_sources(sources: Any, note: Callable[[str], None]) -> tuple[list[str | Problem | Spec], list[str]]:
     """Return the sources, each of a known kind, and the solvers among them, which are files; raises BadInput.
 
-    With nothing else than solvers the sets of programs that they take are the sources.
+    If only solvers are given, the sets of programs that they accept are the sources.
     """
     single = isinstance(sources, str | os.PathLike | Problem | Spec) or not isinstance(sources, Iterable)
     found: list[str | Problem | Spec] = []
@@ -206,14 +206,14 @@ def plan_of(
 
 
 def _all_formulations(specs: Sequence[Spec]) -> list[str]:
-    """Name the formulations of steps, of contacts in space, or both, as the sources need."""
+    """Name the formulations of steps, of contacts in space, or both, as the sources require."""
     contacts = [spec for spec in specs if spec.has_cones]
     of_steps = registry.names("formulation") if len(contacts) < len(specs) else []
     return [*of_steps, *(RELAXATIONS if contacts else ())]
 
 
 def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> None:
-    """Check that other processes can find the problems, and that their trajectories can begin."""
+    """Check that other processes can find the problems, and that their trajectories can start."""
     known = registry.names("problem")
     for entry in entries:
         if entry.name not in known:
@@ -239,7 +239,7 @@ def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tupl
 
 
 def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
-    """Keep each spec once, under a name of its own."""
+    """Drop repeated specs; raises BadInput if different ones have the same label."""
     found = list({json.dumps(s.to_mapping(), sort_keys=True): s for s in specs}.values())
     for name, count in Counter(_words(s) for s in found).items():
         if count > 1:
@@ -248,7 +248,7 @@ def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
 
 
 def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
-    """Make a case for every pair and source, with the record that stands for it if it fails."""
+    """Make a case for every pair and source, with the record that replaces its answers if it fails."""
     found = []
     asked_of: list[tuple[Spec, type, list[tuple[str, str]]]] = []
     alike: dict[type, dict[tuple[str, str], None]] = {}
@@ -264,7 +264,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
         if not spec.follows:
             alike.setdefault(type(step), {}).update(dict.fromkeys(asked))
     for spec, kind, asked in asked_of:
-        # Whoever takes one of several problems of a kind is asked all of them, so that refusals are on record.
+        # A pair that accepts any problem of a kind is given all of them, so that refusals are recorded.
         for formulation, solver in dict.fromkeys(asked) if spec.follows else alike[kind]:
             depends = (
                 *spec.depends, ("solver", registered_name(solver)), *depends_on(formulation),
@@ -291,7 +291,7 @@ def _words(spec: Spec) -> str:
 
 
 def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
-    """Announce what a comparison is about to do, and how it could do less."""
+    """Announce what a comparison will compute, and how to make it smaller."""
     sources = list(dict.fromkeys(r.source.label for r in asked))
     pairs = len({(r.formulation, r.solver) for r in asked})
     where = sources[0] if len(sources) == 1 else f"{len(sources)} sequences of steps"
@@ -317,13 +317,13 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
 
 
 def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
-    """Return the seconds of work that the times of these pairs take, each with its ways of starting."""
+    """Return the seconds that timing these pairs takes, with all kinds of start of each."""
     follow = {spec.source.key: spec.follows for spec in plan.specs}
     return plan.time_budget * sum(len(starts_of(r.solver, follow[r.source.key])) for r in asked)
 
 
 def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
-    """Put all pairs that answered to a source on one clock."""
+    """Time all pairs that answered a source in one job, so that they take turns."""
     if plan.time_budget == 0:
         return []
     rivals: dict[SourceKey, dict[tuple[str, str], None]] = {}
@@ -343,7 +343,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         found.append(Job(
             f"times | {_words(spec)}", time_case, arguments,
             plan.time_budget * sum(len(starts_of(solver, spec.follows)) for _, solver in there),
-            # Each of them has answered to the whole sequence within the limit.
+            # Each pair has answered the whole sequence within the limit.
             limit=min(plan.clock, (plan.limits(spec, "")[0] + 30 * plan.time_budget) * len(there)),
             depends=tuple(dict.fromkeys((*spec.depends, *entries))),
         ))  # fmt: skip

@@ -28,7 +28,7 @@ class ProgramFile(Spec):
     Attributes
     ----------
     kind : of its source: "qp", "lcp" or "file"
-    part : the folder or file of the set that it is of, "" for a file of its own
+    part : the folder or file of the set that it belongs to, "" for a single file
     row : its name in a file that holds several
     """
 
@@ -69,15 +69,15 @@ def _load(path: str, row: str = "", digest: str = "") -> Any:
 
 @lru_cache(maxsize=1)
 def _set(path: str, digest: str) -> dict[str, QP | BadInput]:
-    """Return the programs of a Parquet file with these contents, which is unpacked once for all of them."""
+    """Return the programs of a Parquet file with these contents, read once for all of them."""
     return read_set(read_bytes(path))
 
 
 def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
-    """Return the programs of a folder, or of a Parquet file as qpbenchmark writes them, each a source of its own.
+    """Return the programs of a folder, or of a Parquet file as qpbenchmark writes them, each as its own source.
 
-    Contacts with friction cones are one source together. `note` is called with a sentence on each file that is left
-    out; BadInput is raised if nothing is left.
+    Contacts with friction cones form one source together. `note` is called with a sentence on each file that is left
+    out; BadInput is raised if no file is left.
     """
     where = Path(place).resolve()
     found: list[Spec] = []

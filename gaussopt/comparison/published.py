@@ -1,8 +1,8 @@
-"""The benchmark problems of the field: motions by every stepper, step and formulation, beside published values.
+"""The benchmark problems of the field: motions by every stepper, step and formulation, compared with published values.
 
 Values and their sources are those of problems/data/published.json. The error of a motion is the largest difference over
-the published instants and quantities, in the units of the published values; of a problem of which no values are
-published it is the drift of the energy.
+the published instants and quantities, in the units of the published values; for a problem without published values it
+is the drift of the energy.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ from gaussopt.simulation.simulate import simulate
 Values = NDArray[np.float64]
 
 LIMIT = 60.0
-"""Seconds after which a motion is given up."""
+"""Seconds after which a motion is stopped."""
 
 MOST_RECORDED = 50_000
-"""Steps of a motion beyond which only the published instants are recorded."""
+"""Longest motion, in steps, that is recorded in full; of longer ones only the published instants are recorded."""
 
 EXPLICIT = {"dop853": (1e-5, 1e-7, 1e-9, 1e-11), "rk45": (1e-4, 1e-6, 1e-8)}
 TOLERANCES = {**EXPLICIT, "radau-projected": (1e-4, 1e-6, 1e-8)}
 """Relative and absolute tolerances of the adaptive steppers."""
 
 CONSTANT = ("rk4", "rattle")
-"""Steppers of constant step."""
+"""Steppers with constant step."""
 
 FORMULATIONS = (
     "gauss", "lagrange", "dual", "null-space", "least-squares", "udwadia-kalaba", "routh",
 )  # fmt: skip
-"""Of steps without contacts; those that a problem does not fit refuse it."""
+"""Formulations of steps without contacts; a formulation refuses problems that it does not fit."""
 
 EARLY = 0.2
-"""Part of the time, from the start, in which formulations are compared, and all motions of a quick report."""
+"""Share of the time, from the start, over which formulations are compared, and that a quick report simulates."""
 
 EARLIER = ", early"
-"""End of the keys of such motions."""
+"""Suffix of the keys of such motions."""
 
 BROKEN = ("error", "crashed", "lost")
-"""Ends of motions that no motion should have."""
+"""Outcomes that no motion should have."""
 
 
 Found = Callable[[Values, Values, Vector], Values]
-"""The published columns, (r, columns), of a motion: from q and v at the instants, (r, n), and the drift of the energy
-since the start, (r,)."""
+"""Function that returns the published columns, (r, columns), of a motion: from q and v at the instants, (r, n), and
+the drift of the energy since the start, (r,)."""
 
 
 def _columns(*places: int, rates: Sequence[int] = ()) -> Found:
@@ -86,7 +86,7 @@ def _drift(q: Values, v: Values, drift: Vector) -> Values:
 
 @dataclass(frozen=True)
 class PublishedCase:
-    """What is published of a problem, and how it is compared.
+    """The published values of a problem, and how motions are compared with them.
 
     Attributes
     ----------
@@ -96,9 +96,9 @@ class PublishedCase:
     steps : constant steps, s, the longest first; the published instants are multiples of them
     compared : columns of the published rows; none where the drift of the energy is the error
     rows : key of these rows
-    instant : time of the only row, s; None where the first column is the time
+    instant : time of the only row, s; None if the first column is the time
     stiff : whether the problem needs an implicit stepper
-    ladder : steps and tolerances by stepper, of a problem that takes long; those of all problems if not given
+    ladder : steps and tolerances by stepper for a problem that takes long; if not given, those of all problems
     """
 
     problem: str
@@ -125,14 +125,14 @@ class PublishedCase:
 
     @property
     def source(self) -> str:
-        """Where the values are from."""
+        """Source of the values."""
         return str(published()[self.problem]["source"])
 
     def values(self) -> tuple[Vector, Values]:
-        """Return the instants, (r,), and values there, (r, columns)."""
+        """Return the instants, (r,), and the values there, (r, columns)."""
         rows = np.array(published()[self.problem][self.rows], dtype=np.float64)
         times = rows[:, 0] if self.instant is None else np.full(1, self.instant)
-        # At the start nothing was integrated.
+        # The start is not integrated.
         chosen = times > 0.0
         return times[chosen], rows[chosen][:, list(self.compared)] if self.compared else np.zeros((chosen.sum(), 1))
 
@@ -150,7 +150,7 @@ class PublishedCase:
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
     def asked(self, early: bool) -> tuple[Vector, Values]:
-        """Return the instants and values as `values` returns them, or the early ones only, at least one."""
+        """Return the instants and values as `values` returns them, or only the early ones, at least one."""
         times, values = self.values()
         count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
         return times[:count], values[:count]
@@ -202,10 +202,10 @@ def published() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """One motion beside the published values.
+    """One motion compared with the published values.
 
-    `setting` is the tolerance of an adaptive stepper or the step of another one, s; the error is NaN where the motion
-    did not reach the last instant. A motion that `warned` is not to be trusted. `seconds` are those of its integration.
+    `setting` is the tolerance of an adaptive stepper or the step of a constant one, s; the error is NaN if the motion
+    did not reach the last instant. A motion that `warned` is unreliable. `seconds` is the time of its integration.
     """
 
     case: str
@@ -222,12 +222,12 @@ class PublishedRun:
 
     @property
     def reached(self) -> bool:
-        """Whether there is an error to speak of."""
+        """Whether the motion has an error."""
         return self.status == Status.SOLVED
 
     @classmethod
     def of(cls, job: Job, outcome: JobOutcome) -> PublishedRun:
-        """Return what became of the motion of a job."""
+        """Return the result of a job, from its outcome."""
         asked = {name: job.arguments[name] for name in ("case", "stepper", "setting", "formulation")}
         lost = {"status": outcome.kind.replace("_", " "), "message": outcome.failure}
         return cls(**asked, **(outcome.value or lost))
@@ -239,18 +239,18 @@ def measure(
 ) -> dict[str, Any]:  # fmt: skip
     """Simulate one motion through the instants and compare it with the published values there, (r, columns).
 
-    Returns the fields of `PublishedRun` that are not asked for. The motion is that of the first engine by which it gets
-    to its end, or of the last one.
+    Returns the fields of `PublishedRun` that are not arguments. The motion is that of the first engine by which it
+    reaches its end, or of the last engine.
     """
     known, times = next(c for c in CASES if c.name == case), np.array(instants)
-    # A recording interval that meets every instant: multiples of it are published.
+    # A recording interval that meets every instant: they are multiples of it.
     interval = float(np.gcd.reduce(np.rint(times * 1e4).astype(int))) * 1e-4
     if registry.load("stepper", stepper).adaptive:
         how: dict[str, Any] = {"rtol": setting, "atol": setting, "dt": interval}
     else:
         many = times[-1] / setting > MOST_RECORDED
         how = {"dt": setting, "record_every": max(1, round(interval / setting)) if many else 1}
-    named = None if formulation == "gauss" else formulation  # long motions that name none are compiled
+    named = None if formulation == "gauss" else formulation  # long motions without a named formulation are compiled
     for engine in engines:
         try:
             motion = simulate(
@@ -284,7 +284,7 @@ def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
         if quick and case.variant is not None:
             continue
         ladder = case.ladder or dict.fromkeys(CONSTANT, case.steps) | TOLERANCES
-        # Of a quick report the longest step, which costs least, and the tightest tolerance.
+        # A quick report has the longest step, which costs least, and the tightest tolerance.
         if quick:
             ladder = {name: (max(x) if name in CONSTANT else min(x),) for name, x in ladder.items()}
         asked = [(name, x, "gauss", quick) for name, steps in ladder.items() for x in steps]

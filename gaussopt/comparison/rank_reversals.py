@@ -17,15 +17,15 @@ Dials = tuple[tuple[str, float], ...]
 
 
 class Place(NamedTuple):
-    """A competitor at one value of a dial; times are of the steps by which solvers are ranked.
+    """A competitor at one value of a dial; times are those of the steps by which solvers are ranked.
 
     Attributes
     ----------
-    work : median seconds over the steps, a failure counting as infinite: infinite where half of the steps fail
+    work : median seconds over the steps, with infinity for a failure: infinite if half of the steps fail
     band : quartiles of the work over steps and repetitions
-    success : share of the steps that are right, and stay so on the clock; steps with several solutions left out
+    success : share of the steps right both untimed and timed; steps with several solutions are left out
     certified : largest certified error at steps that are not recognised as ill-posed; NaN if all are
-    recognised : what ill-posed steps are recognised as
+    recognised : statuses by which ill-posed steps are recognised
     per_step : (steps,), seconds at each step; NaN where it was not timed or is not right
     """
 
@@ -53,10 +53,10 @@ class Reversal(NamedTuple):
 
     Attributes
     ----------
-    first, then : faster before, faster after
-    before, after : the last value of the dial at which the old order was beyond the noise, the first of the new order
+    first, then : the competitor that is faster before, and that after
+    before, after : the last value of the dial at which the old order exceeds the noise, the first of the new order
     ratio_before, ratio_after : median work of the slower divided by that of the faster; infinite where the slower fails
-    leads : whether the first place of all changes hands between the two
+    leads : whether the first place of all competitors passes from `first` to `then`
     """
 
     first: str
@@ -71,9 +71,9 @@ class Reversal(NamedTuple):
 def places(
     answers: Sequence[Answers], times: Sequence[Times], dial: str, *, formulation: str | None = None
 ) -> list[Place]:
-    """Return the competitors along a swept dial, by family, then value, then work.
+    """Return the competitors at each value of a swept dial, by family, then value, then work.
 
-    Pairs of formulation and solver compete by work, formulating and recovering; solvers of one formulation by work.
+    Pairs of formulation and solver compete by work, formulation and recovery; solvers of one formulation by work.
     """
     found = []
     for c in competing(answers, times, formulation):
@@ -99,9 +99,9 @@ def places(
 def reversals_of(found: Sequence[Place]) -> list[Reversal]:
     """Find where the order of two competitors changes along one dial, changes of the first place first.
 
-    An order counts where it is beyond the noise on its side: the medians differ by the factor NOISE at least, and
-    either the quartiles of the two do not overlap, or at three quarters of the common steps (five at least) the same
-    one is faster. Values at which it does not count are passed over.
+    An order counts at a value if it exceeds the noise: the medians differ by the factor NOISE at least, and either the
+    quartiles of the two do not overlap, or the same competitor is faster at three quarters of the common steps (at
+    least five). Values at which no order counts are skipped.
     """
     sweeps: dict[tuple[str, Dials], dict[str, dict[float, Place]]] = {}
     winners: dict[tuple[tuple[str, Dials], float], str] = {}
@@ -136,7 +136,7 @@ def _ratio(slow: float, fast: float) -> float:
 
 
 def decided(a: Place, b: Place) -> int:
-    """Return -1 if a is faster beyond the noise, 1 if b is, 0 if that cannot be told."""
+    """Return -1 if a is faster beyond the noise, 1 if b is, 0 if neither is certain."""
     if np.isinf(a.work) and np.isinf(b.work):
         return 0
     sign = -1 if a.work < b.work else 1

@@ -1,4 +1,4 @@
-"""Which formulation and solver for a mechanism, by measuring at a few states of one short motion.
+"""Recommend formulation and solver for a mechanism, by measuring at a few states of one short motion.
 
 The answer is read from a comparison (`compare.carry_out`) that is small enough for about a minute on two cores.
 """
@@ -37,31 +37,31 @@ from gaussopt.processes.environment import versions
 from gaussopt.processes.workers import Workers
 
 STATES = 9
-"""Least number of states that are asked, where the motion has them; at most about twice as many are."""
+"""Least number of states that are asked, if the motion has them; at most about twice as many are."""
 
 MOTION, ANSWERS, CASE, CLOCK, EACH = 3.0, 36.0, 5.0, 18.0, 0.1
-"""Seconds for the motion; for the answers of all pairs, on all cores together; of a pair; on the clock; and there for a
-solver and a way of starting."""
+"""Seconds for the motion; for the answers of all pairs, on all cores together; for one pair; for all timing; and for
+timing one solver and kind of start."""
 
 ASKED = 6
-"""Steps that are answered and certified on the clock at least, in warming up, timing and replaying."""
+"""Least number of steps that are answered and certified while timing: in warming up, timing and replaying."""
 
 ALIKE, ROUNDING, LEAST = 10.0, 1e-14, 1e-16
-"""Certified errors within this factor, or below this size, are no difference; the least error that is printed."""
+"""Certified errors within this factor, or below this size, count as equal; the least error that is printed."""
 
 ACCURACY, SPEED, CONTACTS = "accuracy", "speed of re-solves", "many contacts"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The pair for one purpose, and what was measured of it; NaN where nothing was.
+    """The pair for one purpose, and its measurements; NaN where nothing was measured.
 
     Attributes
     ----------
     purpose : "accuracy", "speed of re-solves" or "many contacts"
     certified, error : largest relative errors over the states, as a bound, and against the reference
-    seconds, work, first : medians without the harness: of a re-solve with formulating and recovering (for "many
-        contacts" where most are closed), of the solver in a re-solve, and of a first step with set-up
+    seconds, work, first : medians without the harness: of a re-solve with formulation and recovery (for "many
+        contacts" at states where most are closed), of the solver in a re-solve, and of a first step with set-up
     next, factor : the second best pair, and its seconds as a multiple
     alike : pairs of the same accuracy, among which the fastest is taken; 0 for other purposes
     """
@@ -85,12 +85,12 @@ class Recommendation:
 
     Attributes
     ----------
-    source, states, contacts : label and number of the states, and at how many of them how many contacts are closed
+    source, states, contacts : label and number of the states, and number of states by their number of closed contacts
     choices : one for each purpose, none where no pair is right at all states
-    right, pairs : how many pairs are right at all states, of how many that were asked
-    harness : median seconds of an empty solver, which no time contains
-    left_out : formulations, solvers and pairs that have no part in the answer, by the reason
-    seconds, machine : that the measurement took; versions, system and cores
+    right, pairs : number of pairs that are right at all states, and number of pairs asked
+    harness : median seconds of an empty solver, which is subtracted from all times
+    left_out : formulations, solvers and pairs that are not considered, by reason
+    seconds, machine : duration of the measurement; versions, system and cores
     """
 
     problem: str
@@ -111,12 +111,12 @@ class Recommendation:
 
     @property
     def message(self) -> str:
-        """In one sentence."""
+        """The recommendation in one sentence."""
         said = "; ".join(f"for {c.purpose} {label_of(c.formulation, c.solver)}" for c in self.choices)
         return f"On {self.problem}: {said}." if said else f"No pair is right at all states of {self.source}."
 
     def __str__(self) -> str:
-        """Tell the choices with their reasons, what was measured, and what was left out."""
+        """Describe the choices with their reasons, the measurements, and all that was left out."""
         found = [_reason(c, self.contacts) for c in self.choices] or [self.message]
         if len(self.contacts) == 1 and (count := max(self.contacts)):
             found.append(f"Contacts: {count} closed at every state; steps with more of them were not measured.")
@@ -135,13 +135,13 @@ def recommend(
     """Recommend a formulation and a solver for a problem, from measurements on this machine.
 
     All exact formulations by all installed solvers answer a few states of the first reference of the problem, or of
-    its own motion, every answer is certified, and who was right is timed. No pair simulates. It takes about a
-    minute where two cores have nothing else to do, longer where single steps take seconds; what does not fit into its
-    limits is left out by name.
+    its own motion; every answer is certified, and pairs that are right are timed. No pair simulates. It takes about a
+    minute on two idle cores, longer where single steps take seconds; pairs that exceed the time limits are reported
+    as left out.
 
     Parameters
     ----------
-    problem : name, file or Problem that is in a file
+    problem : name, file or a Problem that is in a file
     tolerance : of the certificate
     progress : called with the share of the cases that are done
 
@@ -159,7 +159,7 @@ def recommend(
     )  # fmt: skip
     spec = _states(entry)
     with Workers(2) as place:
-        place.prepare(spec.items)  # so that no case pays for the motion
+        place.prepare(spec.items)  # so that no case has to compute the motion
         results = carry_out(replace(plan, specs=(spec,)), place, None, CasesDone(progress), rivals=_rivals)
     contacts = np.array([getattr(item.data, "k", 0) for item in spec.items()])
     cases = [c for c in competing(results.answers, results.times) if _right(c.answers)]
@@ -174,7 +174,7 @@ def recommend(
 
 
 def _states(entry: Problem) -> ProblemStates:
-    """Return the states that are asked: of a reference only where it is one of this problem as it is set."""
+    """Return the states that are asked; those of a reference only if the problem's settings are its defaults."""
     if entry.references and not entry.settings:
         name = entry.references[0].name
         spec = ProblemStates(entry.name, name, {}, max(1, len(entry.reference(name).t) // ROWS))
@@ -187,7 +187,7 @@ def _states(entry: Problem) -> ProblemStates:
 
 
 def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[Answers]:
-    """Choose answers of the quickest pairs that were right at all states, as many as the clock has time for."""
+    """Choose answers of the quickest pairs that were right at all states, as many as the time for timing allows."""
     right = {(a.formulation, a.solver): a for a in answers if _right(a)}
     spent = 0.0
     chosen: set[Pair] = set()
@@ -200,7 +200,7 @@ def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[A
 
 
 def _right(a: Answers) -> bool:
-    """Whether a pair is right at all states that have one solution."""
+    """Tell whether a pair is right at all states that have one solution."""
     return not a.failure and {status for status in a.status if status not in SEVERAL} == {"solved"}
 
 
@@ -235,7 +235,7 @@ def _choices(cases: Sequence[TimedAnswers], most: Any) -> list[Choice]:
 
 
 def _left_out(results: Results, right: set[Pair]) -> dict[str, tuple[str, ...]]:
-    """Name those who have no part in the answer, by reason."""
+    """Name formulations, solvers and pairs that are not considered, by reason."""
     found: dict[str, dict[str, None]] = {}
 
     def say(reason: str, name: str) -> None:
@@ -266,7 +266,7 @@ def _time(seconds: float) -> str:
 
 
 def _reason(c: Choice, contacts: Mapping[int, int]) -> str:
-    """Give a choice with its reason."""
+    """Describe a choice with its reason."""
     error = "" if math.isnan(c.error) else f", and {max(c.error, LEAST):.1g} from the reference"
     accurate = f"relative errors are at most {max(c.certified, LEAST):.1g}, certified{error}"
     resolve = f"{_time(c.seconds)} a re-solve, of which the solver takes {_time(c.work)}"

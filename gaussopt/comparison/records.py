@@ -1,4 +1,4 @@
-"""Records of a comparison: answers, which every run repeats bit for bit, and times, which none does."""
+"""Records of a comparison: answers, which are the same bit for bit in every run, and times, which vary."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 from gaussopt.core.solution import Timing
 
 STARTS = ("setup", "cold", "warm")
-"""Ways in which a solver meets the next program of a sequence: set up anew and started from its default; updated and
-started from its default; updated and started from the answer before."""
+"""Kinds of start, how a solver begins the next program of a sequence: set up anew and started from its default; updated
+and started from its default; updated and started from the answer before."""
 
 PARTS = (*Timing._fields, "work", "total")
-"""The parts of a step that are timed. `work` is what the solver is responsible for, backend and adapter: setup + update
-+ solve less what an empty solver takes in its place (`Times.harness`); `total` is everything."""
+"""The parts of a step that are timed. `work` is that of the solver, backend and adapter: setup + update + solve less
+the time of an empty solver (`Times.harness`); `total` is everything."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
-"""Statuses that can be true of a step itself, and be recognised by a solver."""
+"""Statuses that can be true of a step itself, and that a solver may recognise."""
 
 REMEMBERED = 1 / 3
-"""Share of its time on new numbers that a solver which forgets its answers does not fall below on known ones."""
+"""Least time on known numbers, as a share of that on new ones, of a solver that does not remember its answers."""
 
 MOST_REASONS = 5
-"""Different sentences that a record keeps."""
+"""Most different sentences that a record keeps."""
 
 LARGEST = 2**63
 """Largest integer in a file."""
 
 _JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
-"""Types that JSON makes of a value: numbers without fraction may lose their point."""
+"""Types that JSON makes of a value: numbers without fraction may lose their decimal point."""
 
 SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
 
 
 def machine_of(made: Mapping[str, str]) -> tuple[str, ...]:
-    """Return processor, system and threads of `CaseRecord.made`: times with the same ones are of one machine."""
+    """Return processor, system and threads of `CaseRecord.made`: times with equal values are of one machine."""
     return tuple(made.get(name, "") for name in ("processor", "system", "threads"))
 
 
 def on_machine(what: str, machine: str) -> str:
-    """Append the machine to words, if there is one."""
+    """Append the machine, if any, to a text."""
     return f"{what}, on {machine}" if machine else what
 
 
 class Record:
-    """A dataclass as plain data and back."""
+    """A dataclass that is converted to plain data and back."""
 
     __slots__ = ()
 
@@ -64,7 +64,7 @@ class Record:
 
     @classmethod
     def read(cls, data: Any) -> Self:
-        """Return the record of a mapping that comes from a file, every entry of the type that its field says.
+        """Return the record of a mapping that comes from a file, with every entry of the type of its field.
 
         Raises KeyError, TypeError or ValueError if it is not the mapping of a record.
         """
@@ -74,12 +74,12 @@ class Record:
         return record
 
     def check(self) -> None:
-        """Check that the entries fit each other; a ValueError says what does not."""
+        """Check that the entries fit each other; raises ValueError, which says what does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepSource:
-    """Origin of a sequence of steps, in words that tables can show.
+    """Origin of a sequence of steps, in words for tables.
 
     Attributes
     ----------
@@ -87,9 +87,9 @@ class StepSource:
         or "contact" (files of contacts with friction cones)
     name : of the problem, family, program or folder
     part : the reference of a problem, "" elsewhere
-    dials : of a family, all of them
-    swept : the dial that this point is a value of; "" if none is swept
-    machine : whose answers and times these are, where several comparisons are merged; "" elsewhere. It tells sources
+    dials : all dials of a family and their values
+    swept : the dial of which this source is one value; "" if none is swept
+    machine : where answers and times were computed, if several comparisons are merged; "" elsewhere. It tells sources
         apart, so that nothing that is counted, ranked or averaged over a source has times of two machines in it.
     """
 
@@ -102,22 +102,22 @@ class StepSource:
 
     @property
     def key(self) -> SourceKey:
-        """Tells sources apart: a source itself holds a mapping and cannot be a key."""
+        """Key that distinguishes sources, since a source itself holds a mapping and cannot be a key."""
         return self.kind, self.name, self.part, tuple(sorted(self.dials.items())), self.swept, self.machine
 
     @property
     def label(self) -> str:
-        """One line for tables."""
+        """Label on one line, for tables."""
         part = f"{self.swept} = {self.dials[self.swept]:g}" if self.swept else self.part
         return on_machine(f"{self.name}, {part}" if part else self.name, self.machine)
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRecord(Record):
-    """What one solver did on the steps of one source, cold, warm or set up anew: `start` is one of STARTS.
+    """The results of one solver on the steps of one source, cold, warm or set up anew: `start` is one of STARTS.
 
     The formulation is "" where the source holds programs. The solver has its options where they differ from the
-    defaults, such as "osqp(eps_abs=1e-3)". `made` says where and when, see `gaussopt.processes.environment.provenance`;
+    defaults, such as "osqp(eps_abs=1e-3)". `made` is place and time, see `gaussopt.processes.environment.provenance`;
     it is empty where nothing was computed, and in files of earlier versions.
     """
 
@@ -138,25 +138,25 @@ class CaseRecord(Record):
 
 @dataclass(frozen=True, slots=True)
 class Answers(CaseRecord):
-    """Answers to the steps of a source. No times.
+    """Answers to the steps of a source, without times.
 
-    Lists have one entry a step. A step without an answer keeps its place: its errors are infinite.
+    Lists have one entry per step. A step without an answer keeps its place: its errors are infinite.
 
     Attributes
     ----------
     exact : whether the formulation claims to be exact
-    status, claim : verified, and what the solver says
-    certified : distance to the true acceleration relative to 1 + its size, in the mass norm, as a bound; of a program
+    status, claim : verified status, and that which the solver states
+    certified : distance to the true acceleration relative to 1 + its size, in the mass norm, as a bound; for a program
         without mechanics, the relative error bound or, where there is none, the relative residual
-    error : distance from the reference in the mass norm, relative to 1 + its size; NaN where there is none
+    error : distance from the reference in the mass norm, relative to 1 + its size; NaN without a reference
     primal, dual, gap : residuals of the program at the point returned: violation of constraints, stationarity,
-        complementarity, relative to the size of their terms. Of an LCP: negative parts of z and w, 0, and min(z, w).
+        complementarity, relative to the size of their terms. For an LCP: negative parts of z and w, 0, and min(z, w).
     refused : why the pair does not apply; then the lists are empty
     failure : why the lists end early: "crashed: ..." or "time limit: ..."
-    size : of the first step its coordinates, rows and contacts; of a program its unknowns and rows
-    reasons : why steps are not confirmed, in sentences, and how often each was said; at most MOST_REASONS
-    begins : steps at which every solver begins anew: the first of a sequence and those of another size than the step
-        before; all of them where the problems have nothing to do with each other. The others are re-solves.
+    size : coordinates, rows and contacts of the first step; unknowns and rows of a program
+    reasons : why steps are not confirmed, in sentences, and the number of steps for each; at most MOST_REASONS
+    begins : steps at which every solver starts anew: the first of a sequence and those whose size differs from the step
+        before; all steps if the problems are unrelated. The others are re-solves.
     """
 
     exact: bool
@@ -175,7 +175,7 @@ class Answers(CaseRecord):
     begins: list[int] = field(default_factory=lambda: [0])
 
     def check(self) -> None:
-        """Check that lists have one entry a step; see `Record.check`."""
+        """Check that lists have one entry per step; see `Record.check`."""
         CaseRecord.check(self)
         steps = (self.status, self.claim, self.certified, self.error, self.primal, self.dual, self.gap)
         if len({len(x) for x in (*steps, self.iterations)}) > 1:
@@ -198,16 +198,16 @@ class Times(CaseRecord):
 
     Attributes
     ----------
-    parts : of each of PARTS the QUANTILES over the re-solves and their repetitions, over all steps where the source has
-        no re-solves; NaN where the solver reports nothing
+    parts : for each of PARTS the QUANTILES over the re-solves and their repetitions, or over all steps of a source
+        without re-solves; NaN where the solver reports nothing
     per_step : median of `work` at each step over the repetitions; shorter than the source where a slow solver was timed
         on the leading steps only, NaN where one of several unrelated problems was not timed
-    unconfirmed : how many of the answers given on the clock were neither confirmed nor merely not proved, at each step
-        that was timed
+    unconfirmed : number of timed answers at each timed step that were refuted, that is, neither confirmed nor merely
+        not proved
     harness : median seconds of an empty solver in the same turns, which `work` does not contain
-    replayed : median over steps of the processor time on numbers that the solver has met before, divided by that on new
-        ones; NaN where steps are too short to tell
-    early : steps whose answer is right only if the solver was asked before the clock whether it refuses the program
+    replayed : median over steps of the processor time on numbers that the solver has solved before, divided by that on
+        new ones; NaN where steps are too short to tell
+    early : steps whose answer is right only if the solver's `refuses` is called on the program before timing
     """
 
     parts: dict[str, list[float]]
@@ -219,24 +219,24 @@ class Times(CaseRecord):
     early: int = 0
 
     def check(self) -> None:
-        """Check that every part is there; see `Record.check`."""
+        """Check that no part is missing; see `Record.check`."""
         CaseRecord.check(self)
         if set(self.parts) != set(PARTS) or any(len(x) != len(QUANTILES) for x in self.parts.values()):
             raise ValueError(f"the times of {self.solver[:40]!r} are not {len(QUANTILES)} of each part")
 
     @property
     def remembers(self) -> bool:
-        """Whether the solver is so much faster on numbers that it has met before that it must have kept its answers."""
+        """Whether the solver is so much faster on numbers solved before that it must have remembered its answers."""
         return self.replayed <= REMEMBERED
 
     @property
     def work(self) -> float:
-        """Median seconds of a re-solve; of setup and solve where the source has none."""
+        """Median seconds of a re-solve; for a source without re-solves, of setup and solve."""
         return self.parts["work"][2]
 
     @property
     def step(self) -> float:
-        """Median seconds of a step, in which formulations compete: formulating, `work` and recovering."""
+        """Median seconds of a step, by which formulations compete: formulation, `work` and recovery."""
         return sum(self.parts[part][2] for part in ("build", "work", "recover"))
 
 
@@ -247,12 +247,12 @@ class MotionRecord(Record):
     Attributes
     ----------
     evaluations : accelerations computed, stages included
-    error : largest |q - q_ref| at the instants of the reference that the run also has; NaN without any
-    certified : largest certified relative error of these accelerations, which says nothing of the motion
+    error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN without any
+    certified : largest certified relative error of these accelerations, which does not bound that of the motion
     position_drift, velocity_drift : largest violation of the constraints
     energy_drift : largest |E - E(0) - work|, relative to the largest energy; NaN where the system states no energy
     trajectory : name of the NetCDF file in the store, "" if none was kept
-    machine, made : as of `StepSource` and of `CaseRecord`
+    machine, made : as in `StepSource` and in `CaseRecord`
     """
 
     problem: str
@@ -275,7 +275,7 @@ class MotionRecord(Record):
 
 
 def _check_types(cls: type[Any], data: Any) -> None:
-    """Check that a mapping holds entries for a dataclass; a TypeError names the one that is wrong."""
+    """Check that a mapping holds the entries of a dataclass; raises TypeError, which names an entry that is wrong."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{cls.__name__} is no mapping")
     hints = _hints(cls)  # type: ignore[arg-type]
@@ -290,7 +290,7 @@ _hints = cache(get_type_hints)
 
 
 def _all_fit(values: list[Any], kind: Any) -> bool:
-    """Check whether values are of a type; those of a source are checked one by one."""
+    """Tell whether values are of a type; those of a source are checked one by one."""
     if kind in _JSON:
         types = set(map(type, values))
         small = int not in types or max(map(abs, (x for x in values if type(x) is int))) <= LARGEST

@@ -1,4 +1,4 @@
-"""One pair on the states of references, in one record: errors, certificates and typical times."""
+"""One pair on the states of references, as one record: errors, certificates and typical times."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class PairResult:
 
     Attributes
     ----------
-    states, solved : how many states, and how many answers the certificate confirmed
-    claimed : how many the solver itself called solved
-    error : largest distance from the reference acceleration in the mass norm, relative to 1 + the size of the latter
+    states, solved : number of states, and of answers that the certificate confirmed
+    claimed : number of answers that the solver itself called solved
+    error : largest distance from the reference acceleration in the mass norm, relative to 1 + its size
     certified : largest certified relative distance to the true acceleration
     constraint_residual : largest ||J a - gamma||
-    iterations : mean
+    iterations : mean number per step
     times : median seconds of a step by part, see `typical_times`
     exact : whether the formulation claims to be exact
     statuses, force_error : with contacts, numbers of steps by status, and the largest error of a normal force, N
@@ -52,9 +52,9 @@ class PairResult:
 
 
 def typical_times(model: Sequence[float], timings: Sequence[Timing], setups: Sequence[float]) -> dict[str, float]:
-    """Return the median seconds of a step in each part, NaN where there are none.
+    """Return the median seconds of a step in each part, NaN without any.
 
-    The set-up is the least of those of first steps, since one of them contains the import of the backend.
+    The set-up time is the least over first steps, since one of them includes the import of the backend.
     """
     parts = {"model": model} | {part: [getattr(t, part) for t in timings] for part in Timing._fields}
     return {k: median(x) if x else math.nan for k, x in parts.items()} | {"setup": min(setups, default=math.nan)}

@@ -1,7 +1,7 @@
-"""The same step or program in other units, for replays on which no remembered answer is right.
+"""The same step or program in other units, for replays to which no remembered answer is right.
 
-With masses in a unit 1/c and accelerations in a unit 1/s the numbers are others, and the answer is s times the old one;
-which rows are active, what is feasible and unique, and how well it is conditioned stay as they are.
+With masses in a unit 1/c and accelerations in a unit 1/s the numbers change, and the answer is s times the old one;
+active rows, feasibility, uniqueness and conditioning do not change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FINENESS = 4096
 
 
 def drawn_units() -> Iterator[Units]:
-    """Draw units between 1 and 1.5, none twice, which no solver can foresee."""
+    """Draw units between 1 and 1.5, without repetition, which no solver can foresee."""
     random = SystemRandom()
     count = FINENESS // 2
     while True:

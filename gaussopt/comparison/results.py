@@ -29,10 +29,10 @@ FILE = "results.json.gz"
 FORMAT = 2
 
 LISTS, NUMBERS = ("sources", "formulations", "solvers", "steppers"), ("tolerance", "dt", "t_end", "time_budget")
-"""Entries of `Results.meta` that tell a comparison from another one."""
+"""Entries of `Results.meta` that distinguish comparisons."""
 
 MAPPINGS = ("files", "machines", "problems", "versions", "code")
-"""Entries of it that are mappings."""
+"""Entries of `Results.meta` that are mappings."""
 
 UNFIT = "none of these formulations and solvers fit it"
 
@@ -45,10 +45,10 @@ class Results:
     Attributes
     ----------
     answers : of every pair to every source; `refused` says why a pair does not apply
-    times : of those that answered
+    times : of the pairs that answered
     motions : of pairs that passed on all states of a problem
-    failures : what broke, by case
-    meta : what was asked, and with what it was computed
+    failures : reasons of failed cases, by case
+    meta : the settings of the comparison, and the versions and code that computed it
     store : folder of the finished cases, None if they were not kept
     """
 
@@ -76,15 +76,15 @@ class Results:
 
         Parameters
         ----------
-        source : label of the only one to be drawn, such as "four-bar, D-2s"; a panel for each if not given
-        start : "setup", "cold" or "warm"; if not given, of each pair the last of these, as it starts in a simulation
+        source : label of the only source to draw, such as "four-bar, D-2s"; a panel for each if not given
+        start : "setup", "cold" or "warm"; if not given, the last of these that a pair has, as in a simulation
         ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given
 
         Returns
         -------
         matplotlib.axes.Axes, or an array of them where there are several panels
 
-        Raises UnknownName for a source or start that there is not, BadInput where nothing was timed or `ax` holds
+        Raises UnknownName for a source or start that does not exist, BadInput where nothing was timed or `ax` holds
         another number of axes.
         """
         found = pairs.rows(self.answers, self.times)
@@ -93,7 +93,7 @@ class Results:
     def table(self, name: str = "pairs", form: str = "markdown") -> str:
         """Format a table: `form` is "markdown", "csv" or "latex".
 
-        `name` is "pairs" (who answers which steps, right answers and times) or one of those of `to_pandas`. Raises
+        `name` is "pairs" (formulation, solver, source, right answers and times) or one of those of `to_pandas`. Raises
         UnknownName for others.
         """
         import pandas as pd
@@ -107,7 +107,7 @@ class Results:
         return pairs.text_of(known[name], form)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return every record and what was asked, for JSON."""
+        """Return every record and the settings, for JSON."""
         return {
             "answers": [r.to_mapping() for r in self.answers],
             "times": [r.to_mapping() for r in self.times],
@@ -121,7 +121,7 @@ class Results:
         return tables.frames(self.answers, self.times, self.motions)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table `steps`, one row for each answer, as a Parquet file, whole or not at all.
+        """Write the table `steps`, one row for each answer, as a Parquet file; a failed write leaves no partial file.
 
         Raises MissingBackend without a package that writes Parquet, BadInput if the file cannot be written.
         """
@@ -161,7 +161,7 @@ def write_results(results: Results, folder: Path) -> None:
 def read_results(folder: Path) -> Results:
     """Read what `write_results` wrote.
 
-    Raises BadInput if there is nothing of the kind, or it is damaged or of another format.
+    Raises BadInput if there are no results, or they are damaged or of another format.
     """
     path = folder / FILE
     if folder.exists() and not folder.is_dir():
@@ -189,7 +189,7 @@ def read_results(folder: Path) -> Results:
 def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
     """Raise BadInput if a comparison with these settings would replace another one whose results are in the folder.
 
-    One that has more sources, formulations, solvers or steppers repeats what is there and adds to it.
+    A comparison with more sources, formulations, solvers or steppers repeats these results and adds to them.
     """
     try:
         known = read_results(folder).meta if (folder / FILE).exists() else {}
@@ -223,7 +223,7 @@ def _check_meta(meta: Any) -> None:
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:
     """Return why no pair answers a source, by its label: the reason for which most pairs were refused.
 
-    Misfits of a formulation alone, which name no solver, count where no pair was formed.
+    Refusals of a formulation, which name no solver, count only if no pair was formed.
     """
     found = {}
     for label in sources:

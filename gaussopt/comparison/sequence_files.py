@@ -1,9 +1,9 @@
-"""Sequences of step programs as files that other programs read, and back.
+"""Sequences of step programs as files that other codes read, and back.
 
-A folder holds `manifest.json` and one file a program: quadratic programs as qpsolvers writes them (`Problem.save`,
-NumPy archives with P, q, G, h, A, b, lb, ub for G x <= h, A x = b), complementarity problems as JSON. The manifest says
-which row of gaussopt's l <= A x <= u each row came from, so that reading gives the same numbers back. Beside quadratic
-programs lies a test set for qpbenchmark.
+A folder holds `manifest.json` and one file per program: quadratic programs as qpsolvers writes them (`Problem.save`,
+NumPy archives with P, q, G, h, A, b, lb, ub for G x <= h, A x = b), complementarity problems as JSON. The manifest
+lists which row of gaussopt's l <= A x <= u each row came from, so that reading returns the same numbers. With
+quadratic programs the folder also holds a test set for qpbenchmark.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MOST_ENTRIES = 50_000_000
 """Most entries of a matrix of one program (400 MB)."""
 
 STEPS = 5
-"""Steps of a family, as many as a comparison takes."""
+"""Number of steps of a family, as in a comparison."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -61,9 +61,9 @@ def export_sequence(
 ) -> dict[str, Any]:  # fmt: skip
     """Write the step programs along a reference trajectory, each with its certified solution.
 
-    Of the reference, the first one of the problem or else its own motion if not given, every `stride`-th state is
-    taken. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or makes no quadratic
-    program and no LCP, and BadInput if the folder holds something already or cannot be written.
+    Every `stride`-th state of the reference is taken; without one, of the problem's first reference, or else of its own
+    motion. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or makes no quadratic
+    program and no LCP, and BadInput if the folder is not empty or cannot be written.
     """
     known = [r.name for r in problem.references] or [SIMULATED]
     name = known[0] if reference is None else reference
@@ -127,7 +127,7 @@ def _export(
     items: Sequence[tuple[Item, dict[str, Any]]], named: tuple[str, str], formulation: str, out: Path, *,
     follows: bool = True, progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Write the programs of steps, with more entries for their rows of the manifest, which it returns.
+    """Write the programs of steps, with additional entries for their rows of the manifest; return the manifest.
 
     `named` are problem and reference of the manifest; `follows` says whether each step follows the one before.
     """
@@ -183,14 +183,14 @@ def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str,
 
 
 def _layout(qp: QP) -> dict[str, NDArray[np.intp]]:
-    """Rows of gaussopt's program that the rows of A, and of G in its two parts, come from."""
+    """Return the rows of gaussopt's program that the rows of A, and of both parts of G, come from."""
     eq = qp.equality
     masks = {"equality": eq, "lower": ~eq & np.isfinite(qp.l), "upper": ~eq & np.isfinite(qp.u)}
     return {key: np.flatnonzero(mask) for key, mask in masks.items()}
 
 
 def to_qpsolvers(qp: QP) -> Any:
-    """The `qpsolvers.Problem` of a quadratic program: lower bounds as -A x <= -l, then upper bounds."""
+    """Return a quadratic program as `qpsolvers.Problem`: lower bounds as -A x <= -l, then upper bounds."""
     from qpsolvers import Problem as Foreign
 
     eq, low, high = _layout(qp).values()
@@ -199,9 +199,9 @@ def to_qpsolvers(qp: QP) -> Any:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of an exported folder, checked entry by entry.
+    """Return the manifest of an exported folder, checked entry by entry.
 
-    Raises BadInput if there is none, it was written in another format, or an entry is not what it is to be.
+    Raises BadInput if there is none, if it was written in another format, or if an entry is wrong.
     """
     path = folder / "manifest.json"
     if not path.is_file():
@@ -217,9 +217,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_sequence(folder: Path) -> list[QP | LCP]:
-    """The programs of an exported folder, the same numbers as were written.
+    """Return the programs of an exported folder, with the same numbers that were written.
 
-    Raises BadInput if a file is missing, lies elsewhere, or is not what the manifest says.
+    Raises BadInput if a file is missing, lies elsewhere, or differs from the manifest.
     """
     manifest = read_manifest(folder)
     found: list[QP | LCP] = []
@@ -241,7 +241,7 @@ def read_sequence(folder: Path) -> list[QP | LCP]:
 
 
 def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
-    """A quadratic program, checked like one from a file; raises BadInput."""
+    """Return a quadratic program, checked like that of a single file; raises BadInput."""
     found: dict[str, Any] = dict(arrays_of(content, ARRAYS))
     eq, low, high = (np.array(row[k], dtype=np.intp) for k in ("equality", "lower", "upper"))
     n, (m,) = row["n"], row["rows"]
@@ -265,7 +265,7 @@ def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
         raise BadInput("the two sides of a row do not fit each other")
     A[low], l[low] = -below, -lower
     A[high], u[high] = above, upper
-    # Their zeros have a sign, which the program's own need not have; the numbers are the same.
+    # Zeros in the file have a sign that zeros of the program need not have; the numbers are equal.
     return QP.from_mapping({"kind": "qp", "P": found["P"], "q": found["q"], "A": A, "l": l, "u": u})
 
 
@@ -273,9 +273,9 @@ def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
 
 
 def _check_manifest(manifest: Mapping[str, Any]) -> None:
-    """Check every entry of a manifest, and its checksum where it carries one.
+    """Check every entry of a manifest, and its checksum if it has one.
 
-    Raises BadInput with words that name the entry, without a full stop.
+    Raises BadInput with a text that names the entry, without a full stop.
     """
     if "checksum" in manifest and manifest["checksum"] != checksum(manifest):
         raise BadInput("its checksum is wrong")
@@ -324,7 +324,7 @@ def _whole(key: str, value: Any, low: int) -> int:
 
 
 def _places(key: str, found: Any, m: int) -> set[int]:
-    """The rows that are listed under a key, each once and in order."""
+    """Return the rows that are listed under a key, which must be rising numbers."""
     listed = isinstance(found, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in found)
     _expect(listed, key, found, "a list of rows")
     rising = all(a < b for a, b in pairwise((-1, *found, m)))

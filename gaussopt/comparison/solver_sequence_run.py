@@ -38,8 +38,8 @@ class Reply:
     Attributes
     ----------
     certified : relative certified error, see `records.Answers`; infinite without an answer
-    error : against the reference acceleration, NaN where there is none
-    violation : ||J a - gamma|| of a step, NaN of a program
+    error : against the reference acceleration, NaN without one
+    violation : ||J a - gamma|| of a step, NaN for a program
     message : the status in a sentence
     """
 
@@ -54,9 +54,9 @@ class Reply:
 
 
 def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
-    """Return the rows of STARTS in which a solver differs from itself; the last is how it is used in a simulation.
+    """Return those of STARTS in which the solver behaves differently; the last is the one used in a simulation.
 
-    Of problems that do not follow one another each is set up anew.
+    Problems that do not follow one another are each set up anew.
     """
     cls = solver_class(solver)
     if not follows:
@@ -66,10 +66,10 @@ def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
 
 
 class SequenceRun:
-    """A solver that follows a sequence, and a formulation where the items are steps or contacts in space.
+    """A solver that follows a sequence, and a formulation if the items are steps or contacts in space.
 
     The formulation of programs is ""; the solver has its options in parentheses; the start is one of STARTS; `checked`
-    is as of `SolverSequence`. Raises UnknownName, BadInput and MissingBackend.
+    is as in `SolverSequence`. Raises UnknownName, BadInput and MissingBackend.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class SequenceRun:
         return self.ask(item)()
 
     def ask(self, item: Item) -> Callable[[], Reply]:
-        """Solve without the certificate; returns a function that verifies, so that items can be timed in a row."""
+        """Solve without the certificate; return a function that verifies, so that items can be timed in a row."""
         before = _contents(item)
         return partial(self._untampered, item, before, self._asked(item))
 
@@ -129,7 +129,7 @@ class SequenceRun:
 
     @property
     def residuals(self) -> Residuals:
-        """Residuals of the program solved last at the point returned; infinite without one."""
+        """Residuals, at the point returned, of the program solved last; infinite without a point."""
         if self.sequence.latest is None:
             return Residuals()
         program, raw = self.sequence.latest
@@ -159,7 +159,7 @@ def _of_program(item: Item, verify: Callable[[], Solution]) -> Reply:
 
 
 def _arrays(item: Item) -> list[NDArray[Any]]:
-    """Return the arrays that an item is made of."""
+    """Return the arrays that make up an item."""
     parts = (getattr(item.data, f.name) for f in fields(item.data))
     return [part for part in parts if isinstance(part, np.ndarray)]
 
@@ -169,7 +169,7 @@ def _contents(item: Item) -> list[bytes]:
 
 
 def _miss(x: Vector | None, reference: Vector | None) -> float:
-    """Measure how far an answer is from a program's solution, relative to 1 + its size; NaN where that is not known."""
+    """Measure how far an answer is from a program's solution, relative to 1 + its size; NaN if that is unknown."""
     if reference is None:
         return math.nan
     known = x is not None and x.shape == reference.shape

@@ -15,7 +15,7 @@ _WORD = re.compile(r"\s*([^\s(),]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
 
 
 def parse_word(text: str) -> tuple[str, dict[str, str]]:
-    """Name and options; raises BadInput."""
+    """Return name and options; raises BadInput."""
     name, bracket, inside = text.partition("(")
     if bracket and not inside.rstrip().endswith(")"):
         raise BadInput(f"{text!r} has no closing parenthesis.")
@@ -36,7 +36,7 @@ def registered_name(word: str) -> str:
 
 
 def solver_word(name: str, options: Mapping[str, Any]) -> str:
-    """Return the word that `parse_word` reads back."""
+    """Return the word from which `parse_word` reads this name and these options."""
     inside = ",".join(f"{k}={v}" for k, v in options.items())
     return f"{name}({inside})" if inside else name
 
@@ -54,7 +54,7 @@ def split_words(text: str) -> list[str]:
 
 
 def solver_class(word: str) -> type[Solver[Any]]:
-    """Return the class behind a word, checked with its options; raises UnknownName, BadInput, MissingBackend."""
+    """Return the solver class of a word, checked with its options; raises UnknownName, BadInput, MissingBackend."""
     name, options = parse_word(word)
     return type(make_solver(name, options))
 
@@ -71,18 +71,18 @@ def canonical(word: str) -> str:
 
 
 def precision_words(word: str) -> list[str]:
-    """Word a solver at every setting of its precision, from loose to tight; none if it has no such setting."""
+    """Return the words for a solver at every setting of its precision, from loose to tight; none without a setting."""
     name, options = parse_word(word)
     cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
     return [solver_word(name, {**options, **setting}) for setting in cls.precision]
 
 
 SETTINGS = {"default": 0.0, "low": 1e-3, "mid": 1e-6, "high": 1e-9}
-"""Named tolerances of solvers, those of qpbenchmark; by default the solver's own options of gaussopt."""
+"""Named tolerances of solvers, those of qpbenchmark; "default" means the solver's default options in gaussopt."""
 
 
 def at_setting(word: str, setting: str) -> str:
-    """Set all tolerances in the word for a solver to a named setting; a solver without tolerances keeps its word.
+    """Set all tolerances in the word of a solver to a named setting; return the same word for one without tolerances.
 
     Raises UnknownName.
     """
@@ -95,7 +95,7 @@ def at_setting(word: str, setting: str) -> str:
 
 
 def stepper_settings(word: str) -> tuple[str, dict[str, float]]:
-    """Name of a stepper, and its dt, rtol and atol as far as they are given; raises UnknownName, BadInput."""
+    """Return the name of a stepper, and its dt, rtol and atol if given; raises UnknownName, BadInput."""
     name, options = parse_word(word)
     adaptive = registry.load("stepper", name).adaptive
     settings: dict[str, float] = {}

@@ -1,7 +1,7 @@
 """Sources of the steps that solvers are compared on: references, families, program files, exported sequences.
 
-A spec is a small picklable description that any process can turn into the same items; what it is made of decides the
-key of a stored result.
+A spec is a small picklable description from which any process makes the same items; the files and entries that it
+depends on decide the key of a stored result.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ CONTACT = re.compile(r"\bcontact (\d+)\b")
 class ProblemStates(Spec):
     """The steps at every `stride`-th state of a reference of a problem.
 
-    `settings` are those of the problem; `reference` is SIMULATED for a problem that has none, whose own motion ends at
-    `t_end` if that is given.
+    `settings` are those of the problem; `reference` is SIMULATED for a problem without references, whose own motion
+    ends at `t_end` if that is given.
     """
 
     problem: str
@@ -54,7 +54,7 @@ class ProblemStates(Spec):
 
     @property
     def entry(self) -> Problem:
-        """The problem, set."""
+        """The problem with its settings."""
         return registered_problem(self.problem, **self.settings)
 
     follows = True
@@ -68,7 +68,7 @@ class ProblemStates(Spec):
         return tuple(states_of(self.entry, self.reference, self.stride, self.t_end))
 
     def typical(self) -> StepData:
-        """Return the step of the start if it is one that is asked; otherwise the first that is."""
+        """Return the step of the start if it is one of the items, otherwise the first item."""
         entry = self.entry
         whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
         start = decided(whole)
@@ -76,12 +76,12 @@ class ProblemStates(Spec):
             return start
         try:
             first = next(states_of(entry, self.reference, self.stride, self.t_end), None)
-        except BadInput:  # its own motion does not begin; every case will say why
+        except BadInput:  # its own motion does not begin; every case will report the reason
             first = None
         return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
 
     def worded(self, reason: str, step: StepData) -> str:
-        """Word a sentence with the names that the system gives its contacts."""
+        """Replace contact numbers in a sentence by the names that the system gives its contacts."""
         system = self.entry.system
         names = system.contact_names
         if step.k < len(names) and step.t is not None and step.q is not None and step.v is not None:
@@ -135,7 +135,7 @@ class ConvexProgram(Spec):
 
 @dataclass(frozen=True, slots=True)
 class CollectedLCP(Spec):
-    """A complementarity problem of the set that tells solvers apart, by name."""
+    """A complementarity problem of the set that distinguishes solvers, by name."""
 
     name: str
 
@@ -146,7 +146,7 @@ class CollectedLCP(Spec):
         return StepSource("lcp", self.name)
 
     def items(self) -> tuple[Item, ...]:
-        """Return the problem, with its solution where there is one only."""
+        """Return the problem, with its solution if it is unique."""
         known = known_lcps()[self.name]
         return (Item(known.lcp, known.z if known.answers == "one" else None),)
 
@@ -171,7 +171,7 @@ class ExportedSequence(Spec):
 
     @property
     def follows(self) -> bool:
-        """Cells of an atlas do not follow one another."""
+        """Cells of an atlas do not follow one another; steps of a motion do."""
         return bool(_manifest(self.folder, self.digest).get("follows", True))
 
     @property
@@ -190,7 +190,7 @@ class ExportedSequence(Spec):
 
 @lru_cache(maxsize=8)
 def _manifest(folder: str, digest: str) -> dict[str, Any]:
-    """Return the manifest of a folder with these contents, which is read once."""
+    """Return the manifest of a folder with these contents, reading it only once."""
     return read_manifest(Path(folder))
 
 
@@ -201,7 +201,7 @@ SPECS: dict[str, type[Spec]] = {
 
 
 def spec_of(data: Mapping[str, Any]) -> Spec:
-    """Return the spec of a mapping."""
+    """Return the spec that a mapping describes."""
     return SPECS[data["spec"]](**{k: v for k, v in data.items() if k != "spec"})
 
 
@@ -218,8 +218,8 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
     ----------
     name : str
     dials : sequence of str
-        `contacts=1:200` sweeps from end to end, `contacts=1,4,16` over these values, `friction=0.3` sets. Without any
-        sweep every dial that is not set is swept over its whole range.
+        `contacts=1:200` sweeps from end to end, `contacts=1,4,16` over these values, `friction=0.3` sets. If nothing
+        is to be swept, every dial that is not set is swept over its whole range.
     count : steps at every point
 
     Raises
@@ -238,7 +238,7 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
         for dial, values in swept.items()
         for value in values
     ]
-    if set(swept) - set(given):  # a whole range may reach beyond what the other dials allow
+    if set(swept) - set(given):  # the other dials may not allow a whole range
         points = [p for p in points if _possible(p)]
     return points or [FamilyPoint(name, fixed, "", count)]
 
@@ -257,18 +257,18 @@ def convex_programs() -> list[ConvexProgram]:
 
 
 def lcp_programs() -> list[CollectedLCP]:
-    """Return the set of complementarity problems that tells solvers apart, problem by problem, the small ones first."""
+    """Return the set of complementarity problems that distinguishes solvers, problem by problem, small ones first."""
     return [CollectedLCP(name) for name, _ in sorted(known_lcps().items(), key=lambda known: known[1].lcp.n)]
 
 
 def plain_settings(entry: Problem) -> dict[str, Any]:
-    """Return the settings of a problem as JSON takes them."""
+    """Return the settings of a problem in a form that JSON can hold."""
     return {k: v.tolist() if hasattr(v, "tolist") else v for k, v in entry.settings.items()}
 
 
 @cache
 def convex_set() -> dict[str, Any]:
-    """Load the small convex programs of Maros and Meszaros' and Hock and Schittkowski's sets that ship."""
+    """Load the small convex programs, included in the package, of Maros and Meszaros and of Hock and Schittkowski."""
     text = resources.files("gaussopt.problems").joinpath("data", "convex_qp.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found

@@ -1,4 +1,4 @@
-"""What every source of a comparison can be asked."""
+"""The interface of every source of a comparison."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gaussopt.storage.checksums import digest_of
 class Spec(ABC):
     """Describe where the steps or programs of a comparison come from.
 
-    A comparison runs in many processes and is taken up again after an interruption. So it holds no items but
-    descriptions, frozen dataclasses of plain data: `to_mapping` writes one, `gaussopt.comparison.sources.spec_of` reads
-    it elsewhere, and `items` makes the same items there, number by number.
+    A comparison runs in many processes and can be resumed after an interruption. It therefore holds not items but
+    descriptions, frozen dataclasses of plain data: `to_mapping` writes a description,
+    `gaussopt.comparison.sources.spec_of` reads it elsewhere, and `items` makes the same items there, number by number.
 
-    Derive a frozen dataclass from it to add a kind of source: its fields are what `items` needs, `source` and `typical`
-    have to be written, the other members answer for a single item of no contacts in space.
+    Derive a frozen dataclass from it to add a kind of source: its fields are the data that `items` needs, `source` and
+    `typical` have to be written, the other members are right for a single item without contacts in space.
 
     Examples
     --------
@@ -34,12 +34,12 @@ class Spec(ABC):
     """
 
     together = ""
-    """Name of the set of problems on which a solver has the time of one case in all, "" where each has that time."""
+    """Name of the set of problems for which a solver has the time of one case in all, "" if each has that time."""
 
     @property
     @abstractmethod
     def source(self) -> StepSource:
-        """Say in words what it is, for tables and reports.
+        """Describe the source in words, for tables and reports.
 
         Returns
         -------
@@ -48,7 +48,7 @@ class Spec(ABC):
         """
 
     def items(self) -> tuple[Item, ...]:
-        """Make the items, the same for an equal description in any process.
+        """Make the items; equal descriptions give the same items in any process.
 
         Returns
         -------
@@ -58,7 +58,7 @@ class Spec(ABC):
         Raises
         ------
         BadInput
-            Where they cannot be made: the cases of this source then fail with its sentence, and the others go on.
+            If they cannot be made: the cases of this source then fail with its sentence, and the others continue.
         """
         return (Item(self.typical()),)
 
@@ -69,17 +69,17 @@ class Spec(ABC):
         Returns
         -------
         StepData, or a program
-            With equality rows, contacts and friction where any of the items has them.
+            With equality rows, contacts and friction if any of the items has them.
         """
 
     @property
     def has_cones(self) -> bool:
-        """Whether its items are contacts with friction cones."""
+        """Whether the items are contacts with friction cones."""
         return False
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names of the files of its items, where they are files of contacts."""
+        """Names of the files of the items, if they are files of contacts."""
         return ()
 
     @property
@@ -89,31 +89,31 @@ class Spec(ABC):
 
     @property
     def parts(self) -> tuple[Spec, ...]:
-        """Its problems one by one, as sources of their own with limits of their own, where none follows another."""
+        """The problems one by one, each a source with its own limits, if none follows another."""
         return (self,)
 
     def worded(self, reason: str, step: StepData) -> str:
-        """Put the names of contacts for their numbers in a sentence on one of its steps.
+        """Replace the numbers of contacts by their names in a sentence on one of the steps.
 
         Parameters
         ----------
         reason : the sentence, in which a contact is called "contact 1"
-        step : the step that it is about
+        step : the step that the sentence is about
 
         Returns
         -------
         str
-            The sentence, as it is where contacts have no names.
+            The sentence, unchanged where contacts have no names.
         """
         return reason
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
-        """Registered entries that decide the items, (kind, name): the problem or the family, where there is one."""
+        """Registered entries that determine the items, (kind, name): the problem or the family, if any."""
         return tuple((kind, getattr(self, kind)) for kind in ("problem", "family") if hasattr(self, kind))
 
     def to_mapping(self) -> dict[str, Any]:
-        """Write it as plain data.
+        """Write the description as plain data.
 
         Returns
         -------
@@ -124,6 +124,6 @@ class Spec(ABC):
 
 
 def check_digest(path: Path, digest: str) -> None:
-    """Check that a file is the one that the comparison began with; raises BadInput."""
+    """Check that a file has the contents with which the comparison began; raises BadInput."""
     if digest_of(read_bytes(path)) != digest:
         raise BadInput(f"{path} has changed since the comparison began; start it again.")

@@ -1,44 +1,44 @@
-"""All steps of a comparison as one table: a row for each step of a source by a solver in a way of starting.
+"""All steps of a comparison as one table: a row for each step of a source by a solver with a kind of start.
 
-Everything that is said of a comparison is counted in this table. Its columns:
+All statements on a comparison are counted in this table. Its columns:
 
 case, step
     Number of the record of answers, and of the step within its source.
 status, claim, certified, error, primal, dual, gap, iterations
-    As of `records.Answers`; a step without an answer has the status "", infinite `certified`, and otherwise NaN.
+    As in `records.Answers`; a step without an answer has the status "", infinite `certified`, and otherwise NaN.
 work, unconfirmed
-    Median seconds of setup, update and solve, NaN where the step was not timed; and how many answers given on the
-    clock were not confirmed.
+    Median seconds of setup, update and solve, NaN where the step was not timed; and the number of timed answers that
+    were refuted.
 first, ranked
-    Whether every solver begins anew at the step (`records.Answers.begins`); whether the step is one by which solvers
-    are ranked: a re-solve or, where a source has none, any.
+    Whether every solver starts anew at the step (`records.Answers.begins`); whether the step is one by which solvers
+    are ranked: a re-solve or, for a source without re-solves, any step.
 answered, confirmed, claimed, recognised
     Whether there is an answer; the certificate confirms it; the solver calls it solved; the step is ill-posed and the
-    solver says just so.
+    solver reports the same.
 right, differs
-    Confirmed or recognised; confirmed on record and not on the clock.
+    Confirmed or recognised; confirmed untimed but not while timed.
 denied, false, missed
-    Called ill-posed and not so; called solved and refuted, or denied; confirmed and not called solved. A solver that
-    calls an ill-posed step by another name, such as "unbounded" of a dual program whose step is infeasible, has neither
-    recognised nor denied it; to stop at a limit or with an error claims nothing.
+    Called ill-posed but not so; called solved and refuted, or denied; confirmed but not called solved. A solver that
+    calls an ill-posed step by another name, such as "unbounded" for a dual program whose step is infeasible, has
+    neither recognised nor denied it; a stop at a limit or with an error claims nothing.
 several
-    The step has several solutions, by the verdict on the answer of anybody.
+    The step has several solutions, by the verdict on the answer of any solver.
 open
-    The step has several solutions, which is held neither for nor against the solver: it counts where the solver
-    recognises it, and where it calls solved a program that it has not solved. Or the answer is not proved.
+    The step has several solutions, which counts neither for nor against the solver: it counts only where the solver
+    recognises it, or calls a program solved that it has not solved. Or the answer is not proved.
 insoluble
-    The verdict on the step is that no solution exists, and the solver neither recognises nor denies that: nothing could
-    be confirmed there, so the step speaks against the solver only where it calls it solved, which is not counted here.
+    The verdict on the step is that no solution exists, and the solver neither recognises nor denies that: no answer
+    could be confirmed, so the step counts against the solver only if called solved, which is not included here.
 misled
     A refuted answer that is the fault of the program: the formulation does not claim to be exact, the residuals are at
     most PROGRAM_TOLERANCE, and the certified error is more than BEYOND times the residuals.
 own
-    Whether the step speaks for or against the solver. One that minimises a wrongly printed objective to its end has not
-    lied, nor has one that finds the rows of such a program to contradict each other.
+    Whether the step counts for or against the solver. A solver that minimises a wrongly printed objective to its end
+    claims nothing false, nor does one that finds the rows of such a program contradictory.
 cost
-    Seconds charged: infinite where the answer is not right or differs on the clock, and where it was not timed; NaN,
-    which is neither a success nor a failure, where the step has several solutions or the answer is not proved. A
-    re-solve behind the timed ones costs their median, an estimate that is named wherever it enters.
+    Seconds charged: infinite where the answer is not right or `differs`, and where it was not timed; NaN, which is
+    neither a success nor a failure, where the step has several solutions or the answer is not proved. A re-solve
+    after the timed ones costs their median, an estimate that is declared wherever it is used.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PROGRAM_TOLERANCE = 1e-6
-"""Relative residuals up to which an answer solves its program, whatever the program is worth."""
+"""Relative residuals up to which an answer solves its program, whether or not the program is right."""
 
 BEYOND = 1e3
-"""A tighter tolerance would not mend an error that is larger than the residuals by this factor."""
+"""Least ratio of error to residuals that a tighter tolerance would not repair."""
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
-"""Verdicts on a step, not on a solver: one of several answers cannot be confirmed as the true one."""
+"""Verdicts on a step, not on a solver: none of several answers can be confirmed as the true one."""
 
 INSOLUBLE = ("infeasible", "no_solution")
 """Verdicts that no solution of a step exists."""
@@ -72,12 +72,12 @@ NAN = float("nan")
 
 
 def base_of(solver: str) -> str:
-    """Strip a solver's name of its options."""
+    """Return a solver's name without its options."""
     return solver.partition("(")[0].strip()
 
 
 def label_of(formulation: str, solver: str) -> str:
-    """Put a pair into words; sources of programs have no formulation."""
+    """Return a pair in words; sources of programs have no formulation."""
     return f"{formulation} by {solver}" if formulation else solver
 
 
@@ -85,7 +85,7 @@ def label_of(formulation: str, solver: str) -> str:
 class TimedAnswers:
     """Answers and, if timed, times of one solver on one source from one kind of start: a part of the table.
 
-    `steps` is the length of the longest record that any solver has of the source.
+    `steps` is the length of the longest record of any solver on the source.
     """
 
     answers: Answers
@@ -110,25 +110,25 @@ class TimedAnswers:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """Formulation and solver, which tell competitors apart."""
+        """Formulation and solver, which identify a competitor."""
         return self.answers.formulation, self.answers.solver
 
     def median(self, *parts: str) -> float:
-        """Return the median seconds of a step in parts of the time (`records.PARTS`), summed; NaN where there are none.
+        """Return the median seconds of a step in parts of the time (`records.PARTS`), summed; NaN if not timed.
 
-        No record holds step by step what `build` and `recover` take, nor what a backend says of itself.
+        No record holds `build` and `recover` step by step, nor the times that a backend reports.
         """
         return NAN if self.times is None else sum(self.times.parts[part][2] for part in parts)
 
     def around(self, whole: bool) -> float:
-        """Sum the median seconds of formulating and recovering if the whole step counts, else 0.
+        """Return the summed median seconds of formulation and recovery if `whole` steps count, else 0.
 
-        It does where formulations are compared: some of them do in `build` what others leave to the solver.
+        They count where formulations are compared: some do work in `build` that others leave to the solver.
         """
         return self.median("build", "recover") if whole and self.times is not None else 0.0
 
     def costs(self, whole: bool = False) -> Vector:
-        """Return the seconds charged to each step, (steps,): the column `cost`, and `around`."""
+        """Return the seconds charged to each step, (steps,): the column `cost` plus `around`."""
         return self["cost"] + self.around(whole)
 
 
@@ -143,7 +143,7 @@ def join(answers: Sequence[Answers], times: Sequence[Times] = ()) -> tuple[Timed
 
 
 def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
-    """Return the table of all steps, with what its records are about repeated at each step.
+    """Return the table of all steps, with the data of the record repeated at each step.
 
     These columns are `source` (a number for each), `name` (of the source), `formulation`, `solver`, `start`, `exact`,
     and `refused` (whether the pair does not apply).
@@ -202,7 +202,7 @@ def _joined(
 
 
 def _judge(table: pd.DataFrame) -> None:
-    """Add what is true of each answer."""
+    """Add the verdicts on each answer."""
     status, claim, exact = table["status"], table["claim"], table["exact"]
     ill = claim.isin(ILL_POSED)
     table["confirmed"] = confirmed = status == "solved"
@@ -226,7 +226,7 @@ def _judge(table: pd.DataFrame) -> None:
 
 
 def _charge(table: pd.DataFrame) -> None:
-    """Add what each step costs."""
+    """Add the cost of each step."""
     resolves = table["work"].where(~table["first"])
     estimate = resolves.groupby(table["case"]).transform("median").where(~table["first"])
     seconds = table["work"].fillna(estimate).fillna(np.inf)
@@ -235,10 +235,10 @@ def _charge(table: pd.DataFrame) -> None:
 
 
 def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[TimedAnswers]:
-    """Choose a case for each source, formulation and solver: the last of STARTS on record, `most` or one before it.
+    """Choose a case for each source, formulation and solver: the last recorded of STARTS, not later than `most`.
 
-    A solver has a row only where it differs from itself. One that cannot be updated has no cold start, and one that
-    makes no use of an answer has no warm one; in a simulation its other row is what it does.
+    A solver has a row only for starts in which it behaves differently. A solver that cannot be updated has no cold
+    start, and one that cannot use an answer has no warm one; in a simulation it then does as in its last row.
     """
     found: dict[tuple[SourceKey, tuple[str, str]], TimedAnswers] = {}
     for c in cases:
@@ -253,18 +253,18 @@ def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[Timed
 def competing(
     answers: Sequence[Answers], times: Sequence[Times], formulation: str | None = None, most: str = STARTS[-1]
 ) -> list[TimedAnswers]:
-    """Return the cases as they are used, starting at `most` so, without refusals; of one formulation if it is given."""
+    """Return the cases as they are used, with start `most` or before, without refusals; of one formulation if given."""
     used = (c for c in as_used(join(answers, times), most) if not c.answers.refused)
     return [c for c in used if formulation in (None, c.answers.formulation)]
 
 
 def stacked(cases: Iterable[TimedAnswers], column: str) -> NDArray[Any]:
-    """Return a column of all steps of cases, one behind the other; there must be a case."""
+    """Return a column of all steps of cases, concatenated; there must be a case."""
     return np.concatenate([c[column] for c in cases])
 
 
 def quantiles(values: Vector) -> Vector:
-    """Return the QUANTILES of values, NaN left out; entries of the data, so that infinite ones do no harm."""
+    """Return the QUANTILES of values, without NaN; they are entries of the data, so that infinite values do no harm."""
     kept = np.sort(values[~np.isnan(values)])
     if not len(kept):
         return np.full(len(QUANTILES), np.nan)
@@ -273,6 +273,6 @@ def quantiles(values: Vector) -> Vector:
 
 
 def worst(values: Vector) -> float:
-    """Return the largest of values, NaN left out; NaN if nothing is left."""
+    """Return the largest of values, without NaN; NaN if no value is left."""
     kept = values[~np.isnan(values)]
     return float(kept.max()) if len(kept) else NAN

@@ -22,11 +22,11 @@ from gaussopt.core.errors import MissingBackend
 from gaussopt.core.files import write_bytes, write_text
 
 CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver", "start")
-"""The columns that tell cases apart; `dials` holds all of them, as in "contacts=4 mu=0.3"."""
+"""The columns that identify cases; `dials` holds all dials, as in "contacts=4 mu=0.3"."""
 
 ORIGIN = ("machine", "processor", "system", "threads", "versions", "date")
-"""Columns behind those of a table that say whose row it is: the machine of a merged comparison, where and when it was
-made, by which packages; empty where nothing is on record."""
+"""Columns after those of a table that state the origin of a row: the machine of a merged comparison, where and when it
+was computed, by which packages; empty where nothing is recorded."""
 
 PARQUET = ("pyarrow", "fastparquet")
 """Packages by which pandas writes Parquet."""
@@ -49,7 +49,7 @@ def _cases(records: Iterable[CaseRecord]) -> pd.DataFrame:
 def _with_origin(
     frame: pd.DataFrame, records: Sequence[CaseRecord | MotionRecord], rows: Any
 ) -> pd.DataFrame:  # fmt: skip
-    """Return a table with the columns of ORIGIN; `rows` are the numbers of the records that its rows are of."""
+    """Return a table with the columns of ORIGIN; `rows` are the numbers of the records of its rows."""
     machines = [r.machine if isinstance(r, MotionRecord) else r.source.machine for r in records]
     known = [(m, *(r.made.get(name, "") for name in ORIGIN[1:])) for m, r in zip(machines, records, strict=True)]
     origin = pd.DataFrame(known, columns=list(ORIGIN), dtype=object).iloc[list(rows)].reset_index(drop=True)
@@ -103,7 +103,7 @@ def frames(
 
 
 def check_parquet() -> None:
-    """Raise MissingBackend where no package is there that writes Parquet."""
+    """Raise MissingBackend if no package that writes Parquet is installed."""
     if not any(map(find_spec, PARQUET)):
         raise MissingBackend(
             "No package that writes Parquet is installed: pip install 'gaussopt[parquet]'. The same tables are written "
@@ -112,7 +112,7 @@ def check_parquet() -> None:
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> Path:
-    """Write a table as Parquet, whole or not at all; raises MissingBackend, and BadInput if it cannot be written."""
+    """Write a table as Parquet, without a partial file; raises MissingBackend, and BadInput if it cannot be written."""
     check_parquet()
     write_bytes(path, frame.to_parquet(index=False))
     return path

@@ -1,4 +1,4 @@
-"""Trajectories measured: against a reference, and by their energy."""
+"""Errors of trajectories against a reference, and of their energy."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Indices = NDArray[np.intp]
 
 
 def common_instants(traj: Trajectory, reference: ReferenceData) -> tuple[Indices, Indices]:
-    """Return the rows of the trajectory and of the reference at the instants that both have."""
+    """Return the rows of the trajectory and of the reference at the instants that they have in common."""
     index = np.searchsorted(traj.t, reference.t - 1e-9)
     keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
     return index[keep], np.flatnonzero(keep)
 
 
 def errors_against(traj: Trajectory, reference: ReferenceData) -> tuple[Vector, Vector]:
-    """Return the instants that both have, and the largest |q - q_ref| at each."""
+    """Return the common instants, and the largest |q - q_ref| at each."""
     here, there = common_instants(traj, reference)
     return reference.t[there], np.abs(traj.q[here] - reference.q[there]).max(axis=1)
 
@@ -34,8 +34,8 @@ def energy_drift(traj: Trajectory) -> float:
     """Return the largest |E(t) - E(0) - work done up to t|, relative to the largest kinetic or potential energy.
 
     The work is the integral of the recorded power of the non-conservative forces (Simpson's rule), so that its error
-    bounds what can be seen; a power that is not stated counts as zero. NaN where the system states no energy, and
-    where events change it at an instant.
+    bounds what can be seen; an unknown power counts as zero. NaN where the system states no energy, and where events
+    change it at an instant.
     """
     from scipy.integrate import cumulative_simpson
 

@@ -1,4 +1,4 @@
-"""Gains of warm starts over cold ones, and of updates over setting up anew."""
+"""Gains of warm starts over cold ones, and of updates over a new set-up."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gaussopt.comparison.step_table import NAN, TimedAnswers, join
 from gaussopt.core.arrays import Vector
 
 NOISE = 1.1
-"""Ratios of times below this factor are no difference."""
+"""Ratios of times below this factor count as no difference."""
 
 FEWER = 0.99
-"""Iterations from a warm start divided by those from a cold one below which there are fewer of them."""
+"""Iterations from a warm start divided by those from a cold one, below which they count as fewer."""
 
 QUARTERS = (0.25, 0.5, 0.75)
 
@@ -27,11 +27,11 @@ class WarmGain(NamedTuple):
 
     Attributes
     ----------
-    iterations : of all warm steps divided by those of all cold ones; NaN for solvers that do not iterate
+    iterations : those of all warm steps divided by those of all cold ones; NaN for solvers that do not iterate
     work : quartiles of the ratio of the work at each step, warm to cold; NaN if not timed
     backend : quartiles over the sources of the ratio of the median times that the backend reports, warm to cold
-    update : as `work`, cold to set up anew; NaN for solvers that cannot be updated
-    lost, won : steps that are right from a cold start only, from a warm start only
+    update : as `work`, cold start to new set-up; NaN for solvers that cannot be updated
+    lost, won : steps that are right only from a cold start, only from a warm start
     """
 
     formulation: str
@@ -47,10 +47,10 @@ class WarmGain(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """In one word; three quarters of the steps must agree, and the median must leave noise and spread.
+        """Verdict in words; three quarters of the steps must agree, and the median must exceed noise and spread.
 
-        Less time is a gain of the start only where the algorithm itself did less: fewer iterations, or less time by
-        the backend's own account. The rest of a call may be shorter for reasons of its own, such as a copy saved.
+        Less time counts as a gain of the start only if the algorithm itself did less: fewer iterations, or less time as
+        reported by the backend. The rest of a call may be shorter for other reasons, such as a copy saved.
         """
         found = verdict_of(self.work)
         less = self.iterations < FEWER or verdict_of(self.backend) == "gain"
@@ -58,7 +58,7 @@ class WarmGain(NamedTuple):
 
 
 def verdict_of(ratios: Sequence[float]) -> str:
-    """Tell gain from loss by the quartiles of a ratio, whose median lies farther from 1 than they lie apart."""
+    """Tell gain from loss by the quartiles of a ratio; the median must differ from 1 by more than their distance."""
     low, middle, high = ratios
     if np.isnan(middle):
         return "not timed"
@@ -70,7 +70,7 @@ def verdict_of(ratios: Sequence[float]) -> str:
 
 
 def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGain]:
-    """Return the gains by formulation and solver, over all sources that have warm and other answers of it."""
+    """Return the gains by formulation and solver, over all sources with both warm and other answers."""
     groups: dict[tuple[str, str], dict[SourceKey, dict[str, TimedAnswers]]] = {}
     for c in join(answers, times):
         if not c.answers.refused:

@@ -11,7 +11,7 @@ from gaussopt.core import generated_modules
 from gaussopt.symbolic.model import SymbolicModel
 
 VERSION = "3"
-"""Raised whenever these modules change."""
+"""Version of these modules, raised whenever they change."""
 
 _SIGNATURE = "(t: float, q: Vector, v: Vector, p: Vector, out: Vector) -> None:"
 
@@ -20,7 +20,7 @@ _NEEDED = ("position", "velocity", "energy")
 
 
 class ContactEquations(NamedTuple):
-    """What the compiled loop of `contact_march` calls.
+    """The functions of a model that the compiled loop of `gaussopt.compiled.contact_kernel` calls.
 
     `step` writes the flat step, see `gaussopt.codegen.equations.equations_source`; `about` writes kinetic and potential
     energy and power (3,), constraint residuals (m_h,) and their rates (m,).
@@ -31,7 +31,7 @@ class ContactEquations(NamedTuple):
 
 
 def contact_equations(model: SymbolicModel, equations: str) -> ContactEquations:
-    """The compiled equations of a model from the source of its generated module, from the cache or written now."""
+    """Return the compiled equations of a model from the source of its generated module; cached or generated now."""
     name, key = f"{model.name}_contact_equations", source.key_of(VERSION, model.key)
     module = generated_modules.load(name, key) or generated_modules.store(name, key, _source(model, equations))
     code = native(module, "step", "about", contract=False)

@@ -1,10 +1,10 @@
-"""Steps of a phase as one compiled loop: as many as nothing can happen in.
+"""Steps of a phase as one compiled loop: as many as are certain to be without an event.
 
-Everything but the equations is the same for all systems, so that it is compiled once; the equations come in as
+All but the equations is the same for all systems, so that it is compiled once; the equations are passed in as
 functions of one signature, by their addresses. A step is taken only if every stage is regular (see
 `gaussopt.contact.stage_kernel`), its certificate passes, and no watched function can have fallen through zero (see
 `gaussopt.integration.events.functions`, and `gaussopt.integration.events.scanning` for the gaps):
-the first step of which that is not sure is left to the event loop. Contacts are those of the plane.
+the first step for which that is not certain is left to the event loop. Contacts are planar.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOISE, UNSHARED = TOLERANCES.noise, TOLERANCES.unshared
 """Numbers of the event loop under names that kernels can read."""
 
 SEEN = 7
-"""Numbers of a contact that are watched: value, rate and noise of its gap or normal force, and of its slip or stick;
+"""Number of watched values per contact: value, rate and noise of its gap or normal force, and of its slip or stick,
 and the acceleration of its gap."""
 
 
@@ -38,15 +38,15 @@ Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, StageWorksp
 
 
 class PhaseWorkspace(NamedTuple):
-    """The modes of a phase, and what `march` works in.
+    """The modes of a phase, and the work space of `march`.
 
     Attributes
     ----------
     closed, kinds, modes : (c,), (k,), (2 k,); the closed contacts; the mode of every contact; sigma and walls
     active : (c + 2 r,), see `stage`
     memory : StageWorkspace, of `stage`
-    flat, data : the step as the equations and as `stage` order it
-    out, numbers : what `stage` writes
+    flat, data : the step in the order of the equations, and in that of `stage`
+    out, numbers : results of `stage`
     start, slopes : (2 n,), (stages, 2 n)
     kept : (c + 2 r,)
     before, after : (k, SEEN)
@@ -101,7 +101,7 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
 
 
 def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
-    """Whether the certificate of a stage passes; `worst` keeps the largest numbers."""
+    """Tell whether the certificate of a stage passes; `worst` keeps the largest numbers."""
     error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
     if not accepts(
         tolerance, own, error, numbers[3], numbers[8], numbers[4], numbers[2], math.nan, numbers[7], numbers[5],
@@ -114,14 +114,14 @@ def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
 
 
 def copy(x: Vector, target: Vector, at: int) -> int:
-    """Copy x to target[at], ...; returns where it ends."""
+    """Copy x to target[at], ...; return the index after it."""
     for i in range(len(x)):
         target[at + i] = x[i]
     return at + len(x)
 
 
 def largest(x: Vector) -> float:
-    """Largest |x|, zero of nothing."""
+    """Return the largest |x|, zero of nothing."""
     found = 0.0
     for i in range(len(x)):
         found = max(found, abs(x[i]))
@@ -129,7 +129,7 @@ def largest(x: Vector) -> float:
 
 
 def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
-    """Fill in the watched functions of every contact, as `PhaseFunctions`; NaN for a rate that is not known."""
+    """Fill in the watched functions of every contact, as `PhaseFunctions` does; NaN for a rate that is not known."""
     flat, data, out, closed, kinds, modes = space.flat, space.data, space.out, space.closed, space.kinds, space.modes
     n = len(y) // 2
     k, c = len(kinds), len(closed)
@@ -165,7 +165,7 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
 
 
 def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
-    """`gaussopt.integration.events.scanning.above` of the gap of contact i in a step of length h."""
+    """Return `gaussopt.integration.events.scanning.above` of the gap of contact i in a step of length h."""
     y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
     lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
     curvature = max(max(abs(before[i, 6]), abs(after[i, 6])), abs(r1 - r0) / h)
@@ -173,7 +173,7 @@ def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
 
 
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
-    """Whether the event loop would see nothing in a step of length h in which no angle turns far.
+    """Tell whether the event loop would find no event in a step of length h in which no angle turns far.
 
     No gap comes near zero, no other value is below its noise, no slip dips in between.
     """
@@ -191,7 +191,7 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
 
 
 def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, row: Vector) -> None:
-    """Write a step as `march` says, but for how uniqueness is known; gaps are flat[gaps], ..."""
+    """Write a step as described in `march`, except for the code of uniqueness; gaps are flat[gaps], ..."""
     flat, n, k = space.flat, len(y) // 2, len(space.kinds)
     at = copy(space.out, row, copy(y, row, 0))
     row[at], row[at + 1] = space.numbers[0], space.numbers[5]
@@ -207,7 +207,7 @@ def keep(active: Active, kept: Active) -> None:
 
 
 def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y: Vector) -> None:
-    """The state of stage s of a step of length h, or behind the step, from the slopes of the stages before."""
+    """Compute the state of stage s of a step of length h, or after the step, from the slopes of earlier stages."""
     for i in range(len(y)):
         y[i] = space.start[i]
         for r in range(s):
@@ -220,13 +220,13 @@ def march(
     p: Vector, mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: PhaseWorkspace,
     worst: Vector, rows: Matrix,
 ) -> int:  # fmt: skip
-    """Steps first, ..., first + count - 1 of a phase, or fewer; returns how many.
+    """Take steps first, ..., first + count - 1 of a phase, or fewer; return their number.
 
     Step i goes from origin + i dt to origin + (i + 1) dt by the explicit Runge-Kutta method A, b, c; y (2 n,) holds q
-    and v and is changed in place. `step` and `about` are the equations and what is recorded beside them, `stage` is
-    called by its address, lest it be compiled a second time as a part of this. The active set of `space` is that of the
-    last stage; worst (5,) keeps the largest numbers of the certificates. rows (count, width) holds of every step: y; a,
-    lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; how uniqueness is known.
+    and v and is changed in place. `step` and `about` are the equations and the further recorded values; `stage` is
+    called by its address, so that it is not compiled a second time as a part of this loop. The active set of `space` is
+    that of the last stage; worst (5,) keeps the largest numbers of the certificates. Row i of rows (count, width) holds
+    of step i: y; a, lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; proof.
     """
     kinds, active, kept, before, after = space.kinds, space.active, space.kept, space.before, space.after
     k, stages, gaps = len(mu), len(b), n * n + 2 * n + m * n + m
@@ -244,8 +244,8 @@ def march(
         )  # fmt: skip
         sound = code == SOLVED and how != OPEN and certified(space.numbers, tolerance, worst)
         if s == 0 and sound:
-            # A state of the grid: the end of a step. Where friction may take the operator's definiteness, it needs
-            # the quick proof that it has not.
+            # A state of the grid: the end of a step. Where friction may destroy the operator's definiteness, the step
+            # needs the quick proof that it has not.
             watch(space, y, m, after)
             if evaluation:
                 sound = (how == DEFINITE or sticking or not sliding) and quiet(before, after, kinds, dt)

@@ -1,13 +1,13 @@
-"""Equations of a row of bodies joined by pins, compiled: what all lengths share, driven by tables.
+"""Equations of a row of bodies joined by pins, compiled once for rows of all lengths and driven by tables.
 
-Place k of the row holds a body or the ground, pin k joins the places k and k + 1; the ground is a body without inverse
+Place k of the row holds a body or the ground; pin k joins the places k and k + 1; the ground is a body without inverse
 mass. S = J M^-1 J^T is block tridiagonal with blocks of two rows,
 
     S_kk = (1/m_k + 1/m_{k+1}) I + E_k E_k^T / i_k + F_{k+1} F_{k+1}^T / i_{k+1},
     S_{k,k-1} = -I / m_k - E_k F_k^T / i_k,
 
-where E and F are derivatives by the angle of the arms from a centre of mass to the next and to the last pin, and
-factorised as L D L^T, pin after pin. Everything lies in arrays that the caller owns:
+where E and F are derivatives by the angle of the arms from a centre of mass to the next and the previous pin. It
+is factorised as L D L^T, pin after pin. All data lie in arrays that the caller owns:
 
     q, v, a : (3 K,)    x of all places, then y, then phi
     table : (9, K)      see `PinRow`
@@ -39,8 +39,8 @@ WORK = 12
 STORE = 6
 
 TINY = 1e-40
-"""Angles, rates and forces below this are zero: along a row that is pulled at one end they decay by a factor a body,
-and processors take a hundred times as long for numbers below 1e-308, which products would reach."""
+"""Angles, rates and forces below this count as zero: along a row pulled at one end they decay by a factor per body, and
+processors take a hundred times as long for numbers below 1e-308, which products would reach."""
 
 # See gaussopt.codegen.sincos: pi/2 in three parts, and Taylor's coefficients.
 _TURNS = 2.0 / math.pi
@@ -56,12 +56,12 @@ Table = Any
 
 
 def square(x: float) -> float:
-    """The square; zero for tiny numbers."""
+    """Return the square; zero for tiny numbers."""
     return x * x if abs(x) > TINY else 0.0
 
 
 def arms(q: Array, table: Table, work: Table, low: int, high: int) -> None:
-    """Turn the arms of the bodies low, ..., high - 1 by their angles."""
+    """Write the arms of the bodies low, ..., high - 1, rotated by their angles."""
     count = table.shape[1]
     phi = q[2 * count + low :]
     hx, hy, tx, ty = table[NEXT_X, low:], table[NEXT_Y, low:], table[LAST_X, low:], table[LAST_Y, low:]
@@ -87,7 +87,7 @@ def arms(q: Array, table: Table, work: Table, low: int, high: int) -> None:
 
 
 def pull(v: Array, table: Table, work: Table, low: int, high: int) -> None:
-    """Right-hand side of S lam = gamma - J M^-1 f, for the pins low, ..., high - 1."""
+    """Write the right-hand side of S lam = gamma - J M^-1 f, for the pins low, ..., high - 1."""
     count = table.shape[1]
     spin, fall = v[2 * count + low :], table[FALL, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
@@ -99,7 +99,7 @@ def pull(v: Array, table: Table, work: Table, low: int, high: int) -> None:
 
 
 def gaps(q: Array, work: Table) -> float:
-    """What the pins keep at zero as right-hand side; the largest."""
+    """Write the position residuals of the pins as right-hand side; return the largest."""
     count = work.shape[1] - 1
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     size = 0.0
@@ -112,7 +112,7 @@ def gaps(q: Array, work: Table) -> float:
 
 
 def rates(v: Array, work: Table) -> None:
-    """Their rates as right-hand side."""
+    """Write the velocity residuals of the pins as right-hand side."""
     count = work.shape[1] - 1
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     for k in range(count - 1):
@@ -122,10 +122,10 @@ def rates(v: Array, work: Table) -> None:
 
 
 def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> bool:
-    """Eliminate the pins low, ..., high - 1; whether no pivot vanished.
+    """Eliminate the pins low, ..., high - 1; return whether no pivot vanished.
 
-    `carry` (6,) holds what the next pin needs of the last: its right-hand side, its pivot (three entries), and one over
-    the determinant of that, 0 before the first.
+    `carry` (6,) holds the data of the last pin that the next one needs: its right-hand side, its pivot (three entries),
+    and the reciprocal of the pivot's determinant, 0 before the first pin.
     """
     im, ii = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
@@ -138,7 +138,7 @@ def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> b
         s00 = m + im[k + 1] + i * ey[k] * ey[k] + j * fy[k + 1] * fy[k + 1]
         s01 = -i * ex[k] * ey[k] - j * fx[k + 1] * fy[k + 1]
         s11 = m + im[k + 1] + i * ex[k] * ex[k] + j * fx[k + 1] * fx[k + 1]
-        # B adj(P) first: the reciprocal, which takes longest, is only needed behind it.
+        # B adj(P) first: the reciprocal, which takes longest, is only needed after it.
         b00, b01 = -m - i * ey[k] * fy[k], i * ey[k] * fx[k]
         b10, b11 = i * ex[k] * fy[k], -m - i * ex[k] * fx[k]
         c00, c01 = b00 * p11 - b01 * p01, b01 * p00 - b00 * p01
@@ -160,7 +160,7 @@ def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> b
 
 
 def substitute(work: Table, low: int, high: int) -> None:
-    """Multipliers of the pins high - 1, ..., low, those of pin high being known."""
+    """Compute multipliers of the pins high - 1, ..., low, from those of pin high."""
     l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
     lx, ly = work[LX, low:], work[LY, low:]
     x, y = lx[high - low + 1], ly[high - low + 1]
@@ -171,7 +171,7 @@ def substitute(work: Table, low: int, high: int) -> None:
 
 
 def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight: float, low: int, high: int) -> None:
-    """M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1, to (ax, ay, turn), which begin at low."""
+    """Write M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1 to (ax, ay, turn), which begin at low."""
     im, ii, fall = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:], table[FALL, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
     lx, ly = work[LX, low:], work[LY, low:]
@@ -182,7 +182,7 @@ def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight:
 
 
 def lift(a: Array, table: Table, work: Table, carry: Array) -> bool:
-    """Smallest a in the mass metric with J a = the right-hand side; whether no pivot vanished."""
+    """Write the smallest a in the mass metric with J a = the right-hand side; return whether no pivot vanished."""
     count = table.shape[1]
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
     for i in range(6):
@@ -194,7 +194,7 @@ def lift(a: Array, table: Table, work: Table, carry: Array) -> bool:
 
 
 def refined(v: Array, a: Array, change: Array, table: Table, work: Table, carry: Array) -> None:
-    """Correct accelerations and multipliers by what they miss of J a = gamma."""
+    """Correct accelerations and multipliers by the residual of J a = gamma."""
     count = table.shape[1]
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     x0, y0 = work[BEFORE_X], work[BEFORE_Y]

@@ -32,22 +32,22 @@ from gaussopt.compiled.linkage_equations import (
 from gaussopt.compiled.march.common import MOST_CORRECTIONS
 from gaussopt.core.endings import last_step, settled
 
-# What becomes of accelerations: nothing, a step of semi-implicit Euler, the four stages of RK4.
+# How accelerations are used: only returned, for a step of semi-implicit Euler, for the four stages of RK4.
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
 
 TILE = 1024
-"""Places that are taken through all passes before the next ones, so that they stay in the cache."""
+"""Number of places that go through all passes before the next ones, so that they stay in the cache."""
 
 LARGEST = 2.0**20
-"""Angles beyond which the reduction below loses digits, rad."""
+"""Angle above which the reduction in `arms` loses digits, rad."""
 
 REFINED = 1e-24
-"""Square of the relative residual of J a = gamma beyond which accelerations are refined. Multipliers of a long row
+"""Square of the relative residual of J a = gamma above which accelerations are refined. Multipliers of a long row
 between two fixed pins lose digits to the condition of S; those of a hanging row do not."""
 
 
 def any_order(function: Callable[..., None]) -> Callable[..., None]:
-    """A function whose sums may be taken in any order, so that they run in vector registers."""
+    """Mark a function whose sums may be taken in any order, so that they run in vector registers."""
     return function
 
 
@@ -55,7 +55,7 @@ def any_order(function: Callable[..., None]) -> Callable[..., None]:
 def check(
     q: Array, v: Array, ax: Array, ay: Array, turn: Array, table: Table, work: Table, sums: Array, low: int, high: int
 ) -> None:
-    """Add up how well accelerations and multipliers satisfy the equations of the bodies low, ..., high - 1.
+    """Add up residuals of accelerations and multipliers in the equations of the bodies low, ..., high - 1.
 
     `sums` (5,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. A row belongs to the
     body before the pin. (ax, ay, turn) begin at low and hold one body more.
@@ -93,7 +93,7 @@ def check(
 def update(
     stage: int, h: float, a: Array, q0: Array, v0: Array, q: Array, v: Array, store: Table, low: int, high: int
 ) -> None:
-    """The next stage, or the state behind the step, of the coordinates low, ..., high - 1, where `a` begins."""
+    """Write the next stage, or the state after the step, of coordinates low, ..., high - 1; `a` begins at low."""
     q0, v0, q, v = q0[low:high], v0[low:high], q[low:high], v[low:high]
     turn, total = store[1, low:high], store[2, low:high]
     half, sixth = 0.5 * h, h / 6.0
@@ -124,10 +124,10 @@ def evaluate(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
     work: Table, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
-    """Accelerations and what becomes of them; whether no pivot vanished.
+    """Compute accelerations and use them as `stage` says; return whether no pivot vanished.
 
-    Stages other than the later ones of RK4 take the state (q0, v0) and are checked; those take (q, v). What follows
-    goes to (q, v); accelerations stay in store[0] if the stage is ALONE.
+    All stages but the later ones of RK4 take the state (q0, v0) and are checked; the later ones take (q, v). The next
+    state goes to (q, v); accelerations stay in store[0] if the stage is ALONE.
     """
     count = table.shape[1]
     pins = count - 1
@@ -147,7 +147,7 @@ def evaluate(
         substitute(work, 0, pins)
         spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 1.0, 0, count)
         refined(at_v, a, store[5, : 3 * count], table, work, carry)
-    # Accelerations that are not needed later are kept a tile at a time.
+    # Accelerations that are not needed later are kept for one tile at a time.
     span = count if whole else min(TILE + 2, count + 1)
     ax, ay, turn = store[0, :span], store[0, span : 2 * span], store[0, 2 * span :]
     high = count
@@ -175,7 +175,7 @@ def begun(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
     work: Table, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
-    """`evaluate` for a stage that is checked; once more if it has to be refined, which sums[5] says afterwards."""
+    """Call `evaluate` for a checked stage, and again if it must be refined, which sums[5] records."""
     good = True
     for _ in range(2):
         sums[5] = 1.0 if refine else 0.0
@@ -189,12 +189,12 @@ def begun(
 
 
 def alone(q: Array, v: Array, store: Table, table: Table, work: Table) -> None:
-    """Accelerations, to store[0], and multipliers at a state; NaN or worthless where a pivot vanishes."""
+    """Write accelerations, to store[0], and multipliers at a state; NaN or meaningless where a pivot vanishes."""
     begun(ALONE, False, 0.0, q, v, q, v, store, table, work, zeros(6), zeros(6))
 
 
 def sound(sums: Array, worst: Array, limit: float) -> bool:
-    """Whether the residuals keep to the limit, squared and relative to 1 + the squares of gamma and f; notes them."""
+    """Tell whether the residuals, squared, relative to 1 + the squares of gamma and f, keep the limit; note them."""
     rows, forces = sums[0] / (1.0 + sums[1]), sums[2] / (1.0 + sums[3])
     if not ((rows <= limit) & (forces <= limit) & (sums[4] <= LARGEST)):
         return False
@@ -203,7 +203,7 @@ def sound(sums: Array, worst: Array, limit: float) -> bool:
 
 
 def project(q: Array, v: Array, a: Array, table: Table, work: Table, carry: Array, sharp: float, refine: bool) -> bool:
-    """Newton's method on the gaps, then one linear step on their rates, see `stabilisation.Projection`."""
+    """Solve for zero gaps by Newton's method, then take a linear step on the rates; see `stabilisation.Projection`."""
     best, found, n = 1e300, False, 3 * table.shape[1]
     for _ in range(MOST_CORRECTIONS):
         arms(q, table, work, 0, table.shape[1])
@@ -235,12 +235,12 @@ def march(
     method: int, begin: float, dt: float, end: float, first: int, count: int, every: int, y: Array, table: Table,
     work: Table, store: Table, limit: float, sharp: float, worst: Array, trace: Table,
 ) -> int:  # fmt: skip
-    """Steps first, ..., first + count - 1, as in `gaussopt.compiled.march.fixed`; returns how many were done.
+    """Take steps first, ..., first + count - 1, as in `gaussopt.compiled.march.fixed`; return the number done.
 
     Parameters
     ----------
     method : SEMI_IMPLICIT or RK4
-    y : (6 K,), the state (q, v); that before the offending step where one fails
+    y : (6 K,), the state (q, v); where a step fails, the state before it
     store : (STORE, 3 K + 3)
     sharp : tolerance of the projection after every step, 0 for none
     worst : (2,), largest squared residuals so far
@@ -270,7 +270,7 @@ def march(
             for i in range(n):
                 trace[place, i], trace[place, n + i] = q0[i], v0[i]
             place += 1
-    if done % 2:  # the state lies in the store
+    if done % 2:  # the state is in the store
         for i in range(n):
             q[i], v[i] = q0[i], v0[i]
     return done

@@ -1,4 +1,4 @@
-"""Generated modules put into the loops of `gaussopt.compiled.march`: written once, kept on disk, compiled by LLVM."""
+"""Generated modules put into the loops of `gaussopt.compiled.march`: generated once, kept on disk, compiled by LLVM."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
 VERSION = "14"
-"""Raised whenever the generated functions change."""
+"""Version of the generated functions, raised whenever they change."""
 
 
 class Method(NamedTuple):
-    """How a stepper is compiled: what writes its functions, the loop, and the module with `advance` if it has one."""
+    """How a stepper is compiled: the generator of its functions, the loop, and the module of `advance` if any."""
 
     write: Callable[[LoopJob], Written]
     loop: ModuleType
@@ -46,30 +46,30 @@ METHODS: Mapping[str, Method] = {
 
 
 def has_llvm() -> bool:
-    """Whether LLVM, which compiles the loops, is there; see `gaussopt.jit.kernel`."""
+    """Tell whether LLVM, which compiles the loops, is available; see `gaussopt.jit.kernel`."""
     return COMPILED
 
 
 @cache
 def native(module: ModuleType, *names: str, given: tuple[ModuleType, ...] = (), contract: bool = True) -> Any:
-    """Functions of a module as machine code, with what other modules give them; see `gaussopt.jit.llvm`."""
+    """Return functions of a module as machine code, with definitions from other modules; see `gaussopt.jit.llvm`."""
     return functions(module, names, contract, given=given)
 
 
 class Compiled(NamedTuple):
-    """A loop that can be called, see `gaussopt.compiled.march`, and the numbers of the module put into it."""
+    """A callable loop, see `gaussopt.compiled.march`, and the numbers of the module put into it."""
 
     march: Callable[..., Any]
     numbers: Mapping[str, Any]
 
     @property
     def work(self) -> int:
-        """Entries of the work space of a loop over one motion."""
+        """Number of entries in the work space of a loop over one motion."""
         return int(self.numbers["WORK"])
 
 
 def march(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> Compiled:
-    """The loop of a method for a model.
+    """Return the loop of a method for a model.
 
     Raises NotCompiled if the method has no generated functions, or the system is too large to unroll.
     """
@@ -80,7 +80,7 @@ def march(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool
 
 
 def compiled(job: LoopJob, method: Method, label: str) -> Compiled:
-    """A loop with functions that were written before, or are now."""
+    """Return a loop with functions that are in the cache or generated now."""
     title = f"Motion of {job.model.name} by {label}{' with projection' if job.projected else ''}."
     module = _kept(job, label, lambda: method.write(job), title)
     given = (module,) if method.advance is None else (module, method.advance)
@@ -88,7 +88,7 @@ def compiled(job: LoopJob, method: Method, label: str) -> Compiled:
 
 
 def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> Compiled:
-    """The loop over blocks of motions.
+    """Return the loop over blocks of motions.
 
     Raises NotCompiled if the method has no such form, or the system is too large to unroll.
     """
@@ -99,9 +99,9 @@ def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: boo
 
 
 def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = False) -> Callable[..., None] | None:
-    """The function of `gaussopt.compiled.march.recording` for one motion, or for several `together`.
+    """Return the function of `gaussopt.compiled.march.recording` for one motion, or for several `together`.
 
-    None where the certificate has no generated form: recorded states are certified one by one then. `equations` is the
+    None where the certificate has no generated form: recorded states are then certified one by one. `equations` is the
     source of the model's generated module.
     """
     key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows")
@@ -118,7 +118,7 @@ def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = 
 
 
 def _kept(job: LoopJob, label: str, write: Callable[[], Written], title: str) -> ModuleType:
-    """The generated module of a job, from the cache or written now."""
+    """Return the generated module of a job, from the cache or generated now."""
     key = codegen.key_of(VERSION, job.model.key, repr(job.orders), label, str(job.projected))
     return _stored(f"{job.model.name}_{label}", key, write, title)
 
@@ -128,7 +128,7 @@ def _stored(name: str, key: str, write: Callable[[], Written], title: str) -> Mo
 
 
 def _text(written: Written, title: str) -> str:
-    """The source of a module."""
+    """Return the source of a module."""
     constants = [f"{name} = {value!r}" for name, value in written.constants.items()]
     functions, imports = written.functions, written.imports
     head = [f'"""{codegen.plain(title)}', "", "Generated by gaussopt; edit the model, not this file.", '"""', ""]

@@ -2,7 +2,7 @@
 
     (M + dt D) (w' - w) = dt f + E^T lam + C^T r,    E w' = 0,    u = C w' = W r + q
 
-With M + dt D = L^T L, L lower, which keeps the zeros of the masses of trees (Featherstone, Rigid Body Dynamics
+With M + dt D = L^T L, L lower, which keeps the zeros in mass matrices of trees (Featherstone, Rigid Body Dynamics
 Algorithms, 2008, section 6.3), and Z = L^-T (E^T, C^T, f), all that follows are products of columns of Z.
 """
 
@@ -18,27 +18,27 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
 DEPENDENT = 1e-6
-"""Pivot of an equality row, relative to its entry of the diagonal, below which rows may be dependent."""
+"""Pivot of an equality row, relative to its entry of the diagonal, below which the rows count as possibly dependent."""
 
 HELD = 1e-13
-"""Share of a velocity that equalities leave, below which they hold it."""
+"""Share of a row's response left by the equalities, below which the equalities hold the row."""
 
 MASSLESS, ROWS_MAY_DEPEND = 1, 2
-"""What `condense` returns where a velocity has no mass, and where equality rows may be dependent; else 0."""
+"""Codes that `condense` returns if a velocity has no mass, or if equality rows may be dependent; else 0."""
 
 MOST_STEPS = 30
-"""Steps of Newton's method within which contacts are taken out of each other."""
+"""Most steps of Newton's method for the removal of penetration."""
 
 NEARLY = 1e-8
 """Depth, relative to that without pushes, below which a contact counts as just touching."""
 
 SHIFT = 1e-12
-"""Share by which masses of contacts that push are diminished, so that redundant ones share their push."""
+"""Relative increase of diagonal responses of pushing contacts, so that redundant ones share their push."""
 
 
 @kernel
 def factorise(L: Matrix) -> bool:
-    """Write the lower L of M = L^T L over the lower part of M; whether M is positive definite."""
+    """Write the lower L of M = L^T L over the lower part of M; return whether M is positive definite."""
     n = L.shape[0]
     for back in range(n):
         k = n - 1 - back
@@ -74,7 +74,7 @@ def half_solve(L: Matrix, Z: Matrix, columns: int) -> None:
 
 @kernel
 def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
-    """Take the first m rows out of A, (p, p + 1), and write W and q of the others; returns what `condense` does."""
+    """Eliminate the first m rows of A, (p, p + 1), and write W and q of the others; return a code as `condense`."""
     whole, terms = np.zeros(p), np.zeros(p)
     for a in range(p):
         whole[a], terms[a] = A[a, a], abs(A[a, p])
@@ -91,7 +91,7 @@ def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
                     A[a, b] -= factor * A[j, b]
                 terms[a] += abs(factor * A[j, p])
     size = p - m
-    # What equalities hold altogether would move by rounding errors only.
+    # Rows that equalities hold entirely would move by rounding errors only.
     for a in range(size):
         keep = 1.0 if A[m + a, m + a] > HELD * whole[m + a] else 0.0
         q = A[m + a, p]
@@ -110,14 +110,14 @@ def condense(
     M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, m: int, dt: float, S: Matrix,
     local: Vector,
 ) -> int:  # fmt: skip
-    """Write the contact problem of a step, and what `finish` needs of it.
+    """Write the contact problem of a step and the data that `finish` needs; return 0 or a code.
 
     Parameters
     ----------
     M, damping : (n, n), (n,), masses and linear damping
-    R, m : (p, n), rows of equalities, of which there are m, and of contacts
+    R, m : (p, n), m rows of equalities, then the rows of contacts
     f, w, gaps : (n,), (n,), (k,), forces, velocities, and gaps: u_N is increased by g / dt where a gap g is open
-    S : (2 n + p, max(n, p + 1)), written: L, Z, and A, whose first m rows are G of E M^-1 E^T = G^T G, G^-T of the rest
+    S : (2 n + p, max(n, p + 1)), written: L, Z and A, of which m rows are G, E M^-1 E^T = G^T G, then G^-T times others
     local : (9 k^2 + 3 k,), written: W by rows, and q
     """
     n, p = len(w), R.shape[0]
@@ -154,7 +154,7 @@ def condense(
 
 @kernel
 def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: Vector) -> None:
-    """Write x = M^-1 (share f + E^T lam + C^T r) with lam so that E x takes back what `lam` holds, as G^-T of it."""
+    """Write x = M^-1 (share f + E^T lam + C^T r), with a new lam: E M^-1 (E^T lam + C^T r) = -G^T lam_given."""
     n = len(x)
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
     for j in range(m):
@@ -184,11 +184,11 @@ def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: V
 
 @kernel
 def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
-    """Write the pushes, (3 k,), that take contacts out of each other at the end of a step; whether they were found.
+    """Write the pushes, (3 k,), that remove penetration at the end of a step; return whether they were found.
 
-    The gaps there are dt u_N, and what was closed at the beginning; the pushes act along normals, never pull, and act
-    only where the gap that they leave is closed, and where something can open it. Newton's method on min(push, gap)
-    takes the contacts whose pushes are larger than their gaps for closed, until these are the same.
+    The gaps there are dt u_N plus the penetration at the beginning; the pushes act along normals, never pull, and act
+    only where the gap that they leave is closed, and where a push can open it. Newton's method on min(push, gap)
+    takes contacts whose pushes are larger than their gaps for closed, until these contacts stay the same.
     """
     n, k = len(r), len(gaps)
     ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
@@ -226,7 +226,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
 
 @kernel
 def way_back(S: Matrix, p: int, m: int, phi: Vector, push: Vector, way: Vector) -> None:
-    """Add to a way, (n,), the least one in the norm of the masses that makes E way = -phi with pushes of contacts."""
+    """Add to a displacement, (n,), the least one in the mass norm that, with pushes, gives E way = -phi."""
     n = len(way)
     A = S[2 * n : 2 * n + p]
     lam, x = np.zeros(m), np.zeros(n)
@@ -245,10 +245,10 @@ def finish(
     S: Matrix, R: Matrix, w: Vector, m: int, dt: float, local: Vector, r: Vector, gaps: Vector, phi: Vector,
     project: int, lam: Vector, end: Vector, way: Vector,
 ) -> float:  # fmt: skip
-    """Write the end of a step with impulses r, (3 k,); returns the largest entry of E w'.
+    """Write the end of a step with impulses r, (3 k,); return the largest entry of E w'.
 
-    `lam`, (m,), are the impulses of equality rows, `end` the velocities w', `way` the way, (n,), which `project`, where
-    it is 1, leads to the constraints. Where no pushes are found for that, -1 is returned and `way` is dt w'.
+    `lam`, (m,), are the impulses of equality rows, `end` the velocities w', `way` the displacement, (n,),
+    which `project` = 1 corrects towards the constraints. If no pushes are found for that, return -1; `way` is dt w'.
     """
     n, p, missed = len(w), R.shape[0], 0.0
     for j in range(m):
@@ -271,7 +271,7 @@ def finish(
 
 
 def least_pushes(local: Vector, gaps: Vector, r: Vector, dt: float) -> Vector:
-    """Pushes, (3 k,), that open the gaps at the end of a step as far as they can, by least squares."""
+    """Return pushes, (3 k,), that open the gaps at the end of a step as far as possible, by least squares."""
     n, push = len(r), np.zeros(len(r))
     W, q = local[: n * n].reshape(n, n), local[n * n :]
     ahead = np.minimum(gaps, 0.0) + dt * (W @ r + q)[::3]

@@ -1,4 +1,4 @@
-"""How far impulses are from a solution: the natural map and what rounding may hide, of few contacts as a kernel."""
+"""Residuals of impulses: the natural map and its rounding error; for few contacts by a compiled kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EPS = 2.220446049250313e-16
 
 @kernel
 def distances(W: Vector, q: Vector, mu: Vector, r: Vector) -> tuple[float, float]:
-    """|e| of the natural map e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i, m/s, and what rounding may hide of it."""
+    """Return |e|, m/s, of the natural map e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i, and its rounding error."""
     n, rho = len(q), np.zeros(len(mu))
     missed, hidden = 0.0, 0.0
     steps_into(W, rho)
@@ -34,7 +34,7 @@ def distances(W: Vector, q: Vector, mu: Vector, r: Vector) -> tuple[float, float
                 total += W[row * n + j] * r[j]
                 terms += abs(W[row * n + j] * r[j])
             u[axis] = total + q[row]
-            # Rounding of r - rho u loses the velocity where the impulse is huge beside rho u.
+            # Rounding of r - rho u loses the velocity where the impulse is huge relative to rho u.
             terms = EPS * (terms + abs(q[row]) + abs(r[row]) / rho[i])
             hidden += terms * terms
         step, p = rho[i], 3 * i
@@ -54,7 +54,7 @@ def distances(W: Vector, q: Vector, mu: Vector, r: Vector) -> tuple[float, float
 
 
 def measured(problem: ConeComplementarity, r: Vector) -> tuple[float, float]:
-    """The natural map and the share of rounding, relative to |q|, or themselves where q vanishes."""
+    """Return the natural map and its rounding error, both relative to |q|, or absolute if q vanishes."""
     size = velocity_size(problem)
     if problem.sparse or problem.k > FEW:
         return residual(problem, r), float(np.linalg.norm(rounding(problem, r))) / size

@@ -21,9 +21,9 @@ SEARCH = 60
 
 
 def monotonicity(problem: ConeComplementarity) -> float:
-    """The largest modulus c found, less its rounding; positive only where it is proved.
+    """Return the largest modulus c found, less its rounding error; positive only if that is proved.
 
-    -inf of more than DENSE_ROWS rows that are kept as blocks, of which none is looked for.
+    -inf for more than DENSE_ROWS rows kept as blocks, for which no modulus is sought.
     """
     if problem.sparse and problem.n > DENSE_ROWS:
         return -np.inf

@@ -1,8 +1,8 @@
 """Newton's method on Alart and Curnier's function of a few contacts, as a compiled kernel.
 
 With x = r - rho u, Phi_N = r_N - max(0, x_N) and Phi_T = r_T - P(x_T), P onto the disc of radius mu max(0, x_N). Steps
-are whole ones, so that it ends near a solution or not at all; where redundant contacts leave forces open, a shift of
-the Jacobian keeps their share of a step small.
+are never shortened, so that it converges near a solution or not at all; where redundant contacts leave forces
+undetermined, a shift of the Jacobian keeps their share of a step small.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ STEPS = 30
 
 
 SMALL = 1e-14
-"""Trace of a block, relative to the mean one, below which the block counts as none."""
+"""Trace of a block, relative to the mean one, below which the block counts as zero."""
 
 
 @kernel
 def steps_into(w: Vector, rho: Vector) -> None:
-    """Write rho_i = 3 / tr W_ii, as `gaussopt.linalg.cones.steps_of`."""
+    """Write rho_i = 3 / tr W_ii, as `gaussopt.linalg.cones.steps_of` returns."""
     k, mean = len(rho), 0.0
     for i in range(k):
         trace = 0.0
@@ -46,7 +46,7 @@ def steps_into(w: Vector, rho: Vector) -> None:
 
 @kernel
 def fill(w: Vector, q: Vector, mu: Vector, rho: Vector, r: Vector, J: Vector, phi: Vector) -> float:
-    """Phi, (n,), and its Jacobian by rows, (n n,), are written; |Phi / rho| in m/s is returned."""
+    """Write Phi, (n,), and its Jacobian by rows, (n n,); return |Phi / rho| in m/s."""
     n, size = len(q), 0.0
     for i in range(len(mu)):
         p, step = 3 * i, rho[i]
@@ -89,7 +89,7 @@ def fill(w: Vector, q: Vector, mu: Vector, rho: Vector, r: Vector, J: Vector, ph
 
 @kernel
 def eliminate(J: Vector, y: Vector) -> float:
-    """Solve J x = y by elimination with pivots; x is written over y. The least pivot is returned."""
+    """Solve J x = y by elimination with pivots; write x over y and return the least pivot."""
     n, least = len(y), 1.0
     for i in range(n):
         best = i
@@ -132,9 +132,9 @@ def newton_steps(
     tolerance: float,
     enough: float,
 ) -> int:
-    """Take at most `count` steps from r, written; how many there were.
+    """Take at most `count` steps from r, which is overwritten; return their number.
 
-    It ends at the tolerance on |Phi / rho|, m/s, or below `enough` where rounding keeps it from halving.
+    It ends when |Phi / rho|, m/s, is within the tolerance, or is below `enough` and no longer halves.
     """
     before = 0.0
     for step in range(count):
@@ -151,7 +151,7 @@ def newton_steps(
 
 @kernel
 def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float) -> int:
-    """At most `STEPS` steps from r, written; how many there were."""
+    """Take at most `STEPS` steps from r, which is overwritten; return their number."""
     n, rho = len(q), np.zeros(len(mu))
     J, phi = np.zeros(n * n), np.zeros(n)
     steps_into(w, rho)
@@ -161,7 +161,7 @@ def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough
 def continued(
     problem: ConeComplementarity, start: Vector, tolerance: float, enough: float
 ) -> tuple[Vector, int | None]:
-    """Impulses from those of a neighbouring problem, and the number of steps, None where they did not settle.
+    """Return impulses, starting at those of a similar problem, and the number of steps, None without convergence.
 
     `tolerance` and `enough` are those of |Phi / rho| relative to |q|.
     """

@@ -19,13 +19,13 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.linalg.cones import residual
 
 HOLDS = 1e-12
-"""Natural map, relative to |q|, of a candidate that is a solution."""
+"""Largest natural map, relative to |q|, of a candidate that counts as a solution."""
 
 DOUBTFUL = 1e-6
-"""Natural map of a candidate that may be one, relative imaginary part of a root that may be real."""
+"""Largest natural map of a candidate that may be a solution, relative imaginary part of a root that may be real."""
 
 DISTINCT = 1e-9
-"""Difference of velocities, relative to |q|, of two solutions."""
+"""Difference of velocities, relative to |q|, beyond which two solutions are distinct."""
 
 SINGULAR = 1e-12
 """Eigenvalue of W relative to the largest that counts as zero."""
@@ -33,13 +33,13 @@ SINGULAR = 1e-12
 
 @dataclass(frozen=True)
 class OneContact:
-    """What was found of one contact.
+    """Solutions found of one contact.
 
     Attributes
     ----------
     solutions : impulses with different velocities, (3,) each
-    complete : whether no other velocity can exist; False where a candidate is too near to the limit to tell
-    impulses_unique : whether each of these velocities has one impulse; None if that is not decided
+    complete : whether no other velocity can exist; False if a candidate is too near the limit to tell
+    impulses_unique : whether each of these velocities has one impulse; None if that is undecided
     """
 
     solutions: tuple[Vector, ...]
@@ -48,7 +48,7 @@ class OneContact:
 
 
 def solve_contact(problem: ConeComplementarity) -> OneContact:
-    """All solutions of one contact; not complete where W_NN is not positive or sym W is indefinite."""
+    """Return all solutions of one contact; not complete if W_NN is not positive or sym W is indefinite."""
     W, q, mu = problem.W, problem.q, float(problem.mu[0])
     values = np.linalg.eigvalsh(0.5 * (W + W.T))
     size = float(np.abs(values).max())
@@ -72,7 +72,7 @@ def solve_contact(problem: ConeComplementarity) -> OneContact:
 
 
 def candidates_of(W: Matrix, q: Vector, mu: float) -> list[Vector]:
-    """Impulses of all modes of one contact, whatever W is; some may violate an inequality."""
+    """Return impulses of all modes of one contact, for any W; some may violate an inequality."""
     found = [np.zeros(3)]
     if np.linalg.cond(W) < 1e12:
         found.append(np.asarray(-np.linalg.solve(W, q)))
@@ -88,17 +88,17 @@ def _differ(problem: ConeComplementarity, r: Vector, other: Vector) -> bool:
 
 
 def _stick(W: Matrix, q: Vector, regular: bool) -> tuple[list[Vector], bool, bool | None]:
-    """Impulses without velocity, whether another may exist, and whether impulses of a velocity are unique."""
+    """Return impulses without velocity, whether others may exist, and whether impulses of a velocity are unique."""
     if regular:
         return [np.asarray(-np.linalg.solve(W, q))], False, True
     r: Vector = np.asarray(-np.linalg.lstsq(W, q, rcond=1e-10)[0])
     held = float(np.linalg.norm(W @ r + q)) <= 1e-9 * float(np.linalg.norm(q))
-    # Impulses that hold it may be changed within the kernel of W; whether one of them lies in the cone is not asked.
+    # Impulses that hold the contact may differ by the kernel of W; whether one of them is in the cone is left open.
     return ([r], True, None) if held else ([], False, True)
 
 
 def _slips(W: Matrix, q: Vector, mu: float) -> tuple[list[Vector], bool]:
-    """Impulses of the slips, and whether a root is too near to a double one to tell."""
+    """Return the impulses of slips, and whether a root is so near a double root that it is uncertain."""
     wn, w = W[0, 0], W[0, 1:]
     A = W[1:, 1:] - np.outer(W[1:, 0], w) / wn
     b = q[1:] - W[1:, 0] * q[0] / wn
@@ -132,7 +132,7 @@ def _slips(W: Matrix, q: Vector, mu: float) -> tuple[list[Vector], bool]:
 
 
 def _polished(quartic: Vector, x: float) -> float:
-    """A real root after a few Newton steps."""
+    """Return a real root after a few Newton steps."""
     derivative = np.polyder(quartic)
     for _ in range(4):
         slope = float(np.polyval(derivative, x))

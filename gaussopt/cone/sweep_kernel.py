@@ -7,8 +7,8 @@ slips, u_T = -alpha r_T with alpha > 0. With r_N eliminated by u_N = 0, u_T = A 
     adj(A + alpha) = adj(A) + alpha,    det(A + alpha) = alpha^2 + alpha tr A + det A
 
 and alpha is a root of f(alpha) = mu W_NN r_N det(A + alpha) - W_NN |adj(A + alpha) b|. Where neither open nor stick is
-possible f rises from a negative value to infinity, so that a root is there; a contact has no other impulse if W_NN, A
-and the coupling of normal and tangents are moderate, and one of several otherwise.
+possible f rises from a negative value to infinity, so that a root is there; the impulse is unique if W_NN, A
+and the coupling of normal and tangents are moderate, otherwise one of several.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT_STEPS = 60
 """Most steps of Newton's method, held in a bracket, for one slip."""
 
 NEAR = 1e-9
-"""Relative length of a step of Newton's method whose error, of the order of its square, is rounding."""
+"""Relative length of a Newton step after which the error, of the order of its square, is rounding."""
 
 CLOSE = 4e-16
 """Relative change of alpha that is rounding."""
@@ -33,7 +33,7 @@ CLOSE = 4e-16
 
 @kernel
 def slip(a: Vector, b1: float, b2: float, c: float, w1: float, w2: float, wn: float, mu: float, start: float) -> float:
-    """The root alpha of f, -1 if none is found; `a` begins with A by rows, `start` is a guess, 0 for none."""
+    """Return the root alpha of f, -1 if none is found; `a` begins with A by rows, `start` is a guess, 0 for none."""
     a11, a12, a21, a22 = a[0], a[1], a[2], a[3]
     n1, n2 = a22 * b1 - a12 * b2, a11 * b2 - a21 * b1
     trace, determinant = a11 + a22, a11 * a22 - a12 * a21
@@ -67,9 +67,9 @@ def slip(a: Vector, b1: float, b2: float, c: float, w1: float, w2: float, wn: fl
 
 @kernel
 def solve_one(w: Vector, c: Vector, mu: float, r: Vector, space: Vector, start: float) -> float:
-    """The impulse r, (3,), written, of one contact with u = W r + c, W by rows in w, (9,).
+    """Write the impulse r, (3,), of one contact with u = W r + c, W by rows in w, (9,).
 
-    Returns alpha of the slip, 0 where it is open or sticks, and -1 where r stays as it is because there is none.
+    Return alpha of the slip, 0 if the contact opens or sticks, -1 if there is no impulse, and r is unchanged.
     """
     if c[0] >= 0.0:
         r[0] = r[1] = r[2] = 0.0
@@ -110,7 +110,7 @@ def solve_one(w: Vector, c: Vector, mu: float, r: Vector, space: Vector, start: 
 
 @kernel
 def project_one(x: Vector, mu: float) -> None:
-    """The nearest point of the friction cone, written into x, (3,)."""
+    """Replace x, (3,), by the nearest point of the friction cone."""
     size = math.sqrt(x[1] * x[1] + x[2] * x[2])
     if x[0] >= 0.0 and size <= mu * x[0]:
         return
@@ -128,7 +128,7 @@ def project_one(x: Vector, mu: float) -> None:
 def projected_sweep(
     begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector, step: Vector, count: int, r: Vector
 ) -> None:
-    """Sweep `count` times, each contact by one projected step r <- P_K(r - step u~); as `sweep` otherwise.
+    """Sweep `count` times, each contact by one projected step r <- P_K(r - step u~); see `block_sweeps`.
 
     `step` is (k,), in kg.
     """
@@ -156,7 +156,7 @@ def projected_sweep(
 def renew(
     i: int, c: Vector, own: Vector, mu: Vector, rho: Vector, r: Vector, alpha: Vector, changes: Vector, space: Vector
 ) -> None:
-    """Solve contact i with u = W_ii r_i + c; its impulse and the square of the change, in m/s, are written."""
+    """Solve contact i with u = W_ii r_i + c; write its impulse, and the square of its change in m/s."""
     p = 3 * i
     x0, x1, x2 = r[p], r[p + 1], r[p + 2]
     alpha[i] = solve_one(own[9 * i : 9 * i + 9], c, mu[i], r[p : p + 3], space, alpha[i])
@@ -166,7 +166,7 @@ def renew(
 
 @kernel
 def root_of_sum(squares: Vector) -> float:
-    """Root of the sum of squares that are given."""
+    """Return the square root of the sum of the given squares."""
     total = 0.0
     for i in range(len(squares)):
         total += squares[i]
@@ -202,9 +202,9 @@ def block_sweeps(
 
     Parameters
     ----------
-    begin, column, block : the blocks (3, 3) of W beside its diagonal, by rows of blocks; flat, each by rows
-    own : (9 k,), the blocks of the diagonal
-    rho : (k,), kg, which makes velocities of changes of impulses
+    begin, column, block : the blocks (3, 3) of W off its diagonal, by rows of blocks; flat, each by rows
+    own : (9 k,), the diagonal blocks
+    rho : (k,), kg, which converts changes of impulses to velocities
     r, alpha : (3 k,), (k,), in and out
     changes : (k,), squares of the changes of the last sweep
 
@@ -253,12 +253,12 @@ def factor_sweeps(
     order: Index, begin: Index, place: Index, h: Vector, g: Vector, own: Vector, q: Vector, mu: Vector, rho: Vector,
     r: Vector, alpha: Vector, changes: Vector, v: Vector, count: int, tolerance: float,
 ) -> float:  # fmt: skip
-    """As `block_sweeps`, with W by its factors H and G = M^-1 H and the velocities v = G r of the bodies.
+    """Sweep as `block_sweeps`, with W as the factors H and G = M^-1 H, and the velocities v = G r of the bodies.
 
     Parameters
     ----------
-    begin, place : the velocities that each contact touches
-    h, g : for each of them three entries of H, and of G
+    begin, place : numbers of the velocities that each contact involves
+    h, g : three entries of H, and of G, for each of these velocities
     v : (n,), in and out
     """
     change = 0.0
@@ -272,7 +272,7 @@ def factor_sweeps(
 
 @kernel
 def colours_of(begin: Index, column: Index, colour: Index, used: Index) -> int:
-    """The first colour that no neighbour has, contact after contact, written into `colour`, (k,); how many there are.
+    """Write the first colour that no neighbour has, contact after contact, to `colour`, (k,); return their number.
 
     `used`, (k + 1,), is working memory, -1 in every place.
     """

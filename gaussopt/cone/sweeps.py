@@ -1,8 +1,8 @@
 """Sweeps of nonlinear Gauss-Seidel over the contacts of a problem, by its blocks or by the factors of its operator.
 
-By factors the work and the memory of a contact are those of the bodies that it touches, however many contacts they
-have. In colours, contacts that do not touch each other's bodies are solved at once, on threads; which contact knows
-which impulses does not depend on their number, and so neither does the answer.
+With factors, work and memory of a contact depend on the bodies that it touches, not on how many contacts these have.
+In colours, contacts without a common body are solved at once, on threads; which impulses a contact uses does not depend
+on the number of threads, and so neither does the answer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gaussopt.linalg.cones import steps_of
 
 
 class BlockRows(NamedTuple):
-    """An operator by rows of blocks: those beside the diagonal, (9 b,), and those of the diagonal, (9 k,)."""
+    """An operator by rows of blocks: those off the diagonal, (9 b,), and those on it, (9 k,)."""
 
     begin: Index
     column: Index
@@ -39,7 +39,7 @@ class BlockRows(NamedTuple):
 
 
 def block_rows(W: Any, k: int) -> BlockRows:
-    """The blocks of a dense operator that are not zero, or of a sparse one."""
+    """Return the nonzero blocks of a dense operator, or the blocks of a sparse one."""
     if isinstance(W, np.ndarray):
         blocks = W.reshape(k, ROWS, k, ROWS).transpose(0, 2, 1, 3)
         beside = blocks.any(axis=(2, 3)) & ~np.eye(k, dtype=bool)
@@ -54,7 +54,7 @@ def block_rows(W: Any, k: int) -> BlockRows:
 
 
 class ContactFactors(NamedTuple):
-    """An operator by its factors: places in v, and entries of H and G = A H, contact after contact; its own blocks."""
+    """An operator by its factors: places in v, and entries of H and G = A H, contact after contact; diagonal blocks."""
 
     begin: Index
     place: Index
@@ -64,7 +64,7 @@ class ContactFactors(NamedTuple):
 
     @classmethod
     def of(cls, W: DelassusProduct, k: int) -> ContactFactors:
-        """The factors of an operator; its places are those of H and of A H together."""
+        """Return the factors of an operator; places are those of entries of H or A H."""
         H, G = W.H.tocsc(), W.V
         n = H.shape[0]
         keys = [
@@ -82,7 +82,7 @@ class ContactFactors(NamedTuple):
 
 
 class Sweeps:
-    """The data of a problem in the order of the kernels; `r` is the impulse that it works on, (3 k,).
+    """The data of a problem in the order of the kernels; `r`, (3 k,), are the impulses, which sweeps change.
 
     `threads` is 0 for contacts in their own order, otherwise the number of threads that solve them in colours.
     """
@@ -102,7 +102,7 @@ class Sweeps:
         )
 
     def run(self, count: int, tolerance: float = 0.0) -> float:
-        """At most `count` sweeps, until one changes r by at most the tolerance in m/s; returns the last change."""
+        """Sweep at most `count` times, until r changes by at most the tolerance in m/s; return the last change."""
         data: tuple[Any, ...] = (
             *self._data, np.ascontiguousarray(self.problem.q), self.problem.mu, self._rho, self.r, self._alpha,
             self._changes,
@@ -125,11 +125,11 @@ class Sweeps:
 
     @cached_property
     def _largest(self) -> Vector:
-        """The largest singular value of each block of the diagonal, (k,)."""
+        """Largest singular value of each diagonal block, (k,)."""
         return np.asarray(np.linalg.norm(self._data.own.reshape(-1, ROWS, ROWS), 2, axis=(1, 2)))
 
     def run_projected(self, count: int, omega: float) -> None:
-        """Sweeps of one projected step a contact, of omega over the largest eigenvalue of its block."""
+        """Sweep by one projected step per contact, of omega over the largest singular value of its block."""
         step = omega / np.where(self._largest > 0, self._largest, 1.0 / self._rho)
         q = np.ascontiguousarray(self.problem.q)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -137,7 +137,7 @@ class Sweeps:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the data of a sweep."""
+        """Memory of the data of a sweep, in bytes."""
         return sum(part.nbytes for part in (*self._data, self.r, self._rho, self._alpha, self._changes, self._order))
 
     @cached_property
@@ -147,7 +147,7 @@ class Sweeps:
 
 
 def coloured(problem: ConeComplementarity) -> tuple[Index, Index]:
-    """Contacts by colours, none beside another of its colour, in their own order in each; and where colours begin."""
+    """Return contacts sorted by colour, neighbours having different colours, and where each colour begins."""
     begin, column, _, _ = block_rows(formed(problem.W), problem.k)
     colour = np.zeros(problem.k, dtype=np.int64)
     count = int(colours_of(begin, column, colour, np.full(problem.k + 1, -1)))

@@ -2,9 +2,9 @@
 
 With one contact open, stuck or sliding in a given direction its impulse is linear in that of the other,
 r_b = B r_a + c, and the other is one contact with W_aa + W_ab B and q_a + W_ab c, whose modes are all known
-(`one_contact`). Where both slide, the direction of one is found where the direction of its velocity turns to it along
-the scan. Wedged contacts, whose impulses no mode determines, are tried from large normal impulses. A solution may be
-missed where two lie within a step of the scan, and of a continuum some are found.
+(`one_contact`). If both slide, the scan looks for the direction of one at which its velocity has that direction.
+For wedged contacts, whose impulses no mode determines, large normal impulses are tried. A solution may be
+missed if two are within a step of the scan, and of a continuum some solutions are found.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.linalg.cones import steps_of, velocity_size
 
 STEPS = 360
-"""Directions of the scan."""
+"""Number of directions of the scan."""
 
 
 def candidates(problem: ConeComplementarity) -> Iterator[Vector]:
-    """Impulses, (6,), at or near every solution; one violates inequalities or is near only."""
+    """Yield impulses, (6,), at or near solutions; some violate inequalities, or are only near a solution."""
     first, second = slice(0, ROWS), slice(ROWS, 2 * ROWS)
     for a, b in ((first, second), (second, first)):
         mu = problem.mu[a.start // ROWS]
@@ -35,7 +35,7 @@ def candidates(problem: ConeComplementarity) -> Iterator[Vector]:
 
 
 def _held(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[tuple[Matrix, Vector]]:
-    """The impulse of contact b open, then sticking, as B r_a + c."""
+    """Yield the impulse of contact b, open, sticking, or closed without friction, as B r_a + c."""
     yield np.zeros((ROWS, ROWS)), np.zeros(ROWS)
     W = problem.W[b, b]
     if np.linalg.cond(W) < 1e12:
@@ -45,13 +45,13 @@ def _held(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[tuple[Ma
 
 
 def _along(problem: ConeComplementarity, a: slice, b: slice, direction: Vector) -> tuple[Matrix, Vector]:
-    """The impulse of contact b along a direction with u_N = 0."""
+    """Return the impulse of contact b along a direction with u_N = 0, as B r_a + c."""
     own = float(problem.W[b, b][0] @ direction)
     return np.outer(direction, -problem.W[b, a][0] / own), direction * (-problem.q[b][0] / own)
 
 
 def _others(problem: ConeComplementarity, a: slice, b: slice, B: Matrix, c: Vector, mu: float) -> Iterator[Vector]:
-    """Both impulses for each mode of contact a."""
+    """Yield the impulses of both contacts for each mode of contact a."""
     W = problem.W[a, a] + problem.W[a, b] @ B
     for x in candidates_of(W, problem.q[a] + problem.W[a, b] @ c, mu):
         r = np.zeros(problem.n)
@@ -61,7 +61,7 @@ def _others(problem: ConeComplementarity, a: slice, b: slice, B: Matrix, c: Vect
 
 
 def _both_slide(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[Vector]:
-    """Impulses at the directions of contact b where its velocity turns nearest to the direction."""
+    """Yield impulses at directions of contact b that are locally nearest to the direction of its velocity."""
     mu_a, mu_b = problem.mu
     if mu_a == 0.0 or mu_b == 0.0:
         return

@@ -1,1 +1,1 @@
-"""Contact and friction: the operator of a step, who is closed, impacts, the papers' quadratic programs."""
+"""Contact and friction: the operator of a step, closed contacts, impacts, the papers' quadratic programs."""

@@ -17,14 +17,14 @@ RESTING = 1e-8
 
 
 def tolerances(step: StepData) -> tuple[float, float]:
-    """Gap and rate that count as zero at this state."""
+    """Return the gap and the rate up to which they count as zero at this state."""
     q = 0.0 if step.q is None else float(np.abs(step.q).max(initial=0.0))
     v = 0.0 if step.v is None else float(np.abs(step.v).max(initial=0.0))
     return TOUCHING * (1.0 + q), RESTING * (1.0 + v)
 
 
 def closed_contacts(step: StepData) -> NDArray[np.intp]:
-    """The contacts that touch and stay in touch; all of them where the step knows no gaps.
+    """Return the contacts that touch and stay in touch; all contacts if the step has no gaps.
 
     Raises BadInput if a contact penetrates, or touches and approaches.
     """
@@ -45,9 +45,9 @@ def closed_contacts(step: StepData) -> NDArray[np.intp]:
 
 
 def refuse_penetration(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
-    """See that a motion starts with no contact inside its obstacle; a two-sided contact has no gap to violate.
+    """Check that a motion starts with no contact inside its obstacle; two-sided contacts, which have no gap, pass.
 
-    Up to `allowed`, relative to 1 + max |q|, is taken; None is `TOUCHING`. Raises BadInput with gap and gap rate.
+    Gaps down to -`allowed`, relative to 1 + max |q|, pass; None is `TOUCHING`. Raises BadInput with gap and gap rate.
     """
     if step.g_N is None:
         return

@@ -1,12 +1,12 @@
 """Residual, distance and uniqueness of contact laws that are a linear complementarity problem.
 
-The distance of a candidate to a true solution is that to the solution of the mode (open, stick or slip) that its forces
-name, or to the nearest enumerated one; else it is bounded by
+The distance of a candidate to a true solution is that to the solution of the mode (open, stick or slip) indicated by
+its forces, or to the nearest enumerated solution; else it is bounded by
 
     ||E^-1 (lam_N - lam_N*)|| <= (1 + ||A^||) / c ||E^-1 r||,   A^ = E A E,  E = diag(A_ii)^(-1/2),  c = min eig sym A^,
 
 where sym A^ is positive definite. Scales are taken from the data of the step, never from the candidate: relative to
-huge forces of its own any candidate would be lawful, also one that runs away along a direction in which the contact
+its own huge forces any candidate would satisfy the laws, even one that diverges along a direction in which the contact
 operator does not respond.
 """
 
@@ -33,13 +33,13 @@ QUICK = 8
 """Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
 
 AMPLIFIED = 4.0
-"""How far from a solution a point may be whose laws are missed by 1, in the unit of the mass norm."""
+"""Distance from a solution that a point may have per unit residual of its laws, in the mass norm."""
 
 SUMMED = 100.0
-"""Roundings of its terms by which an enumerated solution may miss the laws."""
+"""Residual that an enumerated solution may have, in units of the rounding error of its terms."""
 
 MOVED = 1e-4
-"""How much a row must move by its own force, relative to how the free bodies would move, for modes to be told apart."""
+"""Least motion of a row by its own force, relative to that of the free bodies, for modes to be distinguishable."""
 
 DEFINITE = 1e-12
 """Smallest eigenvalue of sym A^ that counts as positive."""
@@ -56,7 +56,7 @@ class ComplementarityLaws(ContactLCP):
 
     @property
     def quick(self) -> bool:
-        """Whether the modes are few and all regular linear systems: the rows of the contacts are independent."""
+        """Whether the modes are few and their linear systems regular, because the contact rows are independent."""
         if self.lcp.n > QUICK:
             return False
         root = self.op.rows @ self.op.joints.root
@@ -86,7 +86,7 @@ class ComplementarityLaws(ContactLCP):
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
 
     def _oriented(self) -> bool:
-        """`oriented` of contacts of which some have no slip; it says nothing of normal forces with a least value."""
+        """Return `oriented` if some contacts have no slip; it does not cover normal forces with a least value."""
         op, g, p = self.op, self.op.weights, len(self.op.rows)
         # Every contact at least doubles the number of modes.
         if 2**op.k > MODES or op.step.least.any() or (g <= MOVED * op.bare).any():
@@ -98,7 +98,7 @@ class ComplementarityLaws(ContactLCP):
         return oriented(B, op.k, mu, g, partner, *np.zeros((2, p, p)), *np.zeros((2, p), dtype=np.int64))
 
     def _monotone(self) -> bool:
-        """`monotone` of the operator's own matrices, every contact in units of its own response."""
+        """Return `monotone` of the operator's own matrices, every contact in units of its own response."""
         op, A = self.op, self.op.delassus
         scale = np.sqrt(np.maximum(np.einsum("kn,nm,km->k", op.step.J_N, op.joints.K, op.step.J_N), 1e-300))
         motion = op.motion[:, : op.k] / scale
@@ -122,7 +122,7 @@ class ComplementarityLaws(ContactLCP):
             if found.status is Status.SOLVED:
                 del ranges["a"]
                 if joints_unique and found.decided and all(_is_point(ends) for ends in ranges.values()):
-                    # Only the slip acceleration of an open contact was split in several ways.
+                    # Only the split of an open contact's slip acceleration is not unique.
                     unique, ranges = True, None
                 elif not found.decided:
                     ranges = None
@@ -132,11 +132,11 @@ class ComplementarityLaws(ContactLCP):
             unique = False
         status = found.status
         if status is Status.NO_SOLUTION and not step.mu.any():
-            status = Status.INFEASIBLE  # without friction it is rows that contradict each other
+            status = Status.INFEASIBLE  # without friction the rows contradict each other
         return Uniqueness(status, UniquenessProof.ENUMERATION, unique, solutions, ranges)
 
     def _friction_rows(self) -> tuple[Matrix, Vector]:
-        """lam_T of every contact and tangent as rows in z, and its value at z = 0."""
+        """Return lam_T of every contact and tangent as rows in z, and its value at z = 0."""
         z = np.eye(self.lcp.n)
         start = self.op.split(self.x_0)[1].ravel()
         columns = [self.op.split(self.x(unit))[1].ravel() - start for unit in z]
@@ -149,7 +149,7 @@ class ComplementarityLaws(ContactLCP):
         return ContactSolution(a, op.multipliers(x), lam_N, lam_T, op.step.J_N @ a + op.step.zeta_N)
 
     def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
-        """Natural map of all laws at the reported point, in the unit of the mass norm."""
+        """Return the natural map of all laws at the reported point, in the unit of the mass norm."""
         op, step, k, weight = self.op, self.op.step, self.op.k, self.op.weights
         w = step.J_N @ a + step.zeta_N
         normal = np.minimum((lam_N - step.least) * weight[:k], w / weight[:k])
@@ -165,13 +165,13 @@ class ComplementarityLaws(ContactLCP):
         return norm(np.concatenate(parts))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """The true forces next to an acceleration given without them; an estimate where they are not found."""
+        """Return the true forces nearest to an acceleration given without forces; an estimate if none are found."""
         op, x = self.op, self._estimate(a)
         true, _ = self._complete(x)
         if true is not None:
             return true
         if thorough and self.enumerable:
-            # Redundant contacts: least squares may name a mode that shares the forces unlawfully.
+            # Redundant contacts: least squares may share the forces in a mode that violates the laws.
             points = [self.x(z) for z in self.enumerated.solutions]
             if points:
                 d = op.scale
@@ -179,12 +179,12 @@ class ComplementarityLaws(ContactLCP):
         return x
 
     def _estimate(self, a: Vector) -> Vector:
-        """Contact forces that explain an acceleration given without them, each within its friction cone."""
+        """Return contact forces that explain an acceleration given without forces, each within its friction cone."""
         from scipy.optimize import lsq_linear
 
         op, k, least = self.op, self.op.k, self.op.step.least
         index = np.flatnonzero(op.resting)
-        # Coefficients of the columns (lam_N of contacts that slide, the two edges of the cone of those without slip).
+        # Coefficients of the columns (lam_N of sliding contacts, the two edges of the cone of contacts without slip).
         edges = np.zeros((k + len(index), k + len(index)))
         edges[:k, :k] = np.eye(k)
         for place, i in enumerate(index):
@@ -205,7 +205,7 @@ class ComplementarityLaws(ContactLCP):
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Distance to the solution of the mode that x names, to an enumerated one, or a bound from the natural map."""
+        """Return the distance to the solution of the mode of x, to an enumerated one, or a bound by the natural map."""
         op, step = self.op, self.op.step
         true, floor = self._complete(x)
         if uniqueness.reason is UniquenessProof.ENUMERATION:
@@ -213,9 +213,9 @@ class ComplementarityLaws(ContactLCP):
         if true is not None:
             return *_lengths(step, a - op.acceleration(true)), floor + op.rounding(x - true, own_error)
         scale = float(op.scale.max())
-        # By the data of the step: relative to huge accelerations of its own any candidate would be lawful.
+        # Relative to the data of the step: relative to its own huge accelerations any candidate would pass.
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
-            # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
+            # All laws hold to rounding: this is a solution, even if its mode is degenerate.
             size = own_error + residual
             return size, size * scale, 0.0
         bound = own_error + self._natural_bound(x)
@@ -224,14 +224,14 @@ class ComplementarityLaws(ContactLCP):
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """`complete` with the sizes of this LCP."""
+        """Return `complete` with the sizes of this LCP."""
         return complete(self.op, x, self.start_size)
 
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
-        """Error to the nearest of the solutions that were enumerated, and its rounding floor.
+        """Return the error to the nearest enumerated solution, and its rounding floor.
 
-        The solution of the candidate's own mode is as good, and without the rounding of ill-determined forces, if it is
-        one of them: that its forces are lawful relative to each other proves nothing.
+        The solution of the candidate's own mode is used instead if it is an enumerated one, since it has no rounding
+        of ill-determined forces: that its forces are lawful relative to each other proves nothing.
         """
         op, found, step = self.op, self.enumerated, self.op.step
         scale = float(op.scale.max())
@@ -241,21 +241,21 @@ class ComplementarityLaws(ContactLCP):
         x, rounding = np.abs(self.x(found.solutions[i])), np.abs(self.to_x) @ found.floors[i]
         terms = np.abs(motion) @ x + np.abs(op.joints.root.T @ (step.M @ op.joints.a_J))
         apart = norm(np.abs(motion) @ rounding)
-        # Contacts that contradict each other by next to nothing were enumerated as if they did not.
+        # Enumeration ignores contradictions between contacts that are near rounding.
         missed = self.residual(points[i], *op.split(self.x(found.solutions[i])))
         missed = AMPLIFIED * missed if missed > apart + SUMMED * EPS * norm(terms) else 0.0
         if true is not None:
             between = _lengths(step, op.acceleration(true) - points[i])
             if between[0] <= apart + floor + OBSERVED * norm(terms):
                 error = _lengths(step, a - op.acceleration(true))
-                # Accelerations so near each other count as the same; what they differ by is no less an error.
+                # Accelerations this near count as equal, but their difference is still an error.
                 more = between if between[0] > apart + floor else (0.0, 0.0)
                 return error[0] + more[0] + missed, error[1] + more[1] + missed * scale, floor
         error = _lengths(step, a - points[i])
         return error[0] + missed, error[1] + missed * scale, apart + EPS * norm(terms)
 
     def _natural_bound(self, x: Vector) -> float:
-        """Bound on || root^T F (x - x*) || for sliding contacts with positive definite sym A, else infinite."""
+        """Return a bound on || root^T F (x - x*) || for sliding contacts with positive definite sym A, or infinity."""
         op, A = self.op, self.op.delassus
         definite = None if op.resting.any() else _definite(A)
         if definite is None:
@@ -267,10 +267,10 @@ class ComplementarityLaws(ContactLCP):
 
 
 def monotone(sym: Matrix, motion: Matrix) -> bool:
-    """Whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
+    """Tell whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
 
-    Given are sym(delassus), scaled, (k, k), and the acceleration by each contact, (r, k), scaled alike, in coordinates
-    in which the mass norm is the 2-norm.
+    `sym` is sym(delassus), scaled, (k, k), `motion` the acceleration by each contact, (r, k), scaled alike, in
+    coordinates in which the mass norm is the 2-norm.
     """
     values, vectors = np.linalg.eigh(sym)
     size = max(float(np.abs(values).max()), 1e-300)
@@ -281,13 +281,13 @@ def monotone(sym: Matrix, motion: Matrix) -> bool:
 
 
 def _is_point(ends: Matrix) -> bool:
-    """Whether no component has a range."""
+    """Tell whether every component has a single value."""
     size = np.abs(ends).max(initial=0.0)
     return bool((ends[:, 1] - ends[:, 0] <= 1e-9 * size).all()) if np.isfinite(size) else False
 
 
 def _lengths(step: StepData, e: Vector) -> tuple[float, float]:
-    """||e||_M and ||e||_2."""
+    """Return ||e||_M and ||e||_2."""
     size = float(np.abs(e).max(initial=0.0))
     if not 0.0 < size < math.inf:
         return size, size
@@ -296,7 +296,7 @@ def _lengths(step: StepData, e: Vector) -> tuple[float, float]:
 
 
 def _definite(A: Matrix) -> tuple[Vector, float] | None:
-    """E and the smallest eigenvalue of sym(E A E), diag(E A E) = 1, where it is clearly positive; None elsewhere."""
+    """Return E and the smallest eigenvalue of sym(E A E), diag(E A E) = 1, if it is clearly positive; else None."""
     diagonal = A.diagonal()
     if not (diagonal > 0).all():
         return None

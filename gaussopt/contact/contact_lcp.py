@@ -1,6 +1,6 @@
 """The contact laws of a step as a linear complementarity problem: slip in plane and space, stick in the plane.
 
-A contact without slip has -mu lam_N <= lam_T <= mu lam_N, and it starts to slip only against the largest friction. With
+A contact without slip has -mu lam_N <= lam_T <= mu lam_N, and slip starts only against the largest friction. With
 lam_R = lam_T + mu lam_N, lam_L = mu lam_N - lam_T and s = kappa_R - kappa_L the laws of all contacts are an LCP.
 """
 
@@ -29,7 +29,7 @@ class ContactLCP:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Why the laws of a step are no LCP; None if they are."""
+        """Say why the laws of a step are no LCP; None if they are."""
         if not step.rests_in_space:
             return None
         return (
@@ -41,7 +41,7 @@ class ContactLCP:
     def lcp(self) -> LCP:
         """The contact laws in z = (lam_N - least_N, lam_R, m kappa_L), of size k + 2 r.
 
-        m is `slip_mass`: so all unknowns are forces, and the size of the masses does not separate the rows.
+        With m, the `slip_mass`, all unknowns are forces, and the rows have similar sizes for any size of the masses.
         """
         op, k, index = self.op, self.op.k, np.flatnonzero(self.op.resting)
         mu, least, r = op.step.mu[index], op.step.least, len(index)
@@ -57,11 +57,11 @@ class ContactLCP:
 
     @cached_property
     def supports(self) -> NDArray[np.bool_]:
-        """The complementary bases of the LCP that name contact modes, (s, k + 2 r).
+        """Complementary bases of the LCP that correspond to contact modes, (s, k + 2 r).
 
-        A contact without slip is open with slip to either side, sticks, or slips to either side: five of eight. The
-        others, of which most are singular, hold only points that these hold too. With a least normal force friction
-        acts on an open contact as well, and it may stick.
+        A contact without slip is open with slip to either side, sticks, or slips to either side: five of eight bases.
+        The other three, mostly singular, contain only points that these contain, too. With a least normal force
+        friction acts on an open contact as well, and it may stick.
         """
         k, r = self.op.k, int(self.op.resting.sum())
         masks = subsets(k + 2 * r)
@@ -75,7 +75,7 @@ class ContactLCP:
 
     @cached_property
     def slip_mass(self) -> Vector:
-        """Mass that the friction of the contacts without slip would see without joints, a power of two, (r,), kg.
+        """Mass moved by the friction of each contact without slip if there were no joints, a power of two, (r,), kg.
 
         With the joints it may be infinite (a dead centre).
         """
@@ -85,8 +85,8 @@ class ContactLCP:
     def start_size(self) -> Vector:
         """Size of the terms that `start`, with the least forces, was summed from, (k + r,).
 
-        Terms that cancel within a_J leave their rounding only, and count no more than that: what contradicts by more
-        is no rounding, however large they are.
+        Terms that cancel within a_J count only with the rounding error that they leave: a larger contradiction is not
+        rounding, however large these terms are.
         """
         op = self.op
         free = np.maximum(np.abs(op.joints.a_J), CANCELLED / FEASIBLE * op.free_size)
@@ -94,7 +94,7 @@ class ContactLCP:
 
     @cached_property
     def enumerated(self) -> LCPSolutions:
-        """All solutions of the LCP, told apart by their accelerations in units in which masses are 1.
+        """All solutions of the LCP, distinguished by their accelerations in units of mass 1.
 
         Raises NotAccepted if there are too many contacts.
         """
@@ -113,7 +113,7 @@ class ContactLCP:
         return np.concatenate((least, -(self.op.step.mu * least)[self.op.resting]))
 
     def x(self, z: Vector) -> Vector:
-        """The unknowns of a solution of the LCP."""
+        """Return the unknowns x of a solution z of the LCP."""
         return np.asarray(self.to_x @ z + self.x_0)
 
     @cached_property

@@ -1,8 +1,8 @@
 """The contact laws of a step in space as a complementarity problem over friction cones.
 
 A contact without slip obeys Coulomb's law in the accelerations of gap and slip: it sticks with |lam_T| <= mu lam_N, or
-starts to slip against its friction in a direction that the law finds. One that slides has lam_T = mu lam_N sigma in
-the column of its normal force; it stands as a contact without friction, its tangential rows are empty.
+starts to slip against its friction in a direction that the law finds. A sliding contact has lam_T = mu lam_N sigma in
+the column of its normal force; it appears as a contact without friction, with empty tangential rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FrictionCones:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Why the laws of a step are no problem over cones; None if they are."""
+        """Say why the laws of a step are no problem over cones; None if they are."""
         if not step.k:
             return "the step has no closed contacts; use gauss or lagrange"
         if step.J_T.shape[1] != ROWS - 1:
@@ -61,11 +61,11 @@ class FrictionCones:
         return ConeComplementarity(W, q, np.where(op.resting, op.step.mu, 0.0))
 
     def x(self, r: Vector) -> Vector:
-        """The unknowns of a solution r."""
+        """Return the unknowns x of a solution r."""
         return np.asarray(r[self.places] + self.x_0)
 
     def r(self, x: Vector) -> Vector:
-        """The solution that has unknowns x."""
+        """Return the solution r with unknowns x."""
         found = np.zeros(ROWS * self.op.k)
         found[self.places] = x - self.x_0
         return found

@@ -1,7 +1,7 @@
-"""Impact laws: what happens to the velocity where a contact closes with a gap rate.
+"""Impact laws: the jump of the velocity when a contact closes with a gap rate.
 
 Both laws stop the approach and let Coulomb's law hold between the impulses and the slip after the impact (after the
-phase). Newton: the gap rate after is at least -e_N times the one before. Poisson: the impulse of the restitution phase
+phase). Newton: the gap rate after it is at least -e_N times that before. Poisson: the impulse of the restitution phase
 is at least e_N times that of the compression phase.
 References: C. Glocker, F. Pfeiffer, "Multiple impacts with friction in rigid multibody systems", Nonlinear Dynamics 7,
 1995; J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988.
@@ -36,14 +36,14 @@ class VelocityJump:
     Lam_T: Matrix
 
     def energy_change(self, step: StepData) -> float:
-        """Change of the kinetic energy, J: 1/2 (v+ + v-) M (v+ - v-)."""
+        """Return the change of the kinetic energy, J: 1/2 (v+ + v-) M (v+ - v-)."""
         assert step.v is not None
         return float((step.v + 0.5 * self.dv) @ step.M @ self.dv)
 
     def energy_fed(self, step: StepData) -> float:
-        """Work of the contact impulses relative to what is touched, J; positive where the contacts feed energy.
+        """Return the work of the contact impulses relative to the touched obstacle, J; positive if contacts add energy.
 
-        The change of the kinetic energy, if nothing that is touched moves.
+        It is the change of the kinetic energy if the obstacle is at rest.
         """
         assert step.gdot_N is not None
         normal = self.Lam_N @ (step.gdot_N + 0.5 * step.J_N @ self.dv)
@@ -61,7 +61,7 @@ class Impulses(Protocol):
 
     @property
     def a(self) -> Vector | None:
-        """Change of velocity, (n,); None where there is no answer."""
+        """Change of velocity, (n,); None if there is no answer."""
 
     @property
     def lam_N(self) -> Vector:
@@ -73,12 +73,12 @@ class Impulses(Protocol):
 
 
 ImpactSolver = Callable[[StepData], Impulses]
-"""Solves a step at velocity level, or raises."""
+"""A function that solves a step at velocity level, or raises."""
 
 ImpactLaw = Callable[[StepData, ImpactSolver], VelocityJump]
-"""A function that says what an impact does, named in `LAWS`.
+"""A function that returns the jump of an impact, named in `LAWS`.
 
-It is given the step with the contacts that touch, whose `gdot_N` and `v_T` are those before the impact, and a function
+It takes the step with the contacts that touch, whose `gdot_N` and `v_T` are those before the impact, and a function
 that solves steps at velocity level with the formulation and the solver of the motion. It states its law as one or more
 such steps (`gaussopt.contact.velocity_level`), lets them be solved, and returns the sum of their jumps. It does not
 solve anything itself, so that every law works with every solver, and each of its impulses is certified.
@@ -91,12 +91,12 @@ def _jump(found: Impulses) -> VelocityJump:
 
 
 def newton(step: StepData, solve: ImpactSolver) -> VelocityJump:
-    """Newton's law: gap rate after >= -e_N times gap rate before, complementary to the impulse."""
+    """Apply Newton's law: gap rate after >= -e_N times gap rate before, complementary to the impulse."""
     return _jump(solve(jump_step(step)))
 
 
 def poisson(step: StepData, solve: ImpactSolver) -> VelocityJump:
-    """Poisson's law: compression without restitution, then impulses of at least e_N times those of the compression.
+    """Apply Poisson's law: compression without restitution, then impulses of at least e_N times those of compression.
 
     There is no tangential restitution in this law: e_T is not used.
     """
@@ -121,7 +121,7 @@ LAWS: dict[str, ImpactLaw] = {"newton": newton, "poisson": poisson, "none": no_l
 
 
 def impact_law(name: str) -> ImpactLaw:
-    """An impact law by name; raises UnknownName."""
+    """Return an impact law by name; raises UnknownName."""
     if name not in LAWS:
         raise UnknownName("impact law", name, LAWS)
     return LAWS[name]

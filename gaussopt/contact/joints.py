@@ -1,4 +1,4 @@
-"""The step without contact forces, and its answer to an additional force."""
+"""The motion of a step without contact forces, and its response to an additional force."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Joints:
     ----------
     K : (n, n), a = a_J + K f
     a_J : (n,)
-    lam_J : (m,), lam = lam_J + lift f; of dependent rows the multipliers of least norm
+    lam_J : (m,), lam = lam_J + lift f; for dependent rows the multipliers of least norm
     lift : (m, n)
     root : (n, r), K = root root^T, so that |root^T f| is the mass norm of K f
     """
@@ -44,7 +44,7 @@ def eliminate_joints(step: StepData) -> Joints:
 
 
 def _regular(step: StepData) -> Joints | None:
-    """M definite and the joints far from dependent; None if not."""
+    """Eliminate the joints if M is definite and they are far from dependent; return None if not."""
     factors = factorise(step)
     if factors is None:
         return None
@@ -58,13 +58,13 @@ def _regular(step: StepData) -> Joints | None:
     lift = -solve_lower_transposed(C, Y @ inverse)
     lam_J = lift @ force + solve_lower_transposed(C, solve_lower(C, step.gamma))
     a_J = inverse.T @ (inverse @ (force + step.J.T @ lam_J))
-    # Once more, so that J a_J = gamma to rounding.
+    # A refinement, so that J a_J = gamma to rounding.
     shift = solve_lower_transposed(C, solve_lower(C, step.gamma - step.J @ a_J))
     return Joints(free.T @ free, a_J + inverse.T @ (B @ shift), lam_J + shift, lift, free.T)
 
 
 def _careful(step: StepData) -> Joints:
-    """Singular M or dependent rows, in coordinates that make ranks independent of units."""
+    """Eliminate the joints if M is singular or rows are dependent, in coordinates with ranks independent of units."""
     posed = careful_posedness(step)
     if posed.verdict is not Status.SOLVED or posed.space is None:
         raise NotAccepted(

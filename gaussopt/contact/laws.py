@@ -1,4 +1,4 @@
-"""Contact laws as certificates see them, whatever their form, and the uniqueness that they allow."""
+"""The interface of contact laws for certificates, and the uniqueness of their solutions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaussopt.core.status import Status
 
 
 class UniquenessProof(StrEnum):
-    """How the number of accelerations that the laws allow is known."""
+    """Proof of the number of accelerations that the laws allow."""
 
     NO_CONTACTS = "no contacts"
     JOINTS = "joints"
@@ -78,9 +78,9 @@ NO_CONTACTS = Uniqueness(Status.SOLVED, UniquenessProof.NO_CONTACTS, True)
 class ContactLaws(Protocol):
     """Judge candidates by the laws of the contact forces of one step.
 
-    A certificate has an acceleration and forces, whoever computed them, and asks three things: how far do they miss the
-    laws, how far is the nearest lawful acceleration, and is it the only one. A new law answers these questions
-    in a class of its own and names it in `gaussopt.certificates.cone_laws.laws_of`; the certificate stays as it is.
+    A certificate has an acceleration and forces, from any source, and asks three things: how far do they violate the
+    laws, how far is the nearest lawful acceleration, and is it unique. A new law answers these questions
+    in a class of its own, listed in `gaussopt.certificates.cone_laws.laws_of`; the certificate stays as it is.
     `gaussopt.contact.complementarity.ComplementarityLaws` answers for laws that are an LCP, by its modes, and
     `gaussopt.certificates.cone_laws` for friction cones, by a natural map.
 
@@ -100,7 +100,7 @@ class ContactLaws(Protocol):
     """
 
     def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
-        """Measure by how much reported numbers miss the laws.
+        """Measure by how much reported numbers violate the laws.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class ContactLaws(Protocol):
         -------
         float
             The natural map of all laws, zero where they hold, in the unit of the mass norm. Scales come from the step
-            and not from the candidate: relative to huge forces of its own any candidate would be lawful.
+            and not from the candidate: relative to its own huge forces any candidate would be lawful.
         """
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
@@ -125,7 +125,7 @@ class ContactLaws(Protocol):
         Returns
         -------
         (size of x,)
-            Lawful forces next to it; an estimate where none are found, which `distance` does not take for lawful.
+            Lawful forces nearest to it; an estimate if none are found, which `distance` does not take for lawful.
         """
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
@@ -139,7 +139,7 @@ class ContactLaws(Protocol):
         Returns
         -------
         Uniqueness
-            With the proof; `UniquenessProof.UNDECIDED` where none was found, which is never taken for "one".
+            With the proof; `UniquenessProof.UNDECIDED` if none was found, which never counts as unique.
         """
 
     def distance(
@@ -158,5 +158,5 @@ class ContactLaws(Protocol):
         Returns
         -------
         bound, norm, floor : float
-            In the mass norm, infinite where nothing is proved; in the 2-norm; rounding of what was computed here.
+            In the mass norm, infinite if nothing is proved; in the 2-norm; rounding error of this computation.
         """

@@ -1,4 +1,4 @@
-"""The solution of the contact mode (open, stick or slip) that given forces name."""
+"""The solution of the contact mode (open, stick or slip) that given forces indicate."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ EXACT = 1e-11
 
 
 def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector | None, float]:
-    """The true solution in the contact mode that x names, nearest to x; None if that mode holds none.
+    """Return the true solution nearest to x in the contact mode that x indicates; None if that mode has none.
 
-    What counts as rounding is judged by the forces of least norm that solve the mode's linear system, which the data
-    of the step decide; x decides only what that system leaves open.
+    Rounding is judged by the forces of least norm that solve the mode's linear system, which the data
+    of the step determine; x decides only between the solutions of that system.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector
     Returns
     -------
     x, floor
-        Rounding of its acceleration, in the mass norm: what one rounding of all terms of the mode's linear system does
-        to it. Forces that are ill-determined but cause no acceleration do not count.
+        The solution, and the rounding error of its acceleration in the mass norm: the effect of one rounding error in
+        all terms of the mode's linear system. Ill-determined forces that cause no acceleration do not count.
     """
     if not op.k:
         return x, 0.0
@@ -53,7 +53,7 @@ def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector
     if not mode.lawful(op, g, full, R @ full + start, inverse, R, rounding, own):
         return None, math.inf
     motion = op.motion / g
-    # Entries that friction and the own mass nearly cancel hold the rounding of both.
+    # Entries in which friction and own mass nearly cancel have the rounding errors of both.
     rounding = (op.response_size / np.outer(g, g)) @ np.abs(full) + start_size / g
     amplified = np.abs(motion @ P @ (Vt[:rank].T / values[:rank])) @ (np.abs(U[:, :rank].T) @ rounding[held])
     summed = np.abs(motion) @ np.abs(full) + np.abs(op.joints.root.T @ (op.step.M @ op.joints.a_J))
@@ -62,10 +62,10 @@ def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    """Which contacts are closed, (k,), which of those without slip stick or slip, (r,), and to which side.
+    """A mode: which contacts are closed, (k,), which of those without slip stick or slip, (r,), and to which side.
 
-    This leaves open scaled forces f = P m + p: m holds the normal forces of closed contacts, then the friction of those
-    that stick.
+    Its scaled forces are f = P m + p, where m are the normal forces of closed contacts, then the friction of sticking
+    contacts.
     """
 
     closed: NDArray[np.bool_]
@@ -100,7 +100,7 @@ class _Mode:
 
 
 def _mode(op: ContactResponse, g: Vector, f: Vector, y: Vector) -> _Mode:
-    """The mode that scaled forces f with accelerations y name."""
+    """Return the mode that scaled forces f with accelerations y indicate."""
     k, index = op.k, np.flatnonzero(op.resting)
     mu, least = op.step.mu[index] * g[k:] / g[index], op.step.least * g[:k]
     N, w, T, s = f[:k], y[:k], f[k:], y[k:]

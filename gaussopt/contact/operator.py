@@ -26,7 +26,7 @@ class ContactOperator(ContactResponse):
 
     @classmethod
     def of(cls, step: StepData) -> ContactOperator:
-        """Eliminate the joints.
+        """Eliminate the joints and return the operator of a step.
 
         Raises NotAccepted if the joints are ill-posed, or a number overflows or underflows.
         """
@@ -51,7 +51,7 @@ class ContactOperator(ContactResponse):
 
     @cached_property
     def complementarity(self) -> ComplementarityLaws:
-        """The contact laws as an LCP; raises NotAccepted where a contact in space (two tangents) has no slip."""
+        """The contact laws as an LCP; raises NotAccepted if a contact in space (two tangents) has no slip."""
         refusal = ComplementarityLaws.refuses(self.step)
         if refusal is not None:
             raise NotAccepted(refusal)
@@ -68,14 +68,14 @@ class ContactOperator(ContactResponse):
         return self.complementarity.lcp
 
     def x(self, z: Vector) -> Vector:
-        """The unknowns of a solution z of the LCP."""
+        """Return the unknowns x of a solution z of the LCP."""
         return self.complementarity.x(z)
 
     @property
     def definiteness(self) -> float:
         """Smallest eigenvalue of sym(delassus), scaled so that without friction its diagonal is 1.
 
-        Of one contact it is what friction leaves of the response to a normal force.
+        For a single contact it is the share of the response to a normal force that remains with friction.
         """
         own = np.linalg.norm(self.step.J_N @ self.joints.root, axis=1)
         if (own <= 0).any():
@@ -87,11 +87,11 @@ _latest: ContactOperator | None = None
 
 
 def smallest_eigenvalue(S: Matrix) -> float:
-    """Smallest eigenvalue of a symmetric matrix of entries near 1, zero where it is rounding, (c, c)."""
+    """Return the smallest eigenvalue of a symmetric matrix (c, c) of entries near 1; zero if it is rounding."""
     if len(S) == 2:
         (a, b), (_, c) = S.tolist()
         value = 0.5 * (a + c) - math.hypot(0.5 * (a - c), b)
     else:
         value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
-    # Redundant contacts have a zero there for good, which is no event.
+    # For redundant contacts it is always zero, which is no event.
     return 0.0 if abs(value) <= 1e-9 else value

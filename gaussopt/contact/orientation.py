@@ -1,4 +1,4 @@
-"""Uniqueness where contacts stick, by the determinants of all contact modes.
+"""Uniqueness for contacts that may stick, by the determinants of all contact modes.
 
 Solutions of the contact laws of the plane are the preimages of a piecewise linear map: contact i has the coordinates
 (w, s) where it is open, (N, T) where it sticks, (N, s) where it slips to either side, with T = -mu N or mu N; the map
@@ -14,8 +14,8 @@ A_0, and its forces are unique:
 - All pieces turn the same way, so that preimages count with one sign: almost every value has one. The map is open, so
   that no value has two.
 
-(S. Scholtes, Introduction to Piecewise Differentiable Equations, 2012, treats such maps.) What is sufficient for one
-A_0 is not looked at: where a determinant is not positive beyond doubt the modes are for enumeration.
+(S. Scholtes, Introduction to Piecewise Differentiable Equations, 2012, treats such maps.) The condition is
+sufficient for every A_0, not necessary for one: if a determinant is not clearly positive, the modes are enumerated.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import Index
 
 MODES = 64
-"""Modes of all contacts that are tried, at most."""
+"""Most modes of all contacts that are tried."""
 
 UNCERTAIN = 1e-7
-"""Error that every entry of the operator may have, relative to its terms, for the determinants to be positive."""
+"""Error of every entry of the operator, relative to its terms, under which the determinants must stay positive."""
 
 
 def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
-    """Whether elimination without exchanges has positive pivots for all matrices within D of W; both are changed."""
+    """Tell whether elimination without exchanges has positive pivots for all matrices within D of W; changes both."""
     for p in range(size):
         pivot = W[p, p]
         least = pivot - D[p, p]
@@ -51,16 +51,16 @@ def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
 def oriented(
     B: Matrix, c: int, mu: Vector, norm: Vector, partner: Index, W: Matrix, D: Matrix, row: Index, side: Index
 ) -> bool:
-    """Whether the determinants of all modes are positive; False also where there are too many modes.
+    """Tell whether the determinants of all modes are positive; False also if there are too many modes.
 
     Parameters
     ----------
     B : at least (p, p)
         Accelerations of c normals and then of the tangents without slip, by lam_N and lam_R = lam_T + mu lam_N, in the
         unit of the mass norm.
-    mu, norm : (p,) at least; friction of the c contacts; one unit of force along a row in the mass norm
-    partner : (p,) at least, row of the tangent where a contact has no slip, 0 elsewhere
-    W, D, row, side : (p, p) twice and (p,) twice at least; memory
+    mu, norm : (p,) at least; friction of the c contacts; effect of a unit force along a row, in the mass norm
+    partner : (p,) at least, row of the tangent if a contact has no slip, else 0
+    W, D, row, side : (p, p) twice and (p,) twice at least; working memory
     """
     modes = 1
     for i in range(c):

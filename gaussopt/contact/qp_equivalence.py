@@ -15,14 +15,14 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
 
 DECIDED = 1e-9
-"""Entries of eta and w, relative to the largest, that count as zero."""
+"""Size of entries of eta and w, relative to the largest, up to which they count as zero."""
 
 CYCLE = 1e-10
 """Relative difference between the two products around a cycle that still counts as rounding."""
 
 
 def multipliers(A: Matrix, z: Vector, ell: Vector | None = None) -> Vector:
-    """Eta = z + A^-T (K z - ell / 2), (k,)."""
+    """Return eta = z + A^-T (K z - ell / 2), (k,)."""
     rhs = 0.5 * (A - A.T) @ z - (0.0 if ell is None else 0.5 * ell)
     return np.asarray(z + np.linalg.solve(A.T, rhs))
 
@@ -46,7 +46,7 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
         sigma mu J_T (a_J - a0) for the program over all ideal forces (eq. 24); absent for eq. (29).
     """
     eta = multipliers(lcp.M, z, ell)
-    # Forces and gap accelerations in one unit, contact by contact.
+    # Forces and gap accelerations in the same unit, contact by contact.
     unit = np.sqrt(lcp.M.diagonal())
     w, force, e = (lcp.M @ z + lcp.q) / unit, z * unit, eta * unit
     size = max(float(np.abs(force).max(initial=0.0)), float(np.abs(e).max(initial=0.0)), 1e-300)
@@ -56,7 +56,7 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
 
 
 def weights(A: Matrix) -> Vector | None:
-    """Positive d with diag(d) A symmetric, or None if there are none.
+    """Return positive d with diag(d) A symmetric, or None if there are none.
 
     They exist exactly if A_ij and A_ji have the same sign or both vanish, and the products of A around every cycle
     agree in both directions (Kolmogorov's condition). They are found along a spanning tree and checked on all pairs.

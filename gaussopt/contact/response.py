@@ -1,12 +1,12 @@
-"""Contacts with the joints eliminated: how contact forces make accelerations, whatever laws the forces obey.
+"""Contacts with the joints eliminated: how contact forces cause accelerations, for any law of the forces.
 
 With K = M^-1 restricted to the directions that the joints leave free (papers: H) and a_J the acceleration without
 contact forces,
 
     a = a_J + K f,   f = J_N^T lam_N + J_T^T lam_T,   w = J_N a + zeta_N,   s = J_T a + zeta_T.
 
-A sliding contact has lam_T = mu lam_N sigma, sigma = -v_T / |v_T|, so that w = delassus lam_N + bias. A contact without
-slip has its friction force open.
+A sliding contact has lam_T = mu lam_N sigma, sigma = -v_T / |v_T|, so that w = delassus lam_N + bias. Friction
+of a contact without slip is an unknown.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import EPS, coordinate_scale
 
 SMALLEST = 1e-150
-"""Entry of a row in the mass norm whose square is no longer exact in floating-point numbers."""
+"""Entry of a row in the mass norm below which its square is no longer accurate in floating-point numbers."""
 
 INERT = 1e-12
-"""Motion of a row by its own force, relative to that of the free bodies, that counts as none."""
+"""Motion of a row by its own force, relative to that of the free bodies, up to which it counts as zero."""
 
 CANCELLED = 16 * EPS
-"""Response to a force, or acceleration without contact forces, relative to its own terms, that is rounding."""
+"""Response to a force, or acceleration without contact forces, relative to its terms, up to which it is rounding."""
 
 
 def without_rounding(value: Matrix, size: Matrix) -> Matrix:
@@ -56,7 +56,7 @@ class ContactResponse:
     resting: NDArray[np.bool_]
 
     def in_range(self) -> bool:
-        """Whether no product of rows, masses and forces overflows, and no row's own response vanishes by underflow."""
+        """Tell whether no product of rows, masses and forces overflows, and no row's own response underflows."""
         own, free = self.own, self.rows @ self.joints.a_J
         largest = np.abs(own).max(axis=1, initial=0.0)
         if ((largest > 0) & (largest < SMALLEST)).any():
@@ -65,12 +65,12 @@ class ContactResponse:
 
     @cached_property
     def scale(self) -> Vector:
-        """Scales of the coordinates in which masses are 1, (n,); see `coordinate_scale`."""
+        """Scales to coordinates of mass 1, (n,); see `coordinate_scale`."""
         return coordinate_scale(self.step.M, self.step.J)
 
     @cached_property
     def own(self) -> Matrix:
-        """The product of rows and root, (k + r, rank K): what the rows see where the mass norm is the 2-norm."""
+        """The product of rows and root, (k + r, rank K): the rows in coordinates where the mass norm is the 2-norm."""
         return self.rows @ self.joints.root
 
     @cached_property
@@ -85,7 +85,7 @@ class ContactResponse:
 
     @cached_property
     def rows(self) -> Matrix:
-        """Rows whose accelerations the laws speak of, (k + r, n): J_N, then J_T of the contacts without slip."""
+        """Rows whose accelerations appear in the laws, (k + r, n): J_N, then J_T of the contacts without slip."""
         if not self.resting.any():
             return self.step.J_N
         return np.vstack((self.step.J_N, self.step.J_T[self.resting].reshape(-1, self.step.n)))
@@ -97,16 +97,16 @@ class ContactResponse:
 
     @cached_property
     def forces(self) -> Matrix:
-        """Generalised force of each unknown, (n, k + r): J_N^T + J_T^T mu sigma where it slides, then J_T^T."""
+        """Generalised force of each unknown, (n, k + r): J_N^T + J_T^T mu sigma (friction of sliding), then J_T^T."""
         columns = self.step.friction_map  # sigma is zero where there is no slip
         return np.hstack((columns, self.rows[self.k :].T)) if self.resting.any() else columns
 
     @cached_property
     def effect(self) -> Matrix:
-        """Acceleration by each unknown, K forces, (n, k + r)."""
+        """Acceleration caused by each unknown, K forces, (n, k + r)."""
         forces = self.forces
         bare = np.linalg.norm(forces * self.scale[:, None], axis=0)
-        # What rounding leaves of forces that the joints hold must not look like an acceleration.
+        # Rounding errors of forces that the joints balance must not look like an acceleration.
         held = np.linalg.norm(self.motion, axis=0) <= INERT * bare
         return np.where(held, 0.0, self.joints.K @ forces)
 
@@ -122,7 +122,7 @@ class ContactResponse:
 
     @cached_property
     def response(self) -> Matrix:
-        """(w, s) = response x + start, (k + r, k + r)."""
+        """Matrix of (w, s) = response x + start, (k + r, k + r)."""
         value = self.rows @ self.effect
         # Where the own mass and friction cancel (the border of a Painleve region), rounding must not choose a sign.
         return np.where(self.inert[:, None], 0.0, without_rounding(value, self.response_size))
@@ -162,7 +162,7 @@ class ContactResponse:
     def weights(self) -> Vector:
         """sqrt(row K row^T), (k + r,): one unit of force along a row is this much acceleration in the mass norm."""
         own, bare = np.sqrt((self.own**2).sum(axis=1)), self.bare
-        # An inert direction (a dead centre) is measured with what the bodies would do without joints.
+        # An inert direction (a dead centre) is scaled by the motion of the bodies without joints.
         return np.asarray(np.where(own > 1e-8 * bare, own, np.where(bare > 0, bare, 1.0)))
 
     @cached_property
@@ -176,7 +176,7 @@ class ContactResponse:
         return self.start[: self.k]
 
     def split(self, x: Vector) -> tuple[Vector, Matrix]:
-        """lam_N (k,) and lam_T (k, d) of the unknowns."""
+        """Return lam_N (k,) and lam_T (k, d) of the unknowns."""
         lam_N = x[: self.k]
         lam_T = self.step.sigma * (self.step.mu * lam_N)[:, None]
         if self.resting.any():
@@ -184,22 +184,22 @@ class ContactResponse:
         return lam_N, lam_T
 
     def unknowns(self, lam_N: Vector, lam_T: Matrix) -> Vector:
-        """The unknowns x of given forces; the friction of sliding contacts is not looked at."""
+        """Return the unknowns x of given forces; the friction of sliding contacts is ignored."""
         return np.concatenate((lam_N, lam_T[self.resting].ravel())) if self.resting.any() else lam_N
 
     def acceleration(self, x: Vector) -> Vector:
-        """a_J + K f of the unknowns, (n,)."""
+        """Return a_J + K f of the unknowns, (n,)."""
         return np.asarray(self.joints.a_J + self.effect @ x)
 
     def rounding(self, between: Vector, own_error: float) -> float:
-        """Rounding in a_J that an error measured against `acceleration` does not see, in the mass norm.
+        """Return the rounding of a_J, in the mass norm, that an error relative to `acceleration` does not contain.
 
-        An acceleration that is `own_error` from what its own unknowns cause is no farther than that, and what
-        `between` moves, from the acceleration of the other ones.
+        It is at most `own_error`, the distance of an acceleration from that of its own unknowns, plus the acceleration
+        that `between`, the difference from the other unknowns, causes.
         """
         far = own_error + float(np.linalg.norm(self.motion @ between))
         return min(far, EPS * float(np.linalg.norm(self.joints.a_J / self.scale)))
 
     def multipliers(self, x: Vector) -> Vector:
-        """lam, (m,)."""
+        """Return lam, (m,), of the unknowns."""
         return np.asarray(self.joints.lam_J + self.joints.lift @ (self.forces @ x))

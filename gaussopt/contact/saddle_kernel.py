@@ -2,11 +2,11 @@
 
     K = [M, J^T; J, 0] = L D L^T,   K (a, -lam) = (force, gamma)
 
-in the given order, which M positive definite and independent rows of J allow: n positive pivots and then m negative
+in the given order, as M is positive definite and rows of J are independent: n positive pivots and then m negative
 ones. The factors keep the envelope of K: a diagonal or block-diagonal M costs no more than its blocks. Without joints
 K is M.
 
-Kernels on this path allocate nothing and work on memory that their caller keeps.
+Kernels on this path allocate nothing and work on memory of the calling code.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from gaussopt.lcp.pivoting import Index
 from gaussopt.linalg.dense import EPS
 
 REGULAR = 1e-8
-"""Pivot of J M^-1 J^T, relative to its diagonal, below which the joints are for the rank-revealing path."""
+"""Pivot of J M^-1 J^T, relative to its diagonal, below which the joints are left to the rank-revealing path."""
 
 
 def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
-    """K = L D L^T within the envelope of K.
+    """Factorise K = L D L^T within the envelope of K.
 
     Parameters
     ----------
     K : (n + m, n + m), its lower triangle is read
-    L : at least of its size, written: L below the diagonal, from `first` on in every row, and 1 / D on it
+    L : at least the size of K, written: L below the diagonal, from `first` on in every row, and 1 / D on it
     first : (n + m,), column of the first entry of every row
 
     Returns
     -------
     done
-        How many pivots have the sign that is theirs and are more than rounding; n + m where K is regular.
+        Number of leading pivots of the right sign and above rounding; n + m if K is regular.
     """
     for i in range(len(K)):
         start = 0
@@ -61,7 +61,7 @@ def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
 
 
 def solve(L: Matrix, first: Index, x: Vector) -> None:
-    """X <- K^-1 x from the factors."""
+    """Replace x by K^-1 x from the factors."""
     for i in range(len(x)):
         value = x[i]
         for j in range(first[i], i):
@@ -76,7 +76,7 @@ def solve(L: Matrix, first: Index, x: Vector) -> None:
 
 
 def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
-    """The root of x^T M x of the first n entries of x."""
+    """Return the square root of x^T M x of the first n entries of x."""
     total = 0.0
     for i in range(n):
         at, value = x[i], 0.0
@@ -89,13 +89,13 @@ def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
 def respond(
     K: Matrix, L: Matrix, first: Index, n: int, b: Matrix, x: Matrix, norm: Vector, rest: Vector, p: int
 ) -> None:
-    """Row p of x from that of b: K^-1 b from the factors, refined until the rows of the joints hold to rounding.
+    """Write row p of x from that of b: K^-1 b from the factors, refined until the joint rows hold to rounding.
 
     Parameters
     ----------
     b, x : (rows, n + m); forces and gamma; acceleration and -lam
     norm : (rows,), written at p: mass norm of the acceleration
-    rest : (n + m,), memory
+    rest : (n + m,), working memory
     """
     size = len(K)
     for i in range(size):

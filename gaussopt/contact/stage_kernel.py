@@ -1,14 +1,14 @@
 """A stage of a motion with contacts as one compiled kernel: operator, laws, solution and certificate of one instant.
 
 The kernel takes the regular case only: M positive definite, joints independent, every contact moved by its own force,
-and friction far enough from the limit where the contact operator loses its definiteness. Whatever else comes up it says
-so and the general path (contact operator, solving, certificate) decides. What it returns carries the same
-certificate as there: the distance of the acceleration to what its own forces cause, from the equations of motion
-themselves; the natural map of all laws; and the distance to the solution of the mode, by one refinement more.
+and friction far enough from the limit where the contact operator loses its definiteness. In all other cases it returns
+a code and the general path (contact operator, solving, certificate) decides. Its answer carries the same
+certificate as on that path: the distance of the acceleration to that caused by its own forces, from the equations of
+motion themselves; the natural map of all laws; and the distance to the solution of the mode, by one more refinement.
 
 Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
 force and w the acceleration over own, so that all entries of the laws are near 1. The system of the mode is inverted,
-not factorised, because the certificate needs what every single row does to the acceleration.
+not factorised, because the certificate needs the effect of every single row on the acceleration.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def stage(
     modes : flat; sigma (k, d) of the phase, then its walls (k,)
     active : (2 p - c,)
         In and out: the pairs of the complementarity problem with w_i = 0: normals, then stick, then slip.
-    space : Memory
+    space : StageWorkspace
     out : flat; written: a (n,), lam (m,), lam_N (c,), lam_T (c, d)
     numbers : (`NUMBERS`,), written
 
     Returns
     -------
     code, how
-        `SOLVED`, or why the stage is for the general path; and how uniqueness is known.
+        `SOLVED`, or why the stage is left to the general path; and the proof of uniqueness.
     """
     K, L, first, norm = space.K, space.L, space.first, space.norm
     p = len(norm) // 2

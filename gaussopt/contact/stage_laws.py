@@ -12,13 +12,13 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index
 
 MOVED = 1e-8
-"""Motion of a row by its own force, relative to that of the free bodies, that a regular contact has at least."""
+"""Motion of a row by its own force, relative to that of the free bodies, that a regular contact must have."""
 
 CLEAR = 1e-6
-"""Pivot of the scaled sym(delassus) that is positive beyond doubt; below it the general path looks for proofs."""
+"""Pivot of the scaled sym(delassus) above which it is surely positive; below it the general path looks for proofs."""
 
 SETS = 8
-"""Sets of active pairs that are tried before the general path takes over."""
+"""Most sets of active pairs that are tried before the general path takes over."""
 
 
 def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
@@ -37,18 +37,18 @@ def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
 def read_laws(
     data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, space: StageWorkspace
 ) -> bool:
-    """Fill the rows of the laws, J_N and then J_T of the contacts without slip, and behind them those of their forces.
+    """Fill the rows of the laws, J_N and then J_T of the contacts without slip, and after them those of their forces.
 
     lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction follows the
-    phase in the plane; in space it follows the slip, unless that is rounding or a trial step has gone beyond its end.
+    phase in the plane; in space it follows the slip, unless that is rounding or a trial step has passed its end.
 
-    Written are rows, sigma, law[0] (bias), law[1] (mu), and order[0]: the row of its friction where a contact has no
-    slip, 0 elsewhere.
+    Written are rows, sigma, law[0] (bias), law[1] (mu), and order[0]: the row of the friction of a contact without
+    slip, 0 for all others.
 
     Returns
     -------
     fits
-        Whether the contacts without slip are as many as rows are there for, and in the plane.
+        Whether the number of contacts without slip is that of the workspace, and these are in the plane.
     """
     rows, sigma, bias, mu, partner = space.rows, space.sigma, space.law[0], space.law[1], space.order[0]
     at_N = n * n + n + m * n + m
@@ -87,7 +87,7 @@ def read_laws(
 
 
 def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
-    """Fill B and q of w = B z + q, of `size` pairs; False where a row is not moved by its own force."""
+    """Fill B and q of w = B z + q, of `size` pairs; return False if a row is not moved by its own force."""
     B, q, norm, rows, motion, K = space.B, space.law[2], space.norm, space.rows, space.motion, space.K
     bias, mu, partner = space.law[0], space.law[1], space.order[0]
     c, p = len(space.S), len(norm) // 2
@@ -118,7 +118,7 @@ def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
 
 
 def uniqueness(space: StageWorkspace) -> int:
-    """Tell how uniqueness is known, B being the scaled operator; S is filled with sym B where all contacts slide."""
+    """Return the proof of uniqueness for the scaled operator B; fill S with sym B if all contacts slide."""
     B, S, T, order, mu, norm = space.B, space.S, space.T, space.order[1], space.law[1], space.norm
     c = len(S)
     if len(norm) // 2 > c:
@@ -137,18 +137,18 @@ def uniqueness(space: StageWorkspace) -> int:
     s = c - 1
     if s == 1 and B[0, 0] > 0.0 and B[s, s] > 0.0 and B[0, 0] * B[s, s] - B[0, s] * B[s, 0] > CLEAR:
         return P_MATRIX
-    return OPEN if sliding else MONOTONE  # without friction what has no response causes no acceleration either
+    return OPEN if sliding else MONOTONE  # without friction, forces without response cause no acceleration
 
 
 def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> None:
     """Invert the principal system of the active pairs; dependent pairs become inactive.
 
-    In the given order where pivots on the diagonal are stable, else with complete pivoting.
+    Elimination keeps the given order while pivots on the diagonal are stable, else it pivots completely.
 
     Parameters
     ----------
     T : (size, size), written: z_t = sum of T[place[t], u] b[place[u]] over the active u solves B z = b
-    place, taken : (size,); written: the row in which an active pair stands, -1 at others; whether a row is one
+    place, taken : (size,); written: the row of each active pair, -1 for other pairs; whether a row is taken
     """
     size, largest = len(B), 0.0
     for i in range(size):
@@ -187,10 +187,10 @@ def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> 
 
 
 def solve_pairs(active: Active, space: StageWorkspace) -> bool:
-    """0 <= z, w = B z + q >= 0, z . w = 0 from the active pairs of the stage before; False if that takes many sets.
+    """Solve 0 <= z, w = B z + q >= 0, z . w = 0 from the given active pairs; False if `SETS` sets do not suffice.
 
-    In and out: `active`, the pairs with w_i = 0. Written are law[3] to law[6]: z, w, the terms of w by absolute value,
-    the correction that a further refinement would make; T and order[1], order[2] as of `invert`.
+    `active`, the pairs with w_i = 0, is changed. Written are law[3] to law[6]: z, w, the terms of w by absolute value,
+    the correction that a further refinement would make; T and order[1], order[2] as in `invert`.
     """
     B, T, place, taken = space.B, space.T, space.order[1], space.order[2]
     q, z, w, extent, error = space.law[2], space.law[3], space.law[4], space.law[5], space.law[6]
@@ -219,7 +219,7 @@ def solve_pairs(active: Active, space: StageWorkspace) -> bool:
         wrong = False
         for i in range(size):
             tiny = SIGN * extent[i]
-            # Not merely "negative": a NaN is wrong too.
+            # Written so that a NaN is wrong, too.
             if active[i] and not (z[i] >= -tiny and abs(w[i]) <= 10.0 * tiny):
                 active[i], wrong = 0, True
             elif not active[i] and not w[i] >= -tiny:

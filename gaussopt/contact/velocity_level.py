@@ -21,16 +21,16 @@ from gaussopt.core.step_data import StepData
 
 
 def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> StepData:
-    """The step whose acceleration is the jump of the velocity.
+    """Return the step whose acceleration is the jump of the velocity.
 
     Parameters
     ----------
-    step : the contacts that take part, with `v`; gap rates default to J_N v, slips are v_T
+    step : the contacts that take part, with `v`; gap rates default to J_N v; slips are v_T, or J_T v if v_T is zero
     dt : time over which Q - h acts, s; 0 for an impact
     drift : (m,), optional
         Residuals of the velocity constraints, which the jump removes; none for an impact on the constraints.
 
-    Raises BadInput if the velocity is not known.
+    Raises BadInput if neither the velocity nor the gap rates are known.
     """
     if step.gdot_N is None and step.v is None:
         raise BadInput("An impact needs the velocity v before it, or the gap rates gdot_N; both are missing.")
@@ -49,7 +49,7 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
 
 
 def restitution_step(step: StepData, compression: Vector, impulses: Vector) -> StepData:
-    """The second phase of an impact after Poisson: every contact gives back at least e_N of its impulse.
+    """Return the restitution phase of Poisson's impact law: every contact returns at least e_N of its impulse.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rule by which the numbers of a certificate pass, one for classes, compiled kernels and arrays of rows."""
+"""The rule by which the numbers of a certificate pass; classes, compiled kernels and arrays of rows share it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NEGLIGIBLE = 1e-9
 """Error relative to ||a||_M below which the natural scale of the step does not matter."""
 
 LARGEST = 1e300
-"""Stands for an error or a residual of something that has no size at all; finite, so that it can be recorded."""
+"""Stands for an infinite error or residual; finite, so that it can be recorded."""
 
 
 def accepts(
@@ -46,15 +46,15 @@ def accepts(
 
 
 class Measures(NamedTuple):
-    """What an answer to a program is judged by, in numbers without unit.
+    """The dimensionless numbers by which an answer to a program is judged.
 
     Attributes
     ----------
     possible : whether the program itself allows an answer, as far as is known
     residual : the largest of the residuals, each relative to its own terms
-    error : the relative error; 0 where nothing is known of it, and the residual has to do
-    floor : what rounding alone may make of the residual
-    rough : residuals that have to be small to the root of the tolerance only
+    error : the relative error; 0 where it is unknown, so that the residual alone decides
+    floor : the residual that rounding alone may cause
+    rough : residuals that need only be below the square root of the tolerance
     """
 
     possible: bool
@@ -65,7 +65,7 @@ class Measures(NamedTuple):
 
 
 class ProgramCertificate:
-    """What certificates of programs have in common: they pass by the rule of steps, with numbers that have no unit."""
+    """Base of the certificates of programs: they pass by the rule of steps, with dimensionless numbers."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class ProgramCertificate:
         raise NotImplementedError
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Tell whether the answer is right within the (relative) tolerance, and rounding lets that be told."""
+        """Tell whether the answer is right within the (relative) tolerance, and rounding is small enough to tell."""
         m = self.measures
         accepted = accepts(
             tolerance, own_tolerance=tolerance, error_bound=min(m.error, LARGEST), force_residual=0.0,

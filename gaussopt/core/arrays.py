@@ -1,4 +1,4 @@
-"""Arrays of numbers from outside: read, checked and copied; what is wrong with one is said in a sentence."""
+"""Arrays of numbers from outside: read, checked and copied; errors are reported in sentences."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ DEFINITE_TOLERANCE = 1e-10
 """Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
 
 MOST_NAMES = 12
-"""Coordinates that a sentence names."""
+"""Most coordinates that a sentence names."""
 
 
 def all_finite(x: Vector) -> bool:
     """Tell whether all numbers of a vector are finite, (n,)."""
-    # The square overflows only far beyond any physical number; then the entries themselves are asked.
+    # The square overflows only far beyond any physical number; then the entries themselves are tested.
     return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
 
 
 def is_sparse(A: Any) -> bool:
-    """Tell whether a matrix is a SciPy sparse one; asks nothing of scipy.sparse, which not every run needs."""
+    """Tell whether a matrix is a SciPy sparse one, without importing scipy.sparse, which not every run needs."""
     return not isinstance(A, np.ndarray) and hasattr(A, "tocsr")
 
 
 def given_sparse(value: Any) -> bool:
-    """Tell whether a matrix is given sparse: as one, or as the places and values of its entries in a file."""
+    """Tell whether a matrix is given sparse: in SciPy's form, or as the places and values of its entries in a file."""
     return is_sparse(value) or (isinstance(value, Mapping) and "row" in value)
 
 
@@ -61,7 +61,7 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
 
 
 def shape_in_words(shape: tuple[int | None, ...]) -> str:
-    """Return a shape that is expected, for messages; None: any length."""
+    """Return an expected shape in words, for messages; None: any length."""
     if None not in shape:
         return str(shape)
     kind = {1: "a vector", 2: "a matrix"}.get(len(shape), f"an array of {len(shape)} axes")
@@ -73,7 +73,7 @@ def shape_in_words(shape: tuple[int | None, ...]) -> str:
 
 
 def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str]) -> Vector:
-    """Return a vector with an entry for every coordinate, (n,); raises BadInput, which tells them in their order."""
+    """Return a vector with an entry for every coordinate, (n,); raises BadInput, which lists them in order."""
     found = as_array(name, value, (None,))
     n = len(coordinates)
     if len(found) != n:
@@ -83,7 +83,7 @@ def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str]) -> V
 
 
 def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[float, Vector, Vector]:
-    """Time, s, and a state of two vectors, of one length if alike, (n,); raises BadInput, naming the wrong one."""
+    """Return time, s, and two vectors, (n,), of one length if `alike`; raises BadInput, naming the wrong entry."""
     try:
         time, state, rate = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         if state.ndim == rate.ndim == 1 and (rate.shape == state.shape or not alike) and math.isfinite(time):
@@ -142,7 +142,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
 
 
 def _negative_direction(M: Matrix, u: Vector) -> str:
-    """Tell where a mass matrix gives negative energy: the end of a sentence; u, (n,), is a direction that shows it."""
+    """Return the end of a sentence on a mass matrix that gives negative energy in the direction u, (n,)."""
     i = int(np.argmin(np.diag(M)))
     if M[i, i] < 0:
         return (
@@ -158,7 +158,7 @@ def _negative_direction(M: Matrix, u: Vector) -> str:
 
 
 def check_progress(progress: Any) -> None:
-    """Refuse what cannot be called with the fraction done; raises BadInput."""
+    """Refuse a `progress` that is neither None nor a function of the fraction done; raises BadInput."""
     if progress is not None and not callable(progress):
         example = "progress=lambda done: print(f'{done:.0%}')"
         raise BadInput(f"progress is {progress!r}; give a function of the fraction done, such as {example}.")
@@ -170,14 +170,14 @@ def is_absent(value: Any) -> bool:
 
 
 def require(what: str, data: Mapping[str, Any], *keys: str) -> None:
-    """See that entries of a file, such as "A step", are given; raises BadInput."""
+    """Check that entries of a file are given; raises BadInput, with `what` such as "A step"."""
     for key in keys:
         if data.get(key) is None:
             raise BadInput(f"{what} needs {key!r}; it is missing.")
 
 
 def with_axis(value: Any, flat: int) -> Any:
-    """Return the planar data with the tangent axis put back; anything else as it is, for `as_array` to judge."""
+    """Return planar data with the tangent axis put back, anything else unchanged, for `as_array` to check."""
     try:
         raw = real_array(value)
     except (TypeError, ValueError, OverflowError):

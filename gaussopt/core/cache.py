@@ -1,9 +1,8 @@
 """Files of generated code: kept from run to run, and read back only if no other user can have written them.
 
-What is read here runs with the rights of the user. A checksum tells damage but no forgery, so the owner and the
-permissions decide: the folder and the file must belong to the user (or to root) and be closed to the writing of
-others. Both are asked of descriptors that are open already, so that nothing can be exchanged between the check and
-the reading.
+Code that is read here runs with the rights of the user. A checksum shows damage but not forgery, so owner and
+permissions decide: the folder and the file must belong to the user (or to root) and not be writable by others. Both
+are read from descriptors that are open already, so that nothing can be exchanged between the check and the reading.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from pathlib import Path
 
 from gaussopt.core.errors import BadInput
 
-# The command line imports this module at every start: modules that are rarely needed are imported where they are.
+# The command line imports this module at every start: modules that are rarely needed are imported where they are used.
 
 VARIABLE = "GAUSSOPT_CACHE"
 
 _SEAL = len("# sha256 \n") + 64
-"""Length of the line at the end of every file; there, it is a comment, and leaves the numbers of the lines alone."""
+"""Length of the line at the end of every file; it is a comment, and at the end it leaves line numbers unchanged."""
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ROOT = 0
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# O_NONBLOCK: a pipe that lies there does not hold the reader up.
+# O_NONBLOCK: opening a pipe of that name does not block.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -51,7 +50,7 @@ def cache_folder() -> Path:
 
 
 def key_of(*parts: str) -> str:
-    """Return a short name for what decides a kept file."""
+    """Return a short name made from everything that determines the contents of a kept file."""
     import hashlib
 
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -65,7 +64,7 @@ def check_chosen() -> None:
 
 
 def read(name: str) -> bytes | None:
-    """Return the contents kept under a name; None if there are none, they are damaged, or perhaps another user's.
+    """Return the contents kept under a name; None if there are none, or they are damaged or perhaps another user's.
 
     Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """
@@ -87,7 +86,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, body: bytes) -> Path | None:
-    """Keep something under a name, whole or not at all, closed to others; None if it cannot be kept.
+    """Keep contents under a name, whole or not at all, closed to others; return the path, None if they cannot be kept.
 
     Raises BadInput as `read` does.
     """
@@ -119,7 +118,7 @@ def private_file(name: str, body: bytes) -> Path:
 
 @cache
 def _private(process: int) -> Path:
-    """Return the private folder of a process; a fork makes one of its own, and leaves its parent's."""
+    """Return the private folder of a process; a forked process makes its own, and leaves its parent's alone."""
     import shutil
     import tempfile
 
@@ -137,8 +136,8 @@ def _private(process: int) -> Path:
 def _opened(folder: Path) -> Iterator[int]:
     """Yield the descriptor of a folder that only the user and root can write to.
 
-    Raises BadInput if others can write to the folder that GAUSSOPT_CACHE names, OSError if they can to the user's usual
-    folder, which then counts as if it could not be opened.
+    Raises BadInput if others can write to the folder that GAUSSOPT_CACHE names, OSError if they can write to the
+    usual folder, as if that could not be opened.
     """
     inside = os.open(folder, _FOLDER)
     try:
@@ -161,7 +160,7 @@ def _opened(folder: Path) -> Iterator[int]:
 
 
 def _check(found: os.stat_result) -> None:
-    """Check that only the user and root can have written something; raises _Unsafe."""
+    """Check that only the user and root can have written a file or to a folder; raises _Unsafe."""
     if found.st_uid not in (os.geteuid(), _ROOT):
         raise _Unsafe(f"belongs to another user (number {found.st_uid})")
     if found.st_mode & _OTHERS:
@@ -182,7 +181,7 @@ def _write(inside: int, name: str, body: bytes) -> None:
 
 
 def _seal(name: str, body: bytes) -> bytes:
-    """Return a line that differs wherever a byte does, and under every other name."""
+    """Return the checksum line, which changes with every byte of the contents and with the name."""
     import hashlib
 
     return b"# sha256 %s\n" % hashlib.sha256(b"%s\n%s" % (name.encode(), body)).hexdigest().encode()
@@ -190,5 +189,5 @@ def _seal(name: str, body: bytes) -> bytes:
 
 @cache
 def _warn(sentence: str) -> None:
-    """Say it once."""
+    """Warn once per sentence."""
     warnings.warn(sentence, UnsafeCache, stacklevel=2)

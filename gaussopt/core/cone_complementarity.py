@@ -39,10 +39,10 @@ from gaussopt.core.program import Program
 from gaussopt.core.sparse_arrays import read_sparse, to_triplets
 
 LARGEST = 1e60
-"""Largest entry, and inverse of the smallest that may be the largest, of W and q; of mu the largest entry."""
+"""Upper limit for entries of W, q and mu; unless W or q is zero, its largest entry must be at least the inverse."""
 
 FRAMES = 1e-6
-"""Largest difference of the products of the vectors of a frame from those of unit vectors at right angles."""
+"""Largest difference of the scalar products of a frame's vectors from those of an orthonormal frame."""
 
 
 @shown
@@ -53,8 +53,8 @@ class ConeComplementarity(Program):
 
     Attributes
     ----------
-    W : (3 k, 3 k), Delassus operator, 1/kg; it need be neither symmetric nor regular. A matrix, or of many contacts the
-        blocks of a sparse one or a `DelassusProduct` (`gaussopt.core.delassus`)
+    W : (3 k, 3 k), Delassus operator, 1/kg; it need be neither symmetric nor regular. A matrix, or for many contacts
+        sparse blocks or a `DelassusProduct` (`gaussopt.core.delassus`)
     q : (3 k,), relative velocities without impulses, m/s
     mu : (k,), friction coefficients
     """
@@ -89,7 +89,7 @@ class ConeComplementarity(Program):
 
     @cached_property
     def asymmetry(self) -> float:
-        """Largest difference of W and its transpose, relative to the largest entry of W; by factors that of M^-1."""
+        """Largest difference of W and its transpose, relative to the largest entry of W; for factors that of A."""
         W: Any = self.W.A if isinstance(self.W, DelassusProduct) else self.W
         size = _largest(W)
         return _largest(W - W.T) / size if size else 0.0
@@ -103,7 +103,7 @@ class ConeComplementarity(Program):
 
     @property
     def local(self) -> ConeComplementarity:
-        """The problem itself, as of every form of contacts."""
+        """The problem in its local form, here the problem itself."""
         return self
 
     @property
@@ -113,9 +113,9 @@ class ConeComplementarity(Program):
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> ConeComplementarity:
-        """Checked problem from the contents of a `contact` file; raises BadInput.
+        """Return a checked problem from the contents of a `contact` file; raises BadInput.
 
-        `frames`, (k, 3, 3) with the rows N, T1, T2 of each contact, are checked where they are given, and not needed.
+        `frames`, (k, 3, 3) with the rows N, T1, T2 of each contact, are optional, and checked if given.
         """
         require("A contact problem", data, "W", "q", "mu")
         mu = friction_coefficients(data["mu"])
@@ -130,17 +130,17 @@ class ConeComplementarity(Program):
         return cls(W, q, mu)
 
     def in_order(self, order: NDArray[np.intp]) -> ConeComplementarity:
-        """The problem with the rows in another order, (3 k,); raises BadInput."""
+        """Return the problem with the rows in another order, (3 k,); raises BadInput."""
         W: Any = formed(self.W)
         W = W[np.ix_(order, order)] if isinstance(W, np.ndarray) else W.tocsr()[order][:, order]
         return ConeComplementarity.from_mapping({"W": W, "q": self.q[order], "mu": self.mu})
 
     def u(self, r: Vector) -> Vector:
-        """Relative velocities W r + q."""
+        """Return the relative velocities W r + q."""
         return np.asarray(self.W @ r + self.q)
 
     def to_mapping(self) -> dict[str, Any]:
-        """The contents of a `contact` file."""
+        """Return the contents of a `contact` file."""
         return {"kind": "contact", "W": _listed(formed(self.W)), "q": self.q.tolist(), "mu": self.mu.tolist()}
 
 
@@ -182,7 +182,7 @@ class GlobalContacts:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> GlobalContacts:
-        """Checked problem from the contents of a `contact-global` file, with `frames` as there; raises BadInput."""
+        """Return a checked problem from a `contact-global` file, `frames` as for the local form; raises BadInput."""
         require("A global contact problem", data, "M", "H", "f", "w", "mu")
         mu = friction_coefficients(data["mu"])
         check_frames(data.get("frames"), len(mu))
@@ -252,26 +252,26 @@ class GlobalContacts:
         return self._split(self.inverse @ np.concatenate((self.f, -self.b)))
 
     def in_order(self, order: NDArray[np.intp]) -> GlobalContacts:
-        """The problem with the rows in another order, (3 k,); raises BadInput."""
+        """Return the problem with the rows in another order, (3 k,); raises BadInput."""
         names, H = ("M", "f", "mu", *(("G", "b") if len(self.b) else ())), self.H
         data = {name: getattr(self, name) for name in names}
         return GlobalContacts.from_mapping({**data, "H": H[:, order], "w": self.w[order]})
 
     def velocities(self, r: Vector) -> tuple[Vector, Vector]:
-        """Velocities v, (n,), and bilateral impulses l, (p,), of impulses r."""
+        """Return velocities v, (n,), and bilateral impulses l, (p,), for impulses r."""
         return self._split(self.inverse @ np.concatenate((self.f + self.H @ r, -self.b)))
 
     def _split(self, x: Vector) -> tuple[Vector, Vector]:
         return x[: len(self.f)], x[len(self.f) :]
 
     def to_mapping(self) -> dict[str, Any]:
-        """The contents of a `contact-global` file."""
+        """Return the contents of a `contact-global` file."""
         names = ("M", "H", "f", "w", "mu", *(("G", "b") if len(self.b) else ()))
         return {"kind": "contact-global", **{name: _listed(getattr(self, name)) for name in names}}
 
 
 def check_frames(frames: Any, k: int) -> None:
-    """See that the frames of k contacts are orthonormal and right-handed, where they are given; raises BadInput."""
+    """Check that the frames of k contacts, if given, are orthonormal and right-handed; raises BadInput."""
     if is_absent(frames):
         return
     given = as_array("frames", frames, (k, ROWS, ROWS))
@@ -286,7 +286,7 @@ def check_frames(frames: Any, k: int) -> None:
 
 
 def friction_coefficients(value: Any) -> Vector:
-    """Checked friction coefficients, (k,); raises BadInput."""
+    """Return checked friction coefficients, (k,); raises BadInput."""
     mu = np.zeros(0) if isinstance(value, list) and not value else as_array("mu", value, (None,))
     if (mu < 0).any():
         i = int(np.argmax(mu < 0))
@@ -298,19 +298,19 @@ def friction_coefficients(value: Any) -> Vector:
 
 
 def _largest(A: Any) -> float:
-    """Largest entry by absolute value, of a sparse matrix or of the factors of an operator too."""
+    """Return the largest entry by absolute value; for a `DelassusProduct` the largest on the diagonal."""
     if isinstance(A, DelassusProduct):
         return float(np.abs(A.diagonal()).max(initial=0.0))
     return float(np.abs(A if isinstance(A, np.ndarray) else A.data).max(initial=0.0))
 
 
 def _listed(A: Any) -> Any:
-    """Entries of a matrix for JSON, with their places where it is sparse."""
+    """Return the entries of a matrix for JSON, with their places if it is sparse."""
     return A.tolist() if isinstance(A, np.ndarray) else to_triplets(A)
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Any:
-    """An array of rows of contacts; of no contacts it is empty in any form."""
+    """Return a checked array of rows of contacts; without contacts any empty value will do."""
     if 0 in shape and np.size(value) == 0:
         return np.zeros(shape)
     if isinstance(value, list | np.ndarray) and len(value) != shape[0]:

@@ -18,7 +18,7 @@ class ConeProgram(Program):
 
     Attributes
     ----------
-    P : (3 k, 3 k), symmetric positive semidefinite, dense or sparse; rows as of `ConeComplementarity`
+    P : (3 k, 3 k), symmetric positive semidefinite, dense or sparse; rows as in `ConeComplementarity`
     q : (3 k,)
     mu : (k,)
     radius : (k,) or None, bounds of |r_T| in place of mu r_N

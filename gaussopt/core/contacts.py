@@ -33,14 +33,14 @@ class Contact:
     name : str
     position : expressions (x, y) or (x, y, z), optional
         The material contact point; the last entry is its height over the floor. The gap is the height, the slip
-        the rate of the others.
+        the rate of the other entries.
     gap : expression in the coordinates and time, optional, positive where open, m
     slip : expressions linear in the velocities, optional
         Tangential velocity of the contact point relative to the ground, d entries, m/s.
     mu : expression in the parameters, friction coefficient
     e_N, e_T : expressions in the parameters, coefficients of restitution, normal and tangential
     two_sided : a guide without clearance: the contact always has one bearing wall, and changes walls instead of opening
-        In motions; at impacts elsewhere it is an equality, and e_N is not used. A single step has it as one-sided.
+        This is so in motions; at impacts elsewhere it is an equality, without e_N. In single steps it is one-sided.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Coefficients:
 
 
 def check_coefficients(owner: str, names: Sequence[str], mu: Vector, e_N: Vector, e_T: Vector) -> Coefficients:
-    """Return the coefficients; raises BadInput where mu is negative or not finite, or e_N or e_T not within 0 and 1."""
+    """Return the coefficients; raises BadInput where mu is negative or not finite, or e_N or e_T not in [0, 1]."""
     for i, name in enumerate(names):
         which = f"of contact {name!r} of {owner!r} is"
         if not 0 <= mu[i] < math.inf:
@@ -144,7 +144,7 @@ def check_normals(
 
 
 def as_contact_data(value: Any) -> ContactData:
-    """Return a user's answer as `ContactData`; what is wrong with one has no subject, which the caller puts in front.
+    """Return what a user's function returned as `ContactData`; messages have no subject, which the calling code adds.
 
     Raises BadInput if it is neither a mapping nor `ContactData`, or lacks or misspells an entry.
     """

@@ -23,10 +23,10 @@ SMALL = 300
 """Most rows of an operator that is always dense."""
 
 LARGE = 1500
-"""Rows from which one that is given sparse stays so, however many entries it has."""
+"""Rows from which an operator that is given sparse stays sparse, however many entries it has."""
 
 FILLED = 0.1
-"""Share of entries that are not zero up to which one that is not small is kept as blocks."""
+"""Share of nonzero entries up to which an operator of more than SMALL rows is kept as blocks."""
 
 MOST = 2**27
 """Most entries of a dense matrix."""
@@ -34,7 +34,7 @@ MOST = 2**27
 
 @dataclass(frozen=True, eq=False)
 class DelassusProduct:
-    """The operator W = H^T A H by its factors, with the memory of H; `W @ r` works as of a matrix.
+    """The operator W = H^T A H kept as its factors, which need little memory; `W @ r` works as for a matrix.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class DelassusProduct:
 
     @property
     def nnz(self) -> int:
-        """Entries of both factors that are stored."""
+        """Number of stored entries of both factors."""
         return int(self.H.nnz + self.A.nnz)
 
     @cached_property
@@ -75,15 +75,15 @@ class DelassusProduct:
         return DelassusProduct((self.H * s[None, :]).tocsc(), self.A)
 
     def tocsr(self) -> Any:
-        """W in compressed rows."""
+        """Return W in compressed rows."""
         return (self.H.T @ self.V).tocsr()
 
     def toarray(self) -> Matrix:
-        """W as a dense matrix."""
+        """Return W as a dense matrix."""
         return np.asarray(self.tocsr().toarray())
 
     def copy(self) -> DelassusProduct:
-        """Return the same with memory of its own."""
+        """Return a copy that shares no memory with it."""
         return DelassusProduct(self.H.copy(), self.A.copy())
 
 
@@ -93,12 +93,12 @@ def is_blocks(W: Any) -> bool:
 
 
 def formed(W: Any) -> Any:
-    """Return a dense operator as it is, another as its blocks."""
+    """Return a dense operator unchanged, any other as blocks."""
     return as_blocks(W.tocsr()) if isinstance(W, DelassusProduct) else W
 
 
 def scaled_operator(W: Any, s: Vector) -> Any:
-    """W with rows and columns multiplied by s, (3 k,), which is the same for all rows of a contact."""
+    """Return W with rows and columns multiplied by s, (3 k,), which is the same for all rows of a contact."""
     if isinstance(W, np.ndarray):
         return s[:, None] * W * s
     if isinstance(W, DelassusProduct):
@@ -109,14 +109,14 @@ def scaled_operator(W: Any, s: Vector) -> Any:
 
 
 def shifted_operator(W: Any, alpha: float) -> Any:
-    """W + alpha I, dense or as blocks."""
+    """Return W + alpha I, dense or as blocks."""
     if isinstance(W, np.ndarray):
         return W + alpha * np.eye(len(W))
     return as_blocks(formed(W) + scipy.sparse.diags_array(np.full(W.shape[0], alpha)))
 
 
 def as_blocks(A: Any) -> Any:
-    """Return a sparse matrix as sorted blocks of contacts, every one of the diagonal among them."""
+    """Return a sparse matrix as sorted blocks of contacts, with all blocks on the diagonal."""
     found = scipy.sparse.bsr_array(A, blocksize=(ROWS, ROWS))
     k, row = found.shape[0] // ROWS, np.repeat(np.arange(found.shape[0] // ROWS), np.diff(found.indptr))
     missing = np.setdiff1d(np.arange(k), row[row == found.indices])
@@ -134,7 +134,7 @@ def as_blocks(A: Any) -> Any:
 def operator(value: Any, rows: int) -> Any:
     """Return a checked operator in the form that fits its size; raises BadInput.
 
-    `value` is a dense matrix that was checked, a sparse one, its entries as of `to_triplets`, or a `DelassusProduct`.
+    `value` is a checked dense matrix, a sparse one, its entries as from `to_triplets`, or a `DelassusProduct`.
     """
     if isinstance(value, DelassusProduct):
         H, A = value.H, value.A
@@ -173,7 +173,7 @@ def block_inverse(M: Any) -> Any:
 
 
 def block_mass(value: Any, n: int) -> Any:
-    """A checked mass matrix that is large and has a block for each body, as a sparse one; None if it is no such one."""
+    """Return a checked sparse mass matrix if it is large and has a block for each body; otherwise None."""
     if n <= SMALL:
         return None
     M = read_sparse("M", value, (n, n))

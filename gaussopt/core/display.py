@@ -1,6 +1,6 @@
-"""How objects show themselves: a line or three for a terminal, a small table for a notebook.
+"""How objects show themselves: up to three lines for a terminal, a small table for a notebook.
 
-A text is made of what the object holds already: nothing is computed for it that takes time, and nothing raises.
+A text is made of what the object holds already: nothing slow is computed for it, and nothing raises.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 MOST_NUMBERS = 6
-"""Numbers of an array that are shown."""
+"""Most numbers of an array that are shown."""
 
 MOST_ENTRIES = 9
-"""Entries of a matrix that is shown; of a larger one the shape is."""
+"""Most entries of a matrix that is shown; of a larger matrix only the shape is shown."""
 
 MOST_NAMES = 8
-"""Names that are listed."""
+"""Most names that are listed."""
 
 MOST_ROWS = 16
-"""Rows of a table that are shown."""
+"""Most rows of a table that are shown."""
 
 
 T = TypeVar("T")
 
 
 class About(NamedTuple):
-    """What an object says of itself: what it is about, up to two lines more, and rows of a table, (name, value)."""
+    """Description of an object for display: a title, up to two lines more, and rows of a table, (name, value)."""
 
     title: str
     more: tuple[str, ...] = ()
@@ -40,8 +40,8 @@ class About(NamedTuple):
 def shown(cls: type[T]) -> type[T]:
     """Return a class whose objects show what their method `_about` says, in a terminal and in a notebook.
 
-    A picture below the table is what `_picture` returns, as HTML. An object that is not made as it should be, which a
-    debugger may show, is shown by its kind alone. A class may write its own HTML.
+    The method `_picture`, if any, returns a picture below the table, as HTML. An object that is not fully initialised,
+    as a debugger may show it, is shown by its kind alone. A class may write its own HTML.
     """
 
     def text(self: Any) -> str:
@@ -66,7 +66,7 @@ def shown(cls: type[T]) -> type[T]:
 
 
 def short(value: Any, digits: int = 4) -> str:
-    """Return a number, an array or another value in few letters."""
+    """Return a number, an array or another value in few characters."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | int | np.number):
@@ -89,7 +89,7 @@ def short(value: Any, digits: int = 4) -> str:
 
 
 def listed(names: Iterable[Any], most: int = MOST_NAMES) -> str:
-    """Return names with commas, the first ones where there are many."""
+    """Return names separated by commas, the first `most` if there are more."""
     found = [str(name) for name in names]
     return ", ".join(found[:most]) + (f", … ({len(found)})" if len(found) > most else "")
 
@@ -106,7 +106,7 @@ def lines(kind: str, title: str, *more: str) -> str:
 
 
 def error_words(bound: float, relative: float, floor: float) -> str:
-    """Return what a certificate says of an acceleration: its bound, or the floor below which rounding hides it."""
+    """Return the error of a certified acceleration in words: its bound, or the floor below which rounding hides it."""
     if not math.isfinite(bound):
         return "not certified"
     if bound <= floor:
@@ -117,7 +117,7 @@ def error_words(bound: float, relative: float, floor: float) -> str:
 def table(
     title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = (), more: Sequence[str] = (), below: str = ""
 ) -> str:
-    """Give a small table as HTML, in the colours and letters of the page, under a title and lines; `below` is HTML."""
+    """Return a small table as HTML, in the colours and fonts of the page, under a title and lines; `below` is HTML."""
     cell = "text-align:left;padding:.15em .8em .15em 0;vertical-align:top"
     heads = "".join(f'<th scope="col" style="{cell}">{escape(str(x))}</th>' for x in head)
     cells = ("".join(f'<td style="{cell}">{escape(short(x))}</td>' for x in row) for row in rows[:MOST_ROWS])

@@ -6,7 +6,7 @@ CLOSE = 1e3
 """Multiples of its goal up to which a residual that stops halving counts as reached."""
 
 SLIVER = 1e-9
-"""Share of a step that is no step of its own, but rounding of instants."""
+"""Share of a step that counts as rounding of instants, not as a step."""
 
 
 def settled(size: float, goal: float, best: float) -> bool:
@@ -18,13 +18,13 @@ def settled(size: float, goal: float, best: float) -> bool:
 
     Parameters
     ----------
-    size : of the residual now
-    goal : that it is to have
-    best : of the residuals before, infinite or huge at the beginning
+    size : the present residual
+    goal : the residual to reach
+    best : the smallest residual before, infinite or huge at the beginning
     """
     return (size <= goal) | ((size < CLOSE * goal) & (size > 0.5 * best))
 
 
 def last_step(stop: float, end: float, dt: float) -> float:
-    """The end of a step: that of the motion where no more than a sliver of a step would be left."""
+    """Return the end of a step: that of the motion where less than a sliver of a step would be left."""
     return end if stop > end - SLIVER * dt else stop

@@ -1,6 +1,6 @@
 """Errors that the user caused and can mend: one clear sentence each, never a stack trace.
 
-Everything here derives from `GaussoptError`; the command line prints the sentence and exits with code 2, or with 1
+They derive from `GaussoptError`; the command line prints the sentence and exits with code 2, or with 1
 where the machine failed.
 """
 
@@ -42,7 +42,7 @@ class Unverified(UserWarning):
 
 
 class UnknownName(GaussoptError, KeyError):
-    """A name that is not registered; the message suggests the nearest one, or says more of a name that is near none."""
+    """A name that is not registered; the message suggests the nearest one, or if none is near lists them all."""
 
     def __init__(self, what: str, name: object, known: Iterable[str], more: str = "") -> None:
         known = sorted(known)
@@ -72,11 +72,11 @@ class NotAccepted(GaussoptError, ValueError):
 
 
 class MotionStopped(BadInput):
-    """A motion that began well cannot be continued; its data are no input error."""
+    """A motion that began well cannot be continued; its input is not at fault."""
 
 
 class IllPosed(GaussoptError, ValueError):
-    """A formulation found while it was built that its program has no minimiser; `status` is infeasible or unbounded."""
+    """A program was found to have no minimiser while a formulation built it; `status` is infeasible or unbounded."""
 
     def __init__(self, status: Status, sentence: str) -> None:
         self.status = status

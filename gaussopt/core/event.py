@@ -43,7 +43,7 @@ class Event:
     wanted: ClassVar[str] = "a function of (t, q, v)"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be watched."""
+        """Refuse a name, function or direction that cannot be used; raises BadInput."""
         if not (isinstance(self.name, str) and self.name.strip()):
             raise BadInput(f"The name of an {self.kind.lower()} is {self.name!r}; give a text.")
         if not callable(self.function):
@@ -52,7 +52,7 @@ class Event:
             raise BadInput(f"The direction of event {self.name!r} is {self.direction!r}; give -1, 0 or 1.")
 
     def value(self, t: float, q: Vector, v: Vector) -> float:
-        """Return the function's value, a finite number; raises BadInput if it raises, or is something else."""
+        """Return the value, a finite number; raises BadInput if the function raises or returns anything else."""
         try:
             number = float(call_with_copies(self.function, t, q, v))
         except Changed:
@@ -67,9 +67,9 @@ class Event:
         return number
 
     def values(self, t: Vector, q: Matrix, v: Matrix) -> Vector:
-        """The function's values, (N,), at many states t (N,), q and v (N, n); copies are made and compared all at once.
+        """Return values, (N,), at many states t (N,), q and v (N, n); all copies are made and compared together.
 
-        Raises BadInput as `value` does, naming the first instant of which that is true.
+        Raises BadInput as `value` does, naming the first instant at which the function fails.
         """
         mine_q, mine_v = q.copy(), v.copy()
         try:
@@ -77,13 +77,13 @@ class Event:
             sound = np.isfinite(found).all() and np.array_equal(mine_q, q) and np.array_equal(mine_v, v)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # `value` finds the instant, and the words
+        except BaseException:  # `value` finds the instant and words the error
             sound = False
         return found if sound else np.array([self.value(*state) for state in zip(t.tolist(), q, v, strict=True)])
 
 
 class Integrand(Event):
-    """A function of (t, q, v) that is summed along a motion."""
+    """A function of (t, q, v) that is integrated along a motion."""
 
     kind: ClassVar[str] = "Integral"
     wanted: ClassVar[str] = "a function of (t, q, v), or an expression of SymPy"

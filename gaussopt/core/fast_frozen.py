@@ -1,4 +1,4 @@
-"""Frozen dataclasses that are made quickly, for those of which every step of a motion makes one."""
+"""Frozen dataclasses whose objects are made quickly, for classes of which every step of a motion makes an object."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 def fast_frozen(cls: type[T]) -> type[T]:
     """Return a frozen dataclass whose objects are made in a third of the time; nothing else about it changes.
 
-    A frozen dataclass fills every field by a call, because plain assignment is what it forbids. Here an object is of a
-    class of the same layout that allows it until its fields are filled. A class that is derived from it needs to be a
-    dataclass with fields of its own. Raises TypeError if the class does more at its making than to take its fields.
+    A frozen dataclass fills every field by a call, because it forbids plain assignment. Here an object is of a class of
+    the same layout that allows assignment until its fields are filled. A derived class must be a dataclass with
+    fields of its own. Raises TypeError if the class does more when an object is made than take its fields.
     """
     if hasattr(cls, "__post_init__"):
         raise TypeError(f"{cls.__name__} has __post_init__, which would not be called")

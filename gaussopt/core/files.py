@@ -18,10 +18,10 @@ MOST_TEXT = 256 * 2**20
 """Most bytes of a file of text, or of a program, that are read."""
 
 CHUNK = 2**20
-"""Bytes that are read at once, where it is not known how many there are."""
+"""Bytes read at a time from a file of unknown length."""
 
 PROBE = ".probe"
-"""End of the name of a file that shows whether a folder can be written, and is removed at once."""
+"""End of the name of a file that shows whether a folder can be written to, and is removed at once."""
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -34,7 +34,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """Return the contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
+    """Return the contents of a regular file; anything else is refused, and a link in its place is not followed.
 
     Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
     """
@@ -48,7 +48,7 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
 
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the errors of reading a file into sentences."""
+    """Turn the errors of reading a file into BadInput, with a sentence."""
     try:
         yield
     except FileNotFoundError:
@@ -94,7 +94,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a JSON file, for `json.loads(object_pairs_hook=...)`; raises BadInput if a name is there twice."""
+    """Return an object of JSON, for `json.loads(object_pairs_hook=...)`; raises BadInput if a name occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -106,7 +106,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the JSON object in the contents of a file of that name.
 
-    Raises BadInput if it is no JSON, holds an entry twice, or something else than an object.
+    Raises BadInput if it is not JSON, holds an entry twice, or holds anything but an object.
     """
     try:
         data = json.loads(content.decode("utf-8"), object_pairs_hook=unique)
@@ -170,7 +170,7 @@ def _synchronise(path: Path) -> None:
 def check_target(path: Path) -> None:
     """Check that a file can be written at a path, before anything is computed for it.
 
-    Raises BadInput if there is no such folder, or something else than a regular file is there.
+    Raises BadInput if there is no such folder, or something other than a regular file is there.
     """
     if path.exists() and not path.is_file():
         raise BadInput(f"Cannot write {path}: it is not a regular file.")
@@ -181,7 +181,7 @@ def check_target(path: Path) -> None:
 
 
 def ending_of(path: Path, known: Sequence[str], what: str) -> str:
-    """Return the ending of a file in small letters; BadInput if none of `what`, such as "a figure", has it."""
+    """Return the ending of a file in lower case; raises BadInput if `what`, such as "a figure", has other endings."""
     ending = path.suffix.lower()
     if ending not in known:
         raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; {what} ends in {', '.join(known)}.")
@@ -189,15 +189,15 @@ def ending_of(path: Path, known: Sequence[str], what: str) -> str:
 
 
 def check_new(folder: Path) -> None:
-    """Raise BadInput if a folder holds something."""
+    """Raise BadInput if a folder exists and is not empty."""
     if folder.is_dir() and any(folder.iterdir()):
         raise BadInput(f"{folder} is not empty; name a new folder, so that nothing old stays among the new.")
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make a folder and see that it can be written, before anything is computed for it.
+    """Make a folder and check that it can be written to, before anything is computed for it.
 
-    Raises BadInput if it cannot be written.
+    Raises BadInput if it cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

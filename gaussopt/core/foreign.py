@@ -25,13 +25,13 @@ T = TypeVar("T")
 Data = TypeVar("Data", bound=Program | StepData)
 
 WINGS = ("gaussopt.solvers.", "gaussopt.formulations.", "gaussopt.problems.")
-"""Modules that belong to the package, whose solvers and formulations are tested to write into nothing."""
+"""Modules that belong to the package, whose solvers and formulations are tested not to write into their arguments."""
 
 LONGEST_NOTE = 500
-"""Characters of a solver's own words that are kept."""
+"""Most characters of a solver's note that are kept."""
 
 MOST_ITERATIONS = 2**63
-"""Iterations that no solver has made."""
+"""Number of iterations that no solver can have made."""
 
 WRITES = "writes into the q or v that it is given; let it work on copies, such as q.copy()"
 
@@ -52,9 +52,9 @@ def raised(error: BaseException) -> str:
 
 
 def call(what: str, function: Callable[..., T], *arguments: Any) -> T:
-    """Return the value of a user's function; whatever it raises is BadInput, naming the function, `what`.
+    """Return the value of a user's function; its exceptions become BadInput, which names the function by `what`.
 
-    Errors that gaussopt worded itself pass as they are.
+    Errors raised by gaussopt itself pass unchanged.
     """
     try:
         return function(*arguments)
@@ -70,9 +70,9 @@ class Changed(Exception):
 
 
 def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vector | None) -> Any:
-    """Call a function of (t, q) or (t, q, v) with copies of a state; raises Changed if they are others afterwards.
+    """Call a function of (t, q) or (t, q, v) with copies of a state; raises Changed if it has changed them.
 
-    What is changed and put back, as for a difference quotient, passes.
+    A change that is undone, as for a difference quotient, passes.
     """
     mine = q.copy()
     if v is None:
@@ -90,7 +90,7 @@ def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vecto
 def private(data: Data) -> Data:
     """Return a copy of a program or of step data that shares no memory with it.
 
-    What is one array stays one array, such as the bounds of a program of equalities.
+    Fields that are the same array, such as the bounds of a program of equalities, stay the same array.
     """
     copies: dict[int, Any] = {}
     values = {}
@@ -99,25 +99,25 @@ def private(data: Data) -> Data:
         if isinstance(value, np.ndarray) or is_sparse(value):
             value = copies.setdefault(id(value), value.copy())
         elif x.name == "arithmetic":
-            value = None  # it holds the numbers once more, for the certificate of the original
+            value = None  # it has its own copy of the numbers, for the certificate of the original
         values[x.name] = value
     return type(data)(**values)
 
 
 def well_formed(raw: Any, program: Program) -> RawSolution:
-    """Return a copy of the answer of a solver; a solver error with a note where it is of the wrong kind."""
+    """Return a copy of the answer of a solver; if it is malformed, a solver error with a note."""
     try:
         return _read(raw, program)
     except Malformed as error:
         note = str(error)
-    except BaseException as error:  # its own attributes may raise anything
+    except BaseException as error:  # attributes of the answer may raise anything
         pass_on("The answer of a solver was not read", error)
         note = f"its answer cannot be read ({raised(error)})"
     return RawSolution(None, None, Status.SOLVER_ERROR, note=note)
 
 
 def _read(raw: Any, program: Program) -> RawSolution:
-    """Ask for every entry once: what is checked is what is used."""
+    """Read every entry once, so that the values used are those checked."""
     if not isinstance(raw, RawSolution):
         raise Malformed(f"it returned a {type(raw).__name__} and no RawSolution")
     x, y, claim, iterations, backend = raw.x, raw.y, raw.claim, raw.iterations, raw.backend
@@ -184,6 +184,6 @@ def _number(what: str, value: Any) -> float:
 
 
 def _shown(value: Any) -> str:
-    """Return a value in a sentence, however long it is."""
+    """Return a value for a sentence, shortened if it is long."""
     text = one_line(repr(value))
     return text if len(text) <= 60 else f"{text[:57]}..."

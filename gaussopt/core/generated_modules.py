@@ -31,13 +31,13 @@ def load(name: str, key: str) -> ModuleType | None:
 
 
 def store(name: str, key: str, text: str) -> ModuleType:
-    """Keep the source of a module, if there is a place for it, and import it; raises BadInput as `load`."""
+    """Keep the source of a module, if it can be kept, and import it; raises BadInput as `load`."""
     file = _file(name, key)
     return _imported(file, text, cache.write(file, text.encode()))
 
 
 def text_of(module: ModuleType) -> str:
-    """Return the source that a module was made of, whatever has become of its file since."""
+    """Return the source that a module was made of, even if its file has changed since."""
     loader = module.__loader__
     if isinstance(loader, SourceLoader):
         return loader.get_source()

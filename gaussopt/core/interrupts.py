@@ -1,4 +1,4 @@
-"""Ctrl-C that spares what was computed, and Ctrl-C that is not lost."""
+"""Handlers of Ctrl-C: one that preserves computed results, one that raises a lost KeyboardInterrupt again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Handler:
         self._before: Any = None
 
     def __enter__(self) -> Self:
-        """Take over where Ctrl-C is Python's own, or that of a context which this one may be nested in."""
+        """Take over Ctrl-C from Python's own handler, or from a context in which this one may be nested."""
         if threading.current_thread() is threading.main_thread():
             before = signal.getsignal(signal.SIGINT)
             if before is signal.default_int_handler or self._may_be_in(getattr(before, "__self__", None)):
@@ -23,7 +23,7 @@ class _Handler:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Give back."""
+        """Put the handler from before back."""
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
@@ -35,11 +35,11 @@ class _Handler:
 
 
 class Interrupts(_Handler):
-    """Ctrl-C is a KeyboardInterrupt while it is listened to, and nothing otherwise.
+    """Ctrl-C raises KeyboardInterrupt while `listening`, and is ignored otherwise.
 
     A KeyboardInterrupt may come between any two instructions, also while a result is put together, and then all of it
-    is lost. Within this context the first Ctrl-C that is listened to raises one, and none of the others does: what
-    follows is heard to the end. `listening` says whether Ctrl-C raises KeyboardInterrupt.
+    is lost. Within this context the first Ctrl-C while `listening` raises one and ends `listening`, so that later ones
+    are ignored and what follows runs to its end.
     """
 
     listening = True
@@ -51,7 +51,7 @@ class Interrupts(_Handler):
 
 
 class RememberedInterrupt(_Handler):
-    """Ctrl-C that is raised once more where it was lost.
+    """Ctrl-C whose KeyboardInterrupt is raised again if it was lost.
 
     A KeyboardInterrupt is printed and forgotten if it comes while Python calls back from code that cannot raise, such
     as the end of an object or of an import. Within this context Ctrl-C is a KeyboardInterrupt as ever, and `pass_on`

@@ -17,14 +17,14 @@ REMEDIES = {
 """Error numbers of the operating system for such failures, and the remedy of each."""
 
 NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Error numbers among them that no write to an open file ends with."""
+"""Those of these error numbers that a write to an open file never gives."""
 
 
 def is_machine(error: BaseException) -> bool:
     """Tell whether an error is a failure of the machine."""
     if isinstance(error, MachineFailure | MemoryError):
         return True
-    if isinstance(error, ImportError):  # the loader of shared objects tells in words only
+    if isinstance(error, ImportError):  # the loader of shared objects gives the error in words only
         return any(os.strerror(number) in str(error) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM))
     return isinstance(error, OSError) and error.errno in REMEDIES
 

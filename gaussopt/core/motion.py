@@ -1,4 +1,4 @@
-"""What is recorded of a motion, as figures and animations read it."""
+"""The record of a motion, as figures and animations read it."""
 
 from __future__ import annotations
 

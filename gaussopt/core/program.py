@@ -1,6 +1,6 @@
 """The base of all kinds of programs: what solvers, sequences and guards ask of a program, whatever its kind.
 
-What certificates, files and the command line know of a kind stands on its page in `gaussopt.kinds`.
+The properties of a kind that certificates, files and the command line need are in its module in `gaussopt.kinds`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gaussopt.core.arrays import Matrix, Vector
 
 @dataclass(frozen=True)
 class Program:
-    """What a formulation makes and a solver takes; a frozen dataclass of arrays for each kind.
+    """A program that a formulation makes and a solver takes; each kind is a frozen dataclass of arrays.
 
     Class attributes
     ----------------
@@ -33,7 +33,7 @@ class Program:
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """Shapes and places that a solver needs unchanged to update instead of being set up again."""
+        """Shapes and places of entries; while they are unchanged, a solver can update instead of being set up again."""
         raise NotImplementedError
 
     @property
@@ -48,7 +48,7 @@ class Program:
 
     @property
     def minimises(self) -> bool:
-        """Whether it has an objective, which can be unbounded; equations contradict each other instead."""
+        """Whether it has an objective, which can be unbounded; a program without one can only be contradictory."""
         return False
 
     @property

@@ -40,7 +40,7 @@ INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
 
 SMALLEST = 1e-290
-"""Entry of an LCP's matrix, relative to the largest and to 1, by which nothing can be divided any more."""
+"""Size of entries of an LCP's matrix, relative to the largest entry and to 1, below which quotients overflow."""
 
 
 @shown
@@ -96,7 +96,7 @@ class QP(Program):
         return self.m
 
     def as_qp(self) -> QP:
-        """The program itself, as of every program that is one or becomes one."""
+        """Return the program itself; other kinds of programs return an equivalent QP."""
         return self
 
     @property
@@ -105,12 +105,12 @@ class QP(Program):
 
     @cached_property
     def equality(self) -> NDArray[np.bool_]:
-        """Which rows are equalities, (m,)."""
+        """Mask of the rows that are equalities, (m,)."""
         return np.asarray(self.l == self.u)
 
     @property
     def equalities_only(self) -> bool:
-        """Whether every row is an equality; the Gauss QP, whose bounds are one array, answers at once."""
+        """Whether every row is an equality; known at once for the Gauss QP, whose bounds are one array."""
         return self.l is self.u or bool(self.equality.all())
 
     @property
@@ -132,7 +132,7 @@ class QP(Program):
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> QP:
-        """Checked program from the contents of a `qp` file; a null bound is infinite.
+        """Return a checked program from the contents of a `qp` file; a null bound is infinite.
 
         Raises BadInput for wrong shapes, NaN, asymmetric or indefinite P and a lower bound above its upper bound.
         """
@@ -165,11 +165,11 @@ class QP(Program):
         return cls(P, q, A, l, l if np.array_equal(l, u) else u)  # type: ignore[arg-type]
 
     def objective(self, x: Vector) -> float:
-        """1/2 x^T P x + q^T x."""
+        """Return 1/2 x^T P x + q^T x."""
         return float(0.5 * x @ (self.P @ x) + self.q @ x)
 
     def to_mapping(self) -> dict[str, Any]:
-        """The contents of a `qp` file."""
+        """Return the contents of a `qp` file."""
 
         def bound(values: Vector) -> list[float | None]:
             return [float(b) if np.isfinite(b) else None for b in values]
@@ -252,10 +252,10 @@ class LeastSquares(Program):
         return self.A.T @ self.A, self.A.T @ self.b
 
     def as_qp(self) -> QP:
-        """A QP with the same minimiser.
+        """Return a QP with the same minimiser.
 
-        Unconstrained if any minimiser will do (which squares the condition number); directions that A does not see
-        are given a curvature of their own, without which rounding would make them a slope that has no end. The
+        Unconstrained if any minimiser will do (which squares the condition number); the null space of A is given a
+        curvature of its own, without which rounding would make the objective unbounded along it. The
         minimiser of least norm of a consistent system is that of 1/2 ||x||^2 subject to A x = b.
         """
         n = self.A.shape[1]
@@ -307,7 +307,7 @@ class LCP(Program):
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> LCP:
-        """Checked problem from the contents of an `lcp` file.
+        """Return a checked problem from the contents of an `lcp` file.
 
         Raises BadInput for missing entries, non-square M, wrong shapes, NaN, entries whose quotients overflow.
         """
@@ -324,21 +324,21 @@ class LCP(Program):
         return cls(M, as_array("q", data["q"], (len(M),)))
 
     def w(self, z: Vector) -> Vector:
-        """M z + q."""
+        """Return M z + q."""
         return np.asarray(self.M @ z + self.q)
 
     def to_mapping(self) -> dict[str, Any]:
-        """The contents of an `lcp` file."""
+        """Return the contents of an `lcp` file."""
         return {"kind": "lcp", "M": np.asarray(self.M).tolist(), "q": np.asarray(self.q).tolist()}
 
 
 def places_of(A: Matrix) -> Any:
-    """The shape of a dense matrix, the places of the entries of a sparse one."""
+    """Return the shape of a dense matrix, the places of the entries of a sparse one."""
     return Pattern.of(A) if is_sparse(A) else A.shape  # type: ignore[arg-type]
 
 
 def as_qp(program: Program) -> QP:
-    """The quadratic program itself, or the one with the same minimisers; raises TypeError for other programs."""
+    """Return the quadratic program itself, or the one with the same minimisers; raises TypeError for other programs."""
     made = getattr(program, "as_qp", None)
     if made is None:
         raise TypeError(f"{type(program).__name__} is no quadratic program")
@@ -358,7 +358,7 @@ def _both_bounds(data: Mapping[str, Any], m: int) -> tuple[Vector, Vector]:
 
 
 def _entries(A: Matrix) -> Any:
-    """A matrix for JSON."""
+    """Return a matrix for JSON."""
     return to_triplets(A) if is_sparse(A) else A.tolist()  # type: ignore[arg-type]
 
 

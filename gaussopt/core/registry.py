@@ -2,8 +2,8 @@
 
 A file `my_solver.py` in its folder is the entry `my-solver`. The module holds one object, called `problem`,
 `formulation`, `solver`, `stepper` or `family`. Files outside the package are found through the environment variable
-GAUSSOPT_PLUGINS (files or folders, separated as in PATH; in folders but those that begin with _) or `register`; a
-problem may be named by its file. They may import modules that lie beside them.
+GAUSSOPT_PLUGINS (files or folders, separated as in PATH; in folders, files that begin with _ are skipped) or
+`register`; a problem may be named by its file. They may import modules from their folder.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ INTERFACES = {
 INTERFACE = "base"
 """Name of a file in such a folder that holds the interface and is no entry."""
 HOW = {"problem": "end it with problem = gaussopt.Problem.of(system, q0=..., t_end=...)"}
-"""Advice for a user's file of a kind, where the end of it is not obvious."""
+"""Advice by kind for a user's file, where the line that must end it is not obvious."""
 
 
 class Registered(NamedTuple):
@@ -54,7 +54,7 @@ class Registered(NamedTuple):
     path: str
     source: bytes
     neighbours: tuple[tuple[str, bytes], ...] = ()
-    """Names and sources of the modules beside it that it imports."""
+    """Names and sources of the modules in its folder that it imports."""
 
 
 _registered: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
@@ -96,7 +96,7 @@ def load(kind: str, name: str) -> Any:
 
 
 def _perhaps_a_file(kind: str, name: str) -> str:
-    """Return what a user is told who may have meant a file."""
+    """Return a part of a message, for a user who may have meant a file."""
     if kind == "problem":
         return "" if os.path.exists(name) else ", and no file or folder has that name"
     file = f"{name.replace('-', '_')}.py"
@@ -115,9 +115,9 @@ def register(
     Parameters
     ----------
     path : the file
-    source : bytes, optional, what is in it, if it need not be there: another process may have read it
+    source : bytes, optional, contents of the file, which then need not exist: another process may have read it
     wanted : the kind that it must be, optional
-    neighbours : sources by name of the modules beside the file that it imports; read from there if not given
+    neighbours : sources by name of the modules in the file's folder that it imports; read from there if not given
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _lack(entry: Any, kind: str) -> str:
 
 
 def is_file(word: str | os.PathLike[str]) -> bool:
-    """Tell whether a word names a file and not an entry; raises BadInput if it is no word."""
+    """Tell whether a word names a file and not an entry; raises BadInput if it is neither text nor a path."""
     if isinstance(word, os.PathLike):
         return True
     if not isinstance(word, str):
@@ -192,7 +192,7 @@ def is_file(word: str | os.PathLike[str]) -> bool:
 
 
 def holds_solver(path: str) -> bool:
-    """Tell whether a file is one of a solver, judged by its text; it is not imported."""
+    """Tell whether a file defines a solver, judged by its text; it is not imported."""
     file = Path(path)
     with contextlib.suppress(OSError):
         return file.suffix == ".py" and re.search(rb"(?m)^solver\s*[:=]", file.read_bytes()) is not None
@@ -200,7 +200,7 @@ def holds_solver(path: str) -> bool:
 
 
 def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
-    """Return the name of the entry in a file, which is registered unless it is already, as it is now.
+    """Return the name of the entry in a file, which is registered unless it already is, with its present contents.
 
     Raises BadInput, also if the file holds an entry of another kind, or another file has that name already.
     """
@@ -217,7 +217,7 @@ def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
 
 
 def registered_files() -> tuple[Registered, ...]:
-    """Return the files registered from outside the package, in the order in which they were."""
+    """Return the files registered from outside the package, in the order of their registration."""
     _load_plugins()
     return tuple(_files.values())
 
@@ -228,7 +228,7 @@ def is_registered(kind: str, name: str) -> bool:
 
 
 def adopt(files: Sequence[Registered]) -> None:
-    """Register what another process has registered, and leave this one's GAUSSOPT_PLUGINS aside."""
+    """Register what another process has registered, and ignore GAUSSOPT_PLUGINS in this process."""
     _seen.update(_plugin_files())
     known = list(_files.values())
     if known != list(files):
@@ -237,7 +237,7 @@ def adopt(files: Sequence[Registered]) -> None:
 
 
 def sources(kind: str, name: str) -> dict[str, bytes]:
-    """File names and contents that define an entry: its own, its folder's helpers, the tables that problems read.
+    """Return files that define an entry, contents by name: its own, its folder's helpers, tables that problems read.
 
     Raises UnknownName.
     """
@@ -272,7 +272,7 @@ def _name(stem: str) -> str:
 
 
 def _blame(file: Path, error: BaseException) -> str:
-    """Return a sentence that names the error of a file and its line."""
+    """Return a sentence that names the error in a file, and its line."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     if isinstance(error, SyntaxError) and error.filename == str(file):
         lines, text = [error.lineno], error.msg

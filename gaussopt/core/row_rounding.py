@@ -1,13 +1,13 @@
-"""What is rounding in a row of a step: a row alone does not tell a small row from one that cancels.
+"""Rounding in the rows of a step: the entries alone do not tell a small row from one whose terms cancel.
 
-An entry of J is a sum of terms, such as the parts that two bodies of a joint have in it. Where the terms cancel, what
+An entry of J is a sum of terms, such as the contributions of the two bodies of a joint. Where the terms cancel, what
 is left is their rounding, and no constraint: rows across the plane of a planar loop are of this kind in joint
 coordinates. So code that forms rows states for every entry the sizes of its terms, and entries below
 
     8 max(m, n) eps (sum of the sizes of the terms)
 
-are set to zero where the step is made. Behind it a row is zero or a constraint, however small: in coordinates of other
-units a row of 1e-12 is one.
+are set to zero when the step is made. From then on a row is zero or a constraint, however small: in other units a row
+of 1e-12 may be a constraint.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ DOUBT = 1e-9
 
 
 def rounding(n: int, m: int) -> float:
-    """8 max(m, n) eps: relative size of what counts as rounding of a step of m rows in n coordinates."""
+    """Return 8 max(m, n) eps, the relative size of rounding in a step of m rows in n coordinates."""
     return 8 * max(m, n) * EPS
 
 
 def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
-    """J (m, n) with zeros in place of entries that are rounding of their terms; J itself where nothing is known.
+    """Return J (m, n) with zeros in place of entries that are rounding of their terms; J itself without terms.
 
     `terms` (m, n) are the sums of the sizes of the terms of each entry; zero where an entry is exact.
     """
@@ -49,7 +49,7 @@ def without_rounding_of_zeros(J: Matrix, gamma: Vector, terms: Vector | None) ->
 
 
 def may_be_rounding(J: Matrix, terms: Matrix) -> bool:
-    """Tell whether rounding of the terms (m, n) is so much of a row that its direction is in doubt."""
+    """Tell whether rounding of the terms (m, n) is so large a part of a row that its direction is in doubt."""
     return bool(
         (
             rounding(J.shape[1], len(J)) * terms.max(axis=1, initial=0.0) > DOUBT * np.abs(J).max(axis=1, initial=0.0)

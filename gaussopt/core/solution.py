@@ -36,7 +36,7 @@ class Timing(NamedTuple):
         return self.build + self.setup + self.update + self.solve + self.recover + self.verify
 
     def to_mapping(self) -> dict[str, float | None]:
-        """Seconds by part, for JSON."""
+        """Return the seconds by part, for JSON."""
         backend = None if np.isnan(self.backend) else self.backend
         return {**self._asdict(), "backend": backend, "total": self.total}
 
@@ -50,13 +50,13 @@ class RawSolution:
     ----------
     x : (n,) or None, the point, None if there is none
     y : (m,) or None, duals in gaussopt's sign, None if the solver gives none
-    claim : what the solver says of it
+    claim : the status that the solver claims
     iterations : int
     backend : seconds by the solver's own clock, NaN if it reports none
     note : what the solver says in words
     solutions : all solutions, (n,) each, from a solver that enumerates
     history : tuple of float
-        What an iteration records of its convergence, one number an iteration: the residual of Newton's method, the
+        A measure of convergence recorded by the solver, one number an iteration: the residual of Newton's method, the
         best objective of an evolution. Empty where nothing is recorded.
     """
 

@@ -99,13 +99,13 @@ class Solver(ABC, Generic[O]):
     Attributes
     ----------
     variant : str or None
-        What follows the name after a colon, as in "cvxpy:CLARABEL"; None where nothing does.
+        The part after a colon in a name such as "cvxpy:CLARABEL"; None if there is no such part.
     options : of `options_type`
         Values of all options, converted and checked.
 
     Examples
     --------
-    Least squares by normal equations; whether they do is seen from the certificate.
+    Least squares by normal equations; the certificate shows whether they are accurate enough.
 
     >>> import numpy as np
     >>> from gaussopt.core.programs import LeastSquares
@@ -200,7 +200,7 @@ class Solver(ABC, Generic[O]):
         return self.aborts
 
     def refuses(self, program: Any) -> str | None:
-        """Say why a program is not taken, before it is set up.
+        """Say why a program is not taken, if so, before it is set up.
 
         Override it for what `accepts` cannot say, such as a matrix that has to be definite, and ask `super` first.
 
@@ -237,7 +237,7 @@ class Solver(ABC, Generic[O]):
         Parameters
         ----------
         program : one of `accepts` that `refuses` did not refuse
-            Its arrays are not to be written into, and may be kept: no other code changes them.
+            Do not write into its arrays; they may be kept, since no other code changes them.
 
         Raises
         ------
@@ -271,7 +271,7 @@ class Solver(ABC, Generic[O]):
         RawSolution
             `x` (n,), or None if there is no point; `y` (m,) with P x + q = A^T y for quadratic programs, None if there
             are no duals; the claim, as a member of `gaussopt.Status`; iterations, seconds of the backend, its words.
-            What a program has no answer for is said by the claim (infeasible, unbounded, iteration_limit), never by an
+            If a program has no answer, the claim says so (infeasible, unbounded, iteration_limit), never by an
             exception.
         """
 

@@ -26,12 +26,12 @@ class SourceLoader(ExecutionLoader):
         return self._source if isinstance(self._source, str) else decode_source(self._source)
 
     def get_filename(self, fullname: str) -> str:
-        """Its file, which need not exist."""
+        """Return the path of its file, which need not exist."""
         return self._path
 
 
 def imported(name: str, source: str | bytes, path: str) -> ModuleType:
-    """Return a new module of this name made of a source, which is forgotten again if the source raises."""
+    """Return a new module of this name made of a source; it leaves `sys.modules` again if the source raises."""
     loader = SourceLoader(source, path)
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None  # the loader is given
@@ -46,14 +46,14 @@ def imported(name: str, source: str | bytes, path: str) -> ModuleType:
 
 
 class Neighbours(MetaPathFinder):
-    """Finds modules beside a file for its imports, from their sources where those are given, and keeps the sources.
+    """Finds modules in the folder of a file for its imports, from sources if these are given, and keeps the sources.
 
-    Imports inside functions come too late, since the sources of all that takes part are known from the beginning.
+    Imports inside functions come too late, since all sources must be known once the file has been imported.
 
     Parameters
     ----------
-    folder : where they lie, or lay
-    sources : contents by module name that another process has read; the files are not looked at then
+    folder : that of the file, which need not exist any more
+    sources : contents by module name that another process has read; the files themselves are then not read
     """
 
     _loaded: ClassVar[set[str]] = set()
@@ -63,7 +63,7 @@ class Neighbours(MetaPathFinder):
         self.found: dict[str, bytes] = {}
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the module of this name beside the file; None if there is none."""
+        """Return the module of this name in the folder; None if there is none."""
         file = self._folder / f"{fullname}.py"
         if path is not None or fullname in sys.stdlib_module_names:
             return None
@@ -77,7 +77,7 @@ class Neighbours(MetaPathFinder):
 
     @contextmanager
     def at_hand(self) -> Iterator[None]:
-        """Let imports find these modules within the context, and none of the same name from beside another file."""
+        """Let imports find these modules within the context, and none of the same name from another folder."""
         others = {name: module for name, module in sys.modules.items() if name in self._loaded}
         for name in others:
             del sys.modules[name]

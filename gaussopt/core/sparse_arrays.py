@@ -27,7 +27,7 @@ Sparse: TypeAlias = "scipy.sparse.csr_array[np.float64, tuple[int, int]]"
 Indices = NDArray[np.intp]
 
 LARGEST_BLOCK = 64
-"""Coordinates that the blocks of a sparse mass matrix may couple; a larger block is no rigid body."""
+"""Most coordinates that a block of a sparse mass matrix may couple; a larger block is no rigid body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M", coupled: bool 
     """Return M made exactly symmetric, or say why it is no mass matrix of bodies.
 
     Raises BadInput if M is asymmetric or has a negative eigenvalue beyond rounding, or couples more coordinates than
-    LARGEST_BLOCK; not the last for a `coupled` matrix, of which pivots tell whether it is indefinite.
+    LARGEST_BLOCK. A `coupled` matrix may have larger blocks; the signs of its pivots show if it is indefinite.
     """
     if is_diagonal(Pattern.of(M)):
         if (M.data < 0).any():
@@ -124,7 +124,7 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M", coupled: bool 
 
 
 def _has_positive_pivots(M: Sparse) -> bool:
-    """Tell whether a symmetric matrix, of unit diagonal and with rounding added to it, has positive pivots only."""
+    """Tell whether a symmetric matrix, scaled to unit diagonal and raised by rounding, has positive pivots only."""
     size = np.abs(M.diagonal())
     d = scipy.sparse.diags_array(1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
     shifted = d @ M @ d + DEFINITE_TOLERANCE * M.shape[0] * scipy.sparse.eye_array(M.shape[0])
@@ -140,7 +140,7 @@ def _has_positive_pivots(M: Sparse) -> bool:
 
 
 def times(A: Any, x: Vector) -> Vector:
-    """Return A x of a sparse matrix, with the type that it has."""
+    """Return A x of a sparse matrix, typed as a vector."""
     return np.asarray(A @ x)
 
 
@@ -151,7 +151,7 @@ def is_diagonal(pattern: Pattern) -> bool:
 
 
 class DiagonalBlocks(NamedTuple):
-    """The diagonal blocks of one size b: the coordinates of each, (c, b), and which entries of the matrix lie where."""
+    """The diagonal blocks of one size b: coordinates, (c, b), entries of the matrix, and their places in the blocks."""
 
     members: Indices
     entries: Indices
@@ -197,15 +197,15 @@ def to_triplets(A: Sparse) -> dict[str, Any]:
 
 
 def read_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
-    """A matrix of a file, or of a mapping like one, as a canonical sparse one of a given shape; raises BadInput."""
+    """Return a matrix, or the mapping of one in a file, as a canonical sparse one of a given shape; raises BadInput."""
     return (from_triplets if isinstance(value, Mapping) else as_sparse)(name, value, shape)
 
 
 def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int | None, int]) -> Sparse:
     """Return the canonical sparse matrix of a given shape with the entries that `to_triplets` wrote; raises BadInput.
 
-    The shape is what the vectors beside the matrix call for. Nothing is made of a declared shape before it is known to
-    be this one: a few bytes can declare thousands of millions of rows.
+    `shape` is the one that the vectors in the file require. Nothing is allocated for the shape that the matrix declares
+    before it is known to be the same: a few bytes can declare billions of rows.
     """
     try:
         declared = tuple(int(s) for s in data["shape"])

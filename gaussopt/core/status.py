@@ -14,7 +14,7 @@ class Status(Enum):
     sentence: str
 
     def __new__(cls, value: str, sentence: str = "") -> Status:
-        """Store the sentence beside the value."""
+        """Store the sentence with the value."""
         member = object.__new__(cls)
         member._value_ = value
         member.sentence = sentence

@@ -30,11 +30,11 @@ class StepCertifier(Protocol):
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Residuals, multipliers and closeness of rows of a flat step and a candidate; None where a pivot fails."""
+        """Return residuals, multipliers, closeness of rows of a flat step and a candidate; None where a pivot fails."""
 
 
 CONTACT_ARRAYS = ("J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "g_N", "gdot_N", "e_N", "e_T", "least_N")
-"""Fields of a step with one entry or row a contact."""
+"""Fields of a step with one entry or row per contact."""
 
 Arithmetic = tuple[StepCertifier, Vector]
 """The generated certificate, and the flat step that it reads."""
@@ -47,7 +47,7 @@ class StepData:
     """The data of one time step.
 
     M and J may both be sparse, for systems of many bodies: SciPy arrays in compressed rows, see `sparse_arrays`.
-    Code that takes such steps asks `sparse` first; formulations, solvers and analyses that do not refuse them.
+    Code that takes such steps checks `sparse` first; all other formulations, solvers and analyses refuse them.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class StepData:
 
     @property
     def sigma(self) -> Matrix:
-        """-v_T / |v_T|, (k, d): the direction of sliding friction; zero where there is no slip, which is no sign."""
+        """-v_T / |v_T|, (k, d): the direction of sliding friction; zero without slip, which has no direction."""
         speed = self.speed
         return np.asarray(-self.v_T / np.where(speed > 0, speed, 1.0)[:, None])
 
@@ -237,7 +237,7 @@ class StepData:
 
 @lru_cache(maxsize=64)
 def _no_contacts(n: int) -> tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vector]:
-    """J_N, zeta_N, J_T, zeta_T, v_T and mu of no contact; shared, and therefore read-only."""
+    """Return J_N, zeta_N, J_T, zeta_T, v_T and mu of no contacts; shared, and therefore read-only."""
     arrays = (
         np.zeros((0, n)), np.zeros(0), np.zeros((0, 1, n)), np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0),
     )  # fmt: skip
@@ -254,13 +254,13 @@ def sparse_step(
 
 
 def parts(step: StepData) -> tuple[Sparse, Sparse]:
-    """M and J of a sparse step, typed as sparse matrices."""
+    """Return M and J of a sparse step, typed as sparse matrices."""
     assert all(map(is_sparse, (step.M, step.J)))
     return step.M, step.J  # type: ignore[return-value]
 
 
 def memory(step: StepData) -> int:
-    """Return bytes of the arrays of a sparse step: M, J with their indices, and the vectors."""
+    """Return the number of bytes of the arrays of a sparse step: M, J with their indices, and the vectors."""
     M, J = parts(step)
     arrays = [x for A in (M, J) for x in (A.data, A.indices, A.indptr)]
     arrays += [step.h, step.Q, step.gamma, *(x for x in (step.q, step.v) if x is not None)]
@@ -301,7 +301,7 @@ def _dense(data: Mapping[str, Any]) -> StepData:
 
 
 def _sparse(data: Mapping[str, Any]) -> StepData:
-    """Return checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them."""
+    """Return checked sparse step data; M and J are sparse matrices, or mappings made by `to_triplets`."""
     for key in ("J_N", "J_T", "D_omega", "J_terms", "gamma_terms"):
         if not is_absent(data.get(key)):
             what = "sizes of terms need" if key.endswith("terms") else "contacts and quasi-velocities need"
@@ -327,7 +327,7 @@ def _or_zeros(data: Mapping[str, Any], name: str, n: int) -> Vector:
 
 
 def _state(data: Mapping[str, Any], n: int) -> tuple[float, Vector | None, Vector | None]:
-    """t, q and v; a time in words is a remark."""
+    """Return t, q and v; a time given as text is a remark, and counts as 0."""
     t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
     return t, _optional(data, "q", (n,)), _optional(data, "v", (n,))
 
@@ -348,7 +348,7 @@ def _rows(data: Mapping[str, Any], matrix: str, vector: str, n: int) -> tuple[Ma
 
 
 def _gaps_and_restitution(data: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """g_N, gdot_N, e_N, e_T and least_N, as far as they are given."""
+    """Return g_N, gdot_N, e_N, e_T and least_N, as far as they are given."""
     names = ("g_N", "gdot_N", "e_N", "e_T", "least_N")
     found = {name: as_array(name, data[name], (k,)) for name in names if not is_absent(data.get(name))}
     for name in ("e_N", "e_T"):
@@ -365,7 +365,7 @@ def _duration(data: Mapping[str, Any]) -> float | None:
 
 
 def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.float64], Matrix, Matrix, Vector]:
-    """J_T, zeta_T, v_T and mu; in the plane JSON may drop the tangent axis."""
+    """Return J_T, zeta_T, v_T and mu; in the plane JSON may drop the tangent axis."""
     mu = np.zeros(k) if is_absent(data.get("mu")) else as_array("mu", data["mu"], (k,))
     if (mu < 0).any():
         i = int(np.argmax(mu < 0))

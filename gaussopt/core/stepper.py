@@ -20,11 +20,11 @@ from gaussopt.core.system import AbstractSystem
 State = tuple[float, Vector, Vector]
 
 SHARP = 2.0**-52
-"""Residual at which the iterations of methods that keep constraints end, relative to 1 + the largest entry of what they
-look for; the generated loops of these methods use the same number."""
+"""Residual at which the iterations of methods that keep constraints end, relative to 1 + the largest unknown; the
+generated loops of these methods use the same number."""
 
 MOST_ITERATIONS = 50
-"""Solves of a half step of RATTLE, interpreted or generated."""
+"""Most solves in a half step of RATTLE, interpreted or generated."""
 
 
 class CertifiedAnswer(Protocol):
@@ -36,7 +36,7 @@ class CertifiedAnswer(Protocol):
 
     @property
     def forces_unique(self) -> bool:
-        """Whether the multipliers are the only ones."""
+        """Whether the multipliers are unique."""
 
 
 class Motion(Protocol):
@@ -50,16 +50,16 @@ class Motion(Protocol):
         """The system that moves."""
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
-        """dq/dt, (n,)."""
+        """Return dq/dt, (n,)."""
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """du/dt; costs a solved step."""
+        """Return du/dt; costs a solved step."""
 
     def answer(self, t: float, q: Vector, v: Vector) -> CertifiedAnswer:
-        """Return the certified answer at a state; costs a solved step, but for the state asked for last."""
+        """Return the certified answer at a state; costs a solved step, except at the state asked for last."""
 
     def passed(self, t: float, q: Vector, u: Vector) -> None:
-        """Told of an accepted state."""
+        """Take note of an accepted state."""
 
     def solve(self, step: StepData) -> CertifiedAnswer:
         """Return the certified answer to step data; costs a solved step."""
@@ -88,7 +88,7 @@ class Control:
     t_end : the end, s
     dt : step of a fixed-step method; recording interval of an adaptive one (None: its own steps)
     rtol, atol : tolerances of an adaptive method
-    origin : the instant whose multiples of dt are landed on; the start if not given
+    origin : the instant from which multiples of dt are counted, at which steps end; the start if not given
     every_step : whether an adaptive method with a recording interval also returns at its own steps
     first_step : first trial step of an adaptive method
     instants : of an adaptive method without a recording interval, instants that it lands on
@@ -104,7 +104,7 @@ class Control:
     instants: tuple[float, ...] = ()
 
     def grid_index(self, t: float) -> int:
-        """The number of the first multiple of dt after t, counted from the origin, or of the first landing, from 1."""
+        """Return the number of the first multiple of dt after t, from the origin, or of the next instant, from 1."""
         if self.instants:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
@@ -112,10 +112,10 @@ class Control:
         return math.floor((t - self.origin) / self.dt + SLIVER) + 1
 
     def instant(self, number: int) -> float:
-        """Give the multiple of dt of this number from the origin, or the end where no more than a sliver would be left.
+        """Return the multiple of dt of this number from the origin, or the end where less than a sliver would be left.
 
-        Multiples of dt, not a running sum, so that rounding does not add up. The landing of this number where there
-        are such.
+        Multiples of dt, not a running sum, so that rounding does not add up. If there are `instants`, return the one of
+        this number.
         """
         if self.instants:
             return self.instants[number - 1] if number <= len(self.instants) else self.t_end
@@ -135,27 +135,27 @@ class Tableau:
 
 
 class Integration(ABC):
-    """An integration under way."""
+    """An integration in progress."""
 
     taken = 1
     """Steps of the method in the latest `advance`; more than one where an adaptive one went to a recording instant."""
 
     @abstractmethod
     def advance(self) -> State:
-        """One step (adaptive: one accepted step, or up to the next recording instant)."""
+        """Advance by one step (adaptive: by one accepted step, or up to the next recording instant)."""
 
     @abstractmethod
     def replace(self, q: Vector, u: Vector) -> None:
         """Continue from a corrected state at the same instant (projection)."""
 
     def before_failure(self) -> tuple[float, int] | None:
-        """Return the instant and steps that an `advance` got to which failed; None where it got nowhere."""
+        """Return the instant and number of steps that a failed `advance` reached; None if it got nowhere."""
         return None
 
     def within(self) -> Callable[[float], Vector] | None:
         """Return the latest step as a function of time, (q, u) in one array of 2 n entries.
 
-        None where the quintic through positions, velocities and accelerations at its ends is as good.
+        None where the quintic through positions, velocities and accelerations at its ends is as accurate.
         """
         return None
 
@@ -186,14 +186,14 @@ class Stepper(ABC):
     implicit: ClassVar[bool] = False
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Tell why it cannot integrate such a motion, of "velocity" or "quasi-velocity"; None if it can."""
+        """Say why it cannot integrate such a motion, in state "velocity" or "quasi-velocity"; None if it can."""
         return None
 
     @classmethod
     def scipy_class(cls) -> Any:
-        """Return the class in SciPy of an adaptive method; None of the others."""
+        """Return the class in SciPy of an adaptive method; None for any other method."""
         return None
 
     @abstractmethod
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Begin at a state."""
+        """Begin an integration at a state."""

@@ -17,7 +17,7 @@ from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.step_data import StepData
 
 MOST_PRINTED = 200
-"""Coordinates up to which an error shows the state."""
+"""Most coordinates of a state that an error shows."""
 
 
 @fast_frozen
@@ -36,7 +36,7 @@ class Energy:
 
 
 class Outline(NamedTuple):
-    """What can be seen of a planar system that has no sketch, at one configuration; places (x, y), m.
+    """The visible parts of a planar system without a sketch, at one configuration; places (x, y), m.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class Outline(NamedTuple):
 class AbstractSystem(ABC):
     """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden.
 
-    `depends_on_time` says whether the equations may hold the time itself; True where nothing is known of it. `notes`
-    are sentences on what the model probably does not mean, `unused` its parameters that the equations do not hold.
+    `depends_on_time` says whether the equations may contain the time itself; True if this is unknown. `notes`
+    are sentences on probable mistakes of the model, `unused` its parameters that the equations do not contain.
     """
 
     name: str
@@ -75,7 +75,7 @@ class AbstractSystem(ABC):
         )
 
     def _extent(self) -> str:
-        """Return numbers of coordinates and rows, where they are known without evaluating anything."""
+        """Return the numbers of coordinates and rows in words, if they are known without evaluating anything."""
         return ""
 
     @abstractmethod
@@ -84,7 +84,7 @@ class AbstractSystem(ABC):
 
     @property
     def size(self) -> int | None:
-        """Number of coordinates, None where only an evaluation tells."""
+        """Number of coordinates, None if only an evaluation shows it."""
         return None
 
     @property
@@ -93,7 +93,7 @@ class AbstractSystem(ABC):
         return {}
 
     def with_parameters(self, /, **values: float) -> AbstractSystem:
-        """Return the same system with other parameter values; raises UnknownName for one that it does not have."""
+        """Return the same system with other parameter values; raises UnknownName for an unknown parameter."""
         for name in values:
             raise UnknownName("parameter", name, self.parameters)
         return self
@@ -104,16 +104,16 @@ class AbstractSystem(ABC):
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the equality rows, in the order of J; empty if they have none."""
+        """Names of the equality rows, in the order of J; empty if they have no names."""
         return ()
 
     @property
     def without_rows(self) -> tuple[str, ...]:
-        """Names of the joints that hold by the choice of the coordinates and have no rows."""
+        """Names of the joints without rows, which hold by the choice of the coordinates."""
         return ()
 
     def outline(self, q: Vector) -> Outline | None:
-        """Return what is drawn of the system where no sketch is given; None if it knows of no points."""
+        """Return what is drawn of the system if no sketch is given; None if it has no points to draw."""
         return None
 
     def of_motion(self, rows: int) -> AbstractSystem:
@@ -121,11 +121,11 @@ class AbstractSystem(ABC):
         return self
 
     def prepare(self, evaluations: float) -> None:
-        """Get ready for about this number of evaluations, of a motion or of a table of states."""
+        """Prepare for about this number of evaluations, in a motion or a table of states."""
         return
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Raise BadInput where rows of J and J_N contradict the functions beside them; derived rows cannot."""
+        """Raise BadInput where rows of J and J_N contradict the position and gap functions; derived rows cannot."""
         return
 
     @property
@@ -135,7 +135,7 @@ class AbstractSystem(ABC):
 
     @property
     def two_sided(self) -> tuple[bool, ...]:
-        """Which contacts are guides without clearance, (k,)."""
+        """Whether each contact is a guide without clearance, (k,)."""
         return (False,) * len(self.contact_names)
 
     def gaps(self, t: float, q: Vector) -> Vector:
@@ -151,13 +151,13 @@ class AbstractSystem(ABC):
         return None
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
-        """Jacobian of the holonomic constraints, (m_h, n): the first m_h rows of J."""
+        """Return the Jacobian of the holonomic constraints, (m_h, n): the first m_h rows of J."""
         residual = self.position_residual(t, q)
         rows = 0 if residual is None else len(residual)
         return self.evaluate(t, q, np.zeros(len(q))).J[:rows]
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
-        """Constraint residuals at velocity level, (m,); None if nothing is known of them."""
+        """Return constraint residuals at velocity level, (m,); None if they are unknown."""
         return self.evaluate(t, q, v).J @ v
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
@@ -166,11 +166,11 @@ class AbstractSystem(ABC):
 
     @property
     def has_quasi_velocities(self) -> bool:
-        """Whether the system names quasi-velocities that can serve as its state."""
+        """Whether the system has quasi-velocities that can serve as its state."""
         return False
 
     def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return quasi-velocities omega(q, v, t), (p,); raises BadInput if the system names none."""
+        """Return quasi-velocities omega(q, v, t), (p,); raises BadInput if the system has none."""
         raise BadInput(f"{self.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
@@ -183,7 +183,7 @@ class AbstractSystem(ABC):
 
 
 def state_in_words(t: float, q: Vector, v: Vector | None = None) -> str:
-    """Return the instant on one line, for messages."""
+    """Return the instant and state on one line, for messages."""
     return f"t = {t:.9g}, q = {_row(q)}" + ("" if v is None else f", v = {_row(v)}")
 
 

@@ -1,6 +1,6 @@
 """Systems that state the contact problem of a time step themselves, as those of other engines do.
 
-Their contacts come and go, and their velocities u, (p,), need not be the rates v of their coordinates, (n,).
+Their contacts appear and vanish, and their velocities u, (p,), need not be the rates v of their coordinates, (n,).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Found(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """End of a step: coordinates and rates, (n,), impulses of the equality rows, (m,), and what of these is missed."""
+    """End of a step: coordinates and rates, (n,), impulses of the equality rows, (m,), and the residual of these."""
 
     q: Vector
     v: Vector
@@ -37,7 +37,7 @@ class TimeStep(ABC):
     @property
     @abstractmethod
     def names(self) -> Sequence[str]:
-        """Those of the contacts near the state."""
+        """Names of the contacts near the state."""
 
     @property
     @abstractmethod
@@ -51,33 +51,33 @@ class TimeStep(ABC):
 
     @abstractmethod
     def energy(self) -> Energy:
-        """Return the energy there, as long as the system has not been asked for another state."""
+        """Return the energy of the state; call it before the system is asked for another state."""
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:
-        """Return the contacts at the end of a step of length dt, s, in impulses; of none there are none."""
+        """Return the contact problem, in impulses, of a step of length dt, s; it may have no contacts."""
 
     @abstractmethod
     def finish(self, r: Vector, *, project: bool) -> Reached:
-        """The end of the step of `problem` with impulses r, (3 k,); `project` moves it to the equality constraints."""
+        """Return the end of a step with impulses r, (3 k,), of `problem`; `project` moves it to the equalities."""
 
 
 class SteppedSystem(AbstractSystem):
-    """A system whose motions go by the time steps that it states; `evaluate` knows no contacts."""
+    """A system that states the time steps of its motions; `evaluate` leaves contacts out."""
 
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
-        """Give the state as the beginning of a step; raises BadInput where something is no contact of Coulomb's law."""
+        """Return the state as the start of a step; raises BadInput if a contact does not follow Coulomb's law."""
 
     depends_on_time = False  # what moves by itself is refused or held
 
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
-        """Raise BadInput where steps of length dt, s, from this state throw the system, whatever it does."""
+        """Raise BadInput where steps of length dt, s, from this state are unstable."""
 
     def about(self) -> dict[str, Any]:
-        """Return what the meta data of a motion say of its steps."""
+        """Return the entries on steps in the metadata of a motion."""
         return {}
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
-        """A warning that steps of dt, s, between these states, (N, n) each, may miss contacts; None if they do not."""
+        """Return a warning if steps of dt, s, between these states, (N, n) each, may miss contacts; None if not."""
         return None

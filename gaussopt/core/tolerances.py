@@ -26,7 +26,7 @@ def finite_entries(record: Any, *names: str) -> dict[str, float | None]:
 
 
 def check_tolerance(tolerance: Any) -> None:
-    """Refuse what is no tolerance of a certificate; raises BadInput."""
+    """Refuse a value that cannot be the tolerance of a certificate; raises BadInput."""
     number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
     if not number or not tolerance > 0:
         raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")

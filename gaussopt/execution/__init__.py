@@ -1,1 +1,1 @@
-"""Independent jobs: guarded processes, workers, clusters, the store of finished results."""
+"""Execution of independent jobs: guarded processes, workers, clusters, and a store of finished results."""

@@ -1,4 +1,4 @@
-"""Executors of clusters that run already."""
+"""Executors on running clusters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gaussopt.processes.job import sentence
 
 @contextlib.contextmanager
 def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
-    """Lend the workers of an existing Dask cluster as an executor, for `run_jobs`.
+    """Yield the workers of an existing Dask cluster as an executor for `run_jobs`.
 
-    The address is that of the scheduler, such as "tcp://10.0.0.1:8786", whose answer is waited for, in seconds. Raises
-    MissingBackend without Dask's distributed, BadInput if it does not answer, or a worker has no gaussopt or another
-    version of it.
+    The address is that of the scheduler, such as "tcp://10.0.0.1:8786"; its answer is awaited for `timeout` seconds.
+    Raises MissingBackend without Dask's distributed, BadInput if the scheduler does not answer, or a worker has no
+    gaussopt or another version of it.
     """
     try:
         from distributed import Client  # loaded here: it is optional, and slow to import
@@ -45,7 +45,7 @@ def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
 
 
 def _knock(address: str, timeout: float) -> None:
-    """Ask the scheduler for its identity, which `Client` itself would await for ever of a port that keeps silent."""
+    """Ask the scheduler for its identity; `Client` would wait forever for an answer from a silent port."""
     from distributed import rpc
     from distributed.comm import get_address_host_port
 
@@ -63,10 +63,10 @@ def _knock(address: str, timeout: float) -> None:
             reasons.append("")
         except TimeoutError:
             reasons.append(nothing)
-        except Exception as error:  # refused, unknown host, no Dask at all, no address at all
+        except Exception as error:  # refused, unknown host, not Dask, not an address
             reasons.append(sentence(error))
 
-    thread = threading.Thread(target=knock, daemon=True)  # name servers may take longer than a user waits
+    thread = threading.Thread(target=knock, daemon=True)  # name servers may take longer than the timeout
     thread.start()
     thread.join(timeout)
     reason = reasons[0] if reasons else nothing
@@ -82,7 +82,7 @@ def _silent(address: str, reason: str) -> BadInput:
 
 
 def _check(client: Any) -> None:
-    """Check that the workers have this version; the guard of each case compares the rest."""
+    """Check that the workers have this version; the guard of each job compares the rest of the environment."""
     versions = client.run(pkgutil.resolve_name, "gaussopt:__version__", on_error="return")
     for worker, found in versions.items():
         if isinstance(found, BaseException):
@@ -93,7 +93,7 @@ def _check(client: Any) -> None:
 
 @contextlib.contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Leave out what a library logs; what matters is said in sentences."""
+    """Silence a library's log; gaussopt reports what matters."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

@@ -1,15 +1,15 @@
-"""Finished cases on disk: one folder for each comparison, one file for each case.
+"""Finished cases on disk: a folder for each comparison, a file for each case.
 
-    store.json                   says that this is a store, and of which format
+    store.json                   marks the folder as a store and gives its format
     cases/KEY.json               label, identity, outcome, checksum
-    cases/KEY.trajectory.nc      an entry of the value that is bytes, under the entry's name
-    set-aside/                   files found in cases/ that were damaged or are none of ours
+    cases/KEY.trajectory.nc      an entry of the value whose type is bytes, under the entry's name
+    set-aside/                   files found in cases/ that were damaged or not written by a store
     .users, .writing             empty, for locks
 
 KEY is the SHA-256 of the identity: everything that decides the result (see `identity_of`). Files are JSON as Python
-writes it, with NaN, Infinity and -Infinity as bare words; numbers come back bit for bit. A file is written aside,
-synchronised and renamed, attachments before it, so that a store that was killed at any moment holds whole cases only.
-Two processes may use one store: of a case that both compute, the first result is kept.
+writes it, with NaN, Infinity and -Infinity as bare words; numbers are read back bit for bit. A temporary file is
+written, synchronised and renamed, attachments first, so that a store killed at any moment holds only complete cases.
+Two processes may use the same store: if both compute a case, the first result is kept.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def identity_of(case: Job) -> dict[str, Any]:
     """Return everything that decides the result of a case, ready for JSON.
 
     The function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and the packages of the
-    entries that the case depends on, the source code of the core and of these entries, and the store's format. Not
-    the time limit, which decides only whether there is a result. Raises BadInput if the arguments are no JSON.
+    entries that the case depends on, the source code of the core and of these entries, and the store's format; without
+    the time limit, which decides only whether there is a result. Raises BadInput for arguments that are not JSON.
     """
     function = f"{case.function.__module__}.{case.function.__qualname__}"
     identity = {"format": FORMAT, "function": function, "arguments": case.arguments, **environment(case.depends)}
@@ -59,9 +59,9 @@ def identity_of(case: Job) -> dict[str, Any]:
 
 
 class Store:
-    """A folder of finished cases, made if it is not there; `note` hears a sentence for each file that is set aside.
+    """A folder of finished cases, created if missing; `note` is called with a sentence for each file that is set aside.
 
-    Raises BadInput if the folder holds something else, or was written in another format, or cannot be written.
+    Raises BadInput if the folder holds other files, has another format, or cannot be written.
     """
 
     def __init__(self, folder: str | os.PathLike[str], note: Callable[[str], None] | None = None) -> None:
@@ -71,15 +71,15 @@ class Store:
         self._open()
 
     def get(self, case: Job) -> JobOutcome | None:
-        """Return the outcome of a case, or None if it is to be computed.
+        """Return the outcome of a case, or None if it must be computed.
 
-        A failure at the time limit counts only while the limit is not raised. A damaged file is set aside.
+        A failure at the time limit is returned unless the limit was raised. A damaged file is set aside.
         """
         key = checksum(identity_of(case))
         try:
             return self._read(case, key)
         except Damage:
-            with self._alone():  # unless another process was just mending it
+            with self._alone():  # unless another process was just repairing it
                 try:
                     return self._read(case, key)
                 except Damage as damage:
@@ -87,11 +87,11 @@ class Store:
                     return None
 
     def put(self, case: Job, outcome: JobOutcome) -> JobOutcome:
-        """Keep an outcome, and return it as it will be read: tuples as lists, keys as text.
+        """Store an outcome, and return it as it will be read: tuples as lists, keys as text.
 
-        Entries of the value, if that is a mapping, may be bytes: they become files of their own, called after the
-        entry, and come back as the paths of these. Where another process has kept an outcome of this case already,
-        that one stays and is returned. Raises BadInput if the value is no JSON, or the files cannot be written.
+        Entries of the value, if that is a mapping, may be bytes: they become separate files, named after the entry, and
+        are returned as paths. If another process has stored an outcome of this case already, that outcome stays and is
+        returned. Raises BadInput if the value is not JSON, or the files cannot be written.
         """
         identity = identity_of(case)
         key = checksum(identity)
@@ -108,7 +108,7 @@ class Store:
             raise BadInput(f"The case {case.key!r} returned something that is no JSON: {error}.") from None
         text = sealed(record)
         with self._alone():
-            with contextlib.suppress(Damage):  # then it is replaced
+            with contextlib.suppress(Damage):  # a damaged file is replaced
                 kept = self._read(case, key)
                 if kept is not None:
                     return kept
@@ -118,11 +118,11 @@ class Store:
         return self._outcome(key, record)
 
     def path(self, case: Job, entry: str = "json") -> Path:
-        """Return the path of the file of a case, or of one of its entries, once it is kept."""
+        """Return the path of the file of a stored case, or of an entry of its value."""
         return self._cases / f"{checksum(identity_of(case))}.{entry}"
 
     def stale(self, cases: Iterable[Job]) -> int:
-        """Count the kept cases that are not among these: they belong to other code, versions or settings."""
+        """Count the stored cases that are not among `cases`: they belong to other code, versions or settings."""
         wanted = {checksum(identity_of(case)) for case in cases}
         return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
 
@@ -149,7 +149,7 @@ class Store:
         return replace(outcome, value={**outcome.value, **paths}) if paths else outcome
 
     def _verify(self, key: str, entry: str, digest: str) -> None:
-        if not _ENTRY.fullmatch(entry):  # it might lead out of the folder
+        if not _ENTRY.fullmatch(entry):  # it might be a path outside the folder
             raise Damage(f"it names the attachment {entry[:40]!r}")
         try:
             with (self._cases / f"{key}.{entry}").open("rb") as file:
@@ -166,9 +166,9 @@ class Store:
         other = sorted(found - _PARTS)
         if HEAD in found:
             self._check(head)
-        elif other:  # a folder of the user's, such as a report: nothing in it is overwritten
+        elif other:  # a folder with other contents, such as a report: nothing is overwritten
             raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
-        # Every process that uses the store holds a shared lock: one that gets an exclusive one is alone and cleans up.
+        # Every user of the store holds a shared lock; a process that gets an exclusive lock is alone and cleans up.
         # A process that opens it holds none yet, so they open it in turn: else one might remove files of another.
         with self._alone():
             if not head.exists():
@@ -199,7 +199,7 @@ class Store:
             )
 
     def _clean(self) -> None:
-        """Remove what killed runs left behind; set aside what is not ours."""
+        """Remove temporary files of killed runs; set aside files that no store wrote."""
         for leftover in (*self.folder.glob("*.tmp"), *self._cases.glob("*.tmp")):
             leftover.unlink(missing_ok=True)
         for file in self._cases.iterdir():
@@ -227,7 +227,7 @@ class Store:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Lock out writing by other processes; where the file system has no locks, only renaming protects the files."""
+        """Lock out writing by other processes; on file systems without locks only renaming protects the files."""
         with (self.folder / ".writing").open("ab") as lock:
             with contextlib.suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -235,7 +235,7 @@ class Store:
 
 
 def _apart(case: Job, value: Any) -> tuple[Any, dict[str, bytes]]:
-    """Part the value from its entries of bytes."""
+    """Separate the value from its entries of type bytes."""
     if not isinstance(value, Mapping):
         return value, {}
     attachments = {str(k): bytes(v) for k, v in value.items() if isinstance(v, (bytes, bytearray))}

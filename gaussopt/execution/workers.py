@@ -1,4 +1,4 @@
-"""Independent cases, each in a process of its own: on this machine, or wherever an executor runs them."""
+"""Independent cases, each in its own process: on this machine, or on the workers of an executor."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gaussopt.execution.store import Store
 
 MOST_JOBS = 1000
-"""Processes beyond which no machine is quicker."""
+"""Largest number of processes; no machine is faster with more."""
 
 FAILED = "the executor did not run the case"
-"""An executor's own failure: a worker gone, a cluster that no longer answers."""
+"""Message for a failure of the executor itself: a worker gone, a cluster that no longer answers."""
 
 
 def check_jobs(jobs: int) -> int:
@@ -36,25 +36,25 @@ def run_jobs(
     cases: Sequence[Job], jobs: int = 1, progress: Callable[[float], None] | None = None, *,
     executor: Executor | None = None, store: Store | None = None,
 ) -> dict[str, JobOutcome]:  # fmt: skip
-    """Run all cases, long ones first; one that fails is recorded and stops nothing. Outcomes by key, in their order.
+    """Run all cases, long ones first, and return the outcomes by key, in the order of the cases; failures are outcomes.
 
     Parameters
     ----------
-    cases : with keys of their own
-    jobs : processes on this machine, where no executor is given
+    cases : with unique keys
+    jobs : number of processes on this machine, without an executor
     progress : called with the fraction done, by weight
     executor : any concurrent.futures.Executor, which stays open
         Its workers must have the same versions and the same source code; each guards its cases in its own process.
     store : Store
-        What it holds already is not computed again; what is computed is put there at once, and returned as it will be
-        read. Cases that were lost for reasons outside them are not kept.
+        Cases in the store are not computed again; results are stored at once, and returned as they will be read.
+        Cases that were lost for external reasons are not stored.
 
     Raises
     ------
     KeyboardInterrupt
-        With all processes of this machine ended, and everything that had finished in the store.
+        After all processes of this machine are ended and all finished cases stored.
     BadInput
-        If the store cannot be written, or a case cannot be kept there.
+        If the store cannot be written, or a case cannot be stored.
     """
     environment.refresh()
     total = sum(c.weight for c in cases) or 1.0
@@ -100,7 +100,7 @@ def _run_on(
             except Exception as error:
                 keep(case, _lost(FAILED, error))
         for future in as_completed(list(under_way)):
-            if future not in under_way:  # it was left out, and the executor says so
+            if future not in under_way:  # left out, as the executor now confirms
                 continue
             case, outcome = under_way.pop(future), _outcome(future)
             spent[case.share] += outcome.seconds
@@ -108,9 +108,9 @@ def _run_on(
             left = [f for f, job in under_way.items() if late and job.share == case.share and f.cancel()]
             for one, found in ((case, outcome), *((under_way.pop(f), None) for f in left)):
                 keep(one, found or _not_tried(one))
-            del outcome, found  # and let go of it: answers may be large
+            del outcome, found  # frees memory, as answers may be large
             interrupt.pass_on()
-            if not under_way:  # some executors never tell of what was cancelled
+            if not under_way:  # some executors never report cancelled futures
                 break
     except KeyboardInterrupt:
         for future, case in under_way.items():

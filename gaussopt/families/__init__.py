@@ -1,1 +1,1 @@
-"""Families of physically built steps, one file each."""
+"""Families of steps of physical systems, one file each."""

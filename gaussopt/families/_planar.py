@@ -1,4 +1,4 @@
-"""Rigid bodies in the plane: points that they carry, pins and links between these, and the units it is all written in.
+"""Rigid bodies in the plane: their points, pins and links between the points, and the units of the step data.
 
 Body i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre of mass and its angle. A point that sits at s in
 the frame of its body is at p = c + R(phi) s; with e_z x (a, b) = (-b, a),
@@ -27,7 +27,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Points:
-    """Points of bodies (p,), -1 for the ground, at places (p, 2) in the frames of these, m; on the ground in space."""
+    """Points of bodies (p,), -1 for the ground, at places (p, 2) in the frames of these, m; for the ground in space."""
 
     body: NDArray[np.intp]
     place: Matrix
@@ -63,20 +63,20 @@ class Points:
         return out
 
     def bias(self, q: Vector, v: Vector) -> Matrix:
-        """Return the accelerations of the points where no coordinate accelerates, (p, 2), m/s^2."""
+        """Return the accelerations of the points for zero accelerations of the coordinates, (p, 2), m/s^2."""
         spin = np.where(self.body != GROUND, v[3 * self.body + 2], 0.0)
         return -(spin**2)[:, None] * self._arms(q)
 
 
 @dataclass(frozen=True)
 class Pins:
-    """Revolute joints: two points share a place, two rows each."""
+    """Revolute joints: two points coincide, two rows each."""
 
     first: Points
     second: Points
 
     def values(self, q: Vector) -> Vector:
-        """Return what the joints keep at zero, (2 p,), m."""
+        """Return the constraint functions of the joints, (2 p,), m."""
         return np.asarray(self.second.positions(q) - self.first.positions(q)).ravel()
 
     def rows(self, q: Vector) -> Matrix:
@@ -90,7 +90,7 @@ class Pins:
 
 @dataclass(frozen=True)
 class Links(Pins):
-    """Massless rods between two points that are `length` apart, (p,), one row each."""
+    """Massless rods between two points at distance `length`, (p,), one row each."""
 
     length: Vector
 
@@ -106,7 +106,7 @@ class Links(Pins):
         return r, d / r[:, None]
 
     def values(self, q: Vector) -> Vector:
-        """Return what the rods keep at zero, (p,), m."""
+        """Return the constraint functions of the rods, (p,), m."""
         return self._along(q)[0] - self.length
 
     def rows(self, q: Vector) -> Matrix:
@@ -114,7 +114,7 @@ class Links(Pins):
         return np.asarray(np.einsum("pi,pin->pn", self._along(q)[1], super().rows(q).reshape(-1, 2, len(q))))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Return gamma of rows a = gamma, (p,), m/s^2: the bias of the ends, and the turning of the rod."""
+        """Return gamma of rows a = gamma, (p,), m/s^2: the bias of the ends, and the term of the rod's rotation."""
         r, u = self._along(q)
         rate = super().rows(q).reshape(-1, 2, len(q)) @ v
         across = rate - np.einsum("pi,pi->p", u, rate)[:, None] * u
@@ -140,7 +140,7 @@ def weights(mass: Vector) -> Matrix:
 def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
     """Return the masses from the lightest to the heaviest in equal ratios, geometric mean 1 kg, (count,).
 
-    `ratio` is that of the heaviest to the lightest. In a zigzag light and heavy ones take turns: the lightest, the
+    `ratio` is that of the heaviest to the lightest. In a zigzag light and heavy masses alternate: the lightest, the
     heaviest, the second lightest and so on.
     """
     if count == 1:
@@ -152,9 +152,9 @@ def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
 
 
 def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector]:
-    """Share out contacts in groups of `each`, the last one of what is left.
+    """Share out contacts in groups of `each`, the last group with the remainder.
 
-    Returns of each contact its group, how many are in it, and its place there from -1 to 1 (-1 where it is alone).
+    Returns for each contact its group, the group's size, and its place in it from -1 to 1 (-1 for a single contact).
     """
     group = np.arange(count) // each
     size = np.bincount(group)[group]

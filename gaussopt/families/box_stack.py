@@ -1,17 +1,17 @@
-"""Boxes on boxes on the floor, at rest, pushed sideways harder and harder.
+"""Boxes on boxes on the floor, at rest, under a growing sideways push.
 
-A stack of slabs, 1 m wide and 0.1 m thick. Every slab touches what is under it with two contacts (more with
-`redundancy`, all on one line); contacts that are left over carry the topmost slab. Mass grows up the stack: heavy on
-light is what iterations along the contacts find hard. At every instant all velocities are zero; the push, a force on
-every slab that grows with its weight and its place in the stack, begins at zero. First all contacts stick, then slabs
-slip from the top, and slender stacks tip. The steps are instants of that growth.
+A stack of slabs, 1 m wide and 0.1 m thick. Every slab touches the one below with two contacts (more with `redundancy`,
+all on one line); the remaining contacts carry the topmost slab. Mass grows up the stack: heavy slabs on light ones are
+hard for iterations along the contacts. At every instant all velocities are zero; the push, a force on every slab that
+grows with its weight and its place in the stack, begins at zero. First all contacts stick, then slabs slip from the
+top, and slender stacks tip. The steps are instants of that growth.
 
-Nothing slips yet, so that friction has no sign: the laws are those of `stick-slip`. Without friction they are the
+Nothing slips yet, so that friction has no direction: the laws are those of `stick-slip`. Without friction they are the
 Gauss QP, its dual and the symmetric `lcp`. Up to 4 contacts enumeration finds one acceleration at every friction
 coefficient; above, where there are too many modes, the certificate confirms a solution and leaves open whether it is
-the only one. Contacts of one body share friction in any way, so that forces are rarely unique. Heavy on light loses
-digits in the contact operator: two boxes of mass ratio 1e6 are known to 1e-6 only, and the certificate says so. A tall
-stack of equal boxes is as degenerate as a problem can be.
+the only one. Contacts of one body can share friction arbitrarily, so that forces are rarely unique. Heavy slabs on
+light ones lose digits in the contact operator: two boxes of mass ratio 1e6 are known to 1e-6 only, as the certificate
+states. A tall stack of equal boxes is as degenerate as a problem can be.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from gaussopt.modelling.family import Dial, Family, instants
 
 WIDTH = 1.0
 THICKNESS = 0.1
-"""Of a slab, m."""
+"""Thickness of a slab, m."""
 
 
 class BoxStack(Family):
-    """Contacts at rest: the steps of stick-slip, and of the programs without friction."""
+    """Contacts at rest: steps for stick-slip, and for the programs without friction."""
 
     name = "box-stack"
     title = "A stack of boxes that is pushed"
@@ -68,14 +68,14 @@ class _Stack:
         self.below = Points(under, np.column_stack((x, top)))
 
     def loads(self, t: float) -> Vector:
-        """Return gravity, and at growth t the push, (n,)."""
+        """Return gravity, plus the push at growth t, (n,)."""
         loads = weights(self.mass)
         place = (np.arange(self.boxes) + 1.0) / self.boxes
         loads[:, 0] = t * (0.1 + 1.5 * self.friction) * place * -loads[:, 1]
         return np.asarray(loads.ravel())
 
     def step(self, t: float) -> StepData:
-        """Return the step of one instant; at rest no bias is left."""
+        """Return the step of one instant; at rest it has no bias."""
         k, n = len(self.above), len(self.q)
         rows = self.above.rows(self.q) - self.below.rows(self.q)
         gyration = np.full(self.boxes, np.hypot(WIDTH, THICKNESS) / np.sqrt(12.0))

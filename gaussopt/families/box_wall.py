@@ -1,7 +1,7 @@
-"""Walls of boxes in running bond, as contact problems with friction cones; not the motion of the same name.
+"""Walls of boxes in running bond, as contact problems with friction cones; not the problem of the same name.
 
 The problem `box-wall` is the motion of one wall; here each step is a contact problem of a gable of any size, in the
-impulses, with random masses. A box touches with four contacts a face, one more than it needs, so that W is rank
+impulses, with random masses. A box touches with four contacts per face, one more than needed, so that W is rank
 deficient and impulses are not unique.
 """
 

@@ -6,7 +6,7 @@ The links lie along an arc, and waves run along them: link i has the angle
 
 The steps are instants of a motion of one second. A closed chain is pinned to the ground where its end is at t = 0;
 tilt and opening follow so that it stays there. Up to 100 links the step data are dense, so that every formulation and
-solver can join in; beyond they are sparse.
+solver can take part; for longer chains they are sparse.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ DENSE_LINKS = 100
 
 
 LENGTH = 0.1
-"""Of a link, m."""
+"""Length of a link, m."""
 
 CLOSED = 1e-15
-"""Violation of the end, relative to the length of the chain, that Newton's method leaves."""
+"""Largest error of the end, relative to the length of the chain, that Newton's method leaves."""
 
 MOST_ITERATIONS = 30
 
 
 class Chains(Family):
-    """Bilateral constraints in a row, for how time and memory grow."""
+    """Bilateral constraints in a row, to measure how time and memory grow."""
 
     name = "chain"
     title = "Chains of links, open and closed"
@@ -71,13 +71,13 @@ class _Waves:
         return np.asarray(self._along @ shape + 0.3 * np.sin(2 * np.pi * t + self._phase))
 
     def rates(self, t: float) -> Vector:
-        """Return the rates of the angles where the shape stays, (N,)."""
+        """Return the rates of the angles for a constant shape, (N,)."""
         return np.asarray(0.6 * np.pi * np.cos(2 * np.pi * t + self._phase))
 
     def closed(self, end: tuple[float, float], t: float) -> tuple[Vector, Vector]:
         """Return the angles and rates with which the chain ends at rest at `end`, (N,) each.
 
-        Raises BadInput if Newton's method does not get there.
+        Raises BadInput if Newton's method does not converge.
         """
         shape = self.shape
         for _ in range(MOST_ITERATIONS):
@@ -93,7 +93,7 @@ class _Waves:
 
 
 def _head(phi: Vector) -> Vector:
-    """Return where a chain ends whose links have these angles, (2,), m."""
+    """Return the end of a chain whose links have these angles, (2,), m."""
     return LENGTH * np.array((np.cos(phi).sum(), np.sin(phi).sum()))
 
 

@@ -1,11 +1,11 @@
 """Bars joined by pins: chains that hang from the ground, and mechanisms with closed loops.
 
-The first bar is pinned to the ground, every other one to the end of the bar before it: two rows a pin, so two rows a
-body. `constraints` says how many rows there are. With fewer than two a body the last bars fly free, an odd row being a
-massless rod between the middles of two bars. With more, loops are closed: the end of the chain is pinned to the
-ground, then rods brace every bar against the next but one, until one degree of freedom is left. `redundancy` adds rows
-that say again, along turned axes, what the pins say already. The steps are instants of a motion of one second: the
-bars swing, positions are projected onto the constraints, velocities onto those of their rates.
+The first bar is pinned to the ground, every other bar to the end of the bar before it: two rows per pin, so two rows
+per body. `constraints` is the number of rows. With fewer than two per body the last bars fly free; an odd row is a
+massless rod between the middles of two bars. With more, loops are closed: the end of the chain is pinned to the ground,
+then rods brace every bar against the next but one, until one degree of freedom is left. `redundancy` adds rows that
+repeat the pins' rows along turned axes. The steps are instants of a motion of one second: the bars swing, positions are
+projected onto the constraints, velocities onto their time derivatives.
 
 The sizes n/m that papers.md measured for claim C2, 6/4, 21/14, 90/60 and 300/200, are 2, 7, 30 and 100 bodies with
 `constraints` left at 0. The rows are independent at every setting (measured to 299 rows of 300 coordinates); the most
@@ -25,14 +25,14 @@ from gaussopt.families._planar import Links, Pins, Points, graded, in_units, mas
 from gaussopt.modelling.family import Dial, Family, instants
 
 LENGTH = 0.5
-"""Of a bar, m."""
+"""Length of a bar, m."""
 
 CLOSED = 1e-13
-"""Violation of the constraints, m, that Newton's method leaves."""
+"""Largest violation of the constraints, m, that Newton's method leaves."""
 
 
 class RandomLinkage(Family):
-    """Bilateral constraints only: the steps of gauss, lagrange, null-space and their relatives."""
+    """Bilateral constraints only: steps for gauss, lagrange, null-space and similar formulations."""
 
     name = "linkage"
     title = "Bars joined by pins, open and closed"
@@ -51,7 +51,7 @@ class RandomLinkage(Family):
 
 
 class _Mechanism:
-    """The bars and what holds them."""
+    """The bars and their joints."""
 
     def __init__(self, at: Mapping[str, float]) -> None:
         b, m = int(at["bodies"]), int(at["constraints"]) or 2 * int(at["bodies"])
@@ -71,7 +71,7 @@ class _Mechanism:
         first, second = _joined(anchor, heads.take(i[:-1])) if joints else heads.take(i), tails.take(i)
         from_, to = middle.take(i[:0]), middle.take(i[:0])
         left = m - 2 * joints
-        if joints < b and left:  # one row: the middle of the first free bar and what comes before it
+        if joints < b and left:  # one row: from the middle of the first free bar to the bar before it
             from_, to = middle.take(np.array([joints - 1])) if joints else anchor, middle.take(np.array([joints]))
         elif left > 1:
             end = on_ground(heads.take(np.array([b - 1])).positions(q))
@@ -99,7 +99,7 @@ class _Mechanism:
         return np.column_stack((centre, phi)).ravel(), np.column_stack((rate, spin)).ravel()
 
     def values(self, q: Vector) -> Vector:
-        """Return what the joints keep at zero, (m,), without repetitions."""
+        """Return the constraint functions of the joints, (m,), without repetitions."""
         return np.concatenate((self.pins.values(q), self.links.values(q)))
 
     def rows(self, q: Vector) -> Matrix:
@@ -118,7 +118,7 @@ class _Mechanism:
         return q, v - np.linalg.lstsq(J, J @ v, rcond=None)[0]
 
     def turned(self, m: int) -> Matrix:
-        """Return repetitions as combinations of the rows, (repeated, m): pins along turned axes, or rods once more."""
+        """Return repeated rows as combinations of the rows, (repeated, m): pins along turned axes, or rods again."""
         T = np.zeros((self.repeated, m))
         pins = len(self.pins.first)
         for i in range(self.repeated):

@@ -1,7 +1,7 @@
 """Contacts with random rows, as contact problems with friction cones, of any rank.
 
-Each contact acts on twelve of the velocities. With as many velocities as rows W is regular; with fewer, as much of its
-rank is missing as `deficiency` says, and velocities that keep all contacts apart become rare.
+Each contact acts on twelve of the velocities. With as many velocities as rows W is regular; with fewer, `deficiency` is
+the missing share of its rank, and velocities that open all contacts become rare.
 """
 
 from __future__ import annotations

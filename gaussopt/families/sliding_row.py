@@ -1,8 +1,8 @@
-"""Bodies in a row that slide over the floor on their feet, some joined to their neighbours by rods.
+"""Bodies in a row that slide on their feet over the floor, some joined to their neighbours by rods.
 
 Every body stands on two feet (more with `redundancy`, all on one line) with its centre of mass at `height` above
-them, and slides with a velocity of its own; bodies that a rod joins slide together. Feet that are left over, one short
-of two, become a body that rides on a single foot and swings about it. Loads rise and fall like waves along the row, so
+them, and slides with its own velocity; bodies that a rod joins slide together. An odd foot becomes a body that rides on
+a single foot and swings about it. Loads rise and fall like waves along the row, so
 that at every instant some feet press and others are about to lift. The steps are instants of one second.
 
 Friction is what makes the contact operator non-symmetric: under one free body it is
@@ -36,14 +36,14 @@ GYRATION = 0.3
 """Radius of gyration of every body, m."""
 
 SPACING = 2.0
-"""Between neighbours, m."""
+"""Distance of neighbours, m."""
 
 SPEED = 0.3
-"""Slip speed about which the velocities vary, m/s."""
+"""Mean slip speed of the bodies, m/s."""
 
 
 class SlidingRow(Family):
-    """Sliding contacts: the steps of lcp and its relatives."""
+    """Sliding contacts: steps for lcp and similar formulations."""
 
     name = "sliding-row"
     title = "Bodies that slide over the floor in a row"
@@ -64,7 +64,7 @@ class SlidingRow(Family):
 
 
 class _Row:
-    """The bodies and what joins them."""
+    """The bodies and the rods between them."""
 
     def __init__(self, at: Mapping[str, float]) -> None:
         k, each = int(at["contacts"]), 2 + int(at["redundancy"])
@@ -82,7 +82,7 @@ class _Row:
         # Rods from every second gap first, so that few of them make pairs and many of them chains.
         gaps = np.concatenate((i[:-1:2], i[1:-1:2]))
         self.joined = np.sort(gaps[~self.swings[gaps + 1]][:joined])
-        # Bodies that rods join slide together; the others take turns in direction.
+        # Bodies that rods join slide together; the others alternate in direction.
         new = np.ones(self.bodies, dtype=bool)
         new[self.joined + 1] = False
         self.group = np.cumsum(new) - 1
@@ -95,7 +95,7 @@ class _Row:
         self.links = Links.between(left, right, self.state(0.0)[0])
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return the positions and velocities at time t, (n,) each; every foot touches and none leaves."""
+        """Return the positions and velocities at time t, (n,) each; every foot touches and stays in contact."""
         way = np.where(self.group % 2 == 0, 1.0, -1.0) * SPEED
         phase = 1.3 * self.group
         omega = 2 * np.pi

@@ -1,8 +1,8 @@
-"""Pyramids of spheres on the floor, as contact problems with friction cones; not the motion of the same name.
+"""Pyramids of spheres on the floor, as contact problems with friction cones; not the problem of the same name.
 
 The problem `sphere-pile` is a motion of a few balls; here each step is a contact problem of a pyramid of any size, in
 the impulses, with small random changes of its places and masses. At a friction coefficient of 0.8 pyramids stand, at
-0.4 they slide apart. Spheres have more contacts than they need: impulses are rarely unique.
+0.4 they slide apart. Spheres have more contacts than needed for support: impulses are rarely unique.
 """
 
 from __future__ import annotations

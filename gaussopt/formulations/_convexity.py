@@ -13,13 +13,13 @@ from gaussopt.lcp.matrix_classes import subsets
 from gaussopt.linalg.dense import EPS
 
 ENUMERABLE = 10
-"""Size up to which all faces of the recession cone are looked at."""
+"""Largest size at which all faces of the recession cone are examined."""
 
 
 def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:
-    """Let a program with objective 1/2 z^T weighted z and rows M z >= -q pass if it has exactly one minimiser.
+    """Accept a program with objective 1/2 z^T weighted z and rows M z >= -q if it has exactly one minimiser.
 
-    Raises IllPosed where it is unbounded below or infeasible, else NotAccepted.
+    Raises IllPosed where it is unbounded below or infeasible, otherwise NotAccepted.
     """
     if classify_matrix(weighted).positive_definite:
         return
@@ -49,9 +49,9 @@ def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:
 
 
 def descends(A: Matrix, P: Matrix) -> bool:
-    """Whether a direction d with A d >= 0 has d^T P d < 0; regular A of small size, else False.
+    """Tell whether a direction d with A d >= 0 has d^T P d < 0; False for large or singular A.
 
-    With y = A d the question is whether A^-T P A^-1 is copositive on y >= 0. It is not exactly if some principal
+    With y = A d the question is whether A^-T P A^-1 is copositive on y >= 0. It is not if and only if some principal
     submatrix has a positive eigenvector with a negative eigenvalue (W. Kaplan, "A test for copositive matrices",
     Linear Algebra Appl. 313, 2000).
     """

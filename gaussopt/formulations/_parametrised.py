@@ -1,4 +1,4 @@
-"""Accelerations that are parametrised by fewer unknowns, and the general solution of J a = gamma that does it."""
+"""Accelerations parametrised by fewer unknowns, for example by the general solution of J a = gamma."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Projected(Parametrised):
 
 
 def general_solution(J: Matrix, gamma: Vector) -> tuple[Vector, Matrix, int]:
-    """J^+ gamma, the orthogonal projector N onto ker J, and its rank.
+    """Return J^+ gamma, the orthogonal projector N onto ker J, and its rank.
 
-    N is formed from a basis of ker J: the difference I - J^+ J would leave rounding noise that a second
+    N is formed from a basis of ker J: the difference I - J^+ J would contain rounding errors that a second
     generalised inverse might invert.
     """
     space = row_space(J)
@@ -38,7 +38,7 @@ def general_solution(J: Matrix, gamma: Vector) -> tuple[Vector, Matrix, int]:
 
 
 def square_roots(M: Matrix) -> tuple[Matrix, Matrix]:
-    """M^(1/2) and M^(-1/2) of a positive definite M."""
+    """Return M^(1/2) and M^(-1/2) of a positive definite M."""
     values, V = np.linalg.eigh(M)
     root = np.sqrt(values)
     return (V * root) @ V.T, (V / root) @ V.T

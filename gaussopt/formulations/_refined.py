@@ -1,12 +1,12 @@
 """Iterative refinement for formulations that begin with M^-1.
 
-They form a as the difference of M^-1 (Q - h) and what the constraints take back. Where M is nearly singular and the
-constraints hold what has little mass, both are large and their difference is not: its digits are lost, although the
-step is well-conditioned. What the answer leaves of the equations
+They form a as the difference of M^-1 (Q - h) and the effect of the constraints. Where M is nearly singular and the
+constraints hold directions of little mass, both terms are large and their difference is not: its digits are lost,
+although the step is well-conditioned. The residual of the answer in the equations
 
     M a - J^T lam = Q - h,   J a = gamma
 
-is small and known, and the same elimination of M, with it for a right-hand side, gives what is missing.
+is small and known, and the same elimination of M, with the residual as right-hand side, gives the correction.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from gaussopt.linalg.dense import cholesky, norm, row_space, solve_lower, solve_
 PASSES = 3
 
 ROUNDING = 1e-12
-"""Residual of its program, relative to the terms, that an exact solver may leave."""
+"""Residual of the program, relative to its terms, that an exact solver may leave."""
 
 
 class MassEliminating(Formulation):
     """A formulation that begins with M^-1."""
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """The acceleration of `found` refined, and the multipliers.
+        """Return the refined acceleration of `found`, and the multipliers.
 
-        None where M is singular, where the step has contacts, or where the solver left more than rounding: an answer
-        that is not exact is not improved upon.
+        None where M is singular, where the step has contacts, or where the solver's residual exceeds rounding error: an
+        answer that is not exact is not improved.
         """
         if step.k or not np.isfinite(found.a).all() or not _solves(program, x):
             return None
@@ -54,7 +54,7 @@ class MassEliminating(Formulation):
 
 
 def _solves(program: Program, x: Vector) -> bool:
-    """Whether x solves a program without inequalities to rounding."""
+    """Tell whether x solves a program without inequalities up to rounding error."""
     if program.equations is None:
         return False
     A, b = program.equations

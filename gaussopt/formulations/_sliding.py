@@ -15,14 +15,14 @@ from gaussopt.formulations.base import Candidate, Formulation
 
 
 class SlidingFormulation(Formulation):
-    """A program in lam_N of w = delassus lam_N + bias, which is all that it needs: it takes an LCP too."""
+    """A program in lam_N of w = delassus lam_N + bias, which is all the data that it needs: an LCP will do."""
 
     def refuses(self, step: StepData) -> str | None:
         return not_sliding(step)
 
     @abstractmethod
     def program(self, lcp: LCP) -> Program:
-        """The program whose solution is lam_N; M is delassus, q is bias. May raise NotAccepted or IllPosed."""
+        """Return the program whose solution is lam_N; M is delassus, q is bias. May raise NotAccepted or IllPosed."""
 
     def apply(self, step: StepData) -> tuple[Program, Any]:
         op = ContactOperator.of(step)
@@ -32,7 +32,7 @@ class SlidingFormulation(Formulation):
         return candidate_of(data, x)
 
     def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
-        """Details beside the normal forces z of the LCP, for JSON."""
+        """Return details for JSON, in addition to the normal forces z of the LCP."""
         return {}
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
@@ -40,12 +40,12 @@ class SlidingFormulation(Formulation):
 
 
 def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
-    """The candidate that has these contact forces."""
+    """Return the candidate with these contact forces."""
     return Candidate(op.acceleration(x), op.multipliers(x), *op.split(x))
 
 
 def not_sliding(step: StepData) -> str | None:
-    """Why a step is none of sliding contacts alone, or None: friction of a contact without slip has no sign."""
+    """Say why a step has other than sliding contacts, or None: friction of a contact without slip has no sign."""
     if not step.k:
         return "the step has no closed contacts; use gauss or lagrange"
     if step.resting.any():

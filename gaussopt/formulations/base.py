@@ -28,16 +28,16 @@ class Candidate(NamedTuple):
 
 
 class Formulation(ABC):
-    """One way to turn step data into a program.
+    """A way to turn step data into a program.
 
     Class attributes
     ----------------
     name, title
-    source : where the equation comes from
-    exact : whether its solution is the Gauss minimiser; a formula reproduced although it is wrong says False
-    state : what its natural state is beside q, "velocity" or "quasi-velocity"
-    level : what it solves for, "acceleration", or "velocity" for jumps
-    sparse : whether it makes a sparse program of a sparse step; one that does not refuses the step
+    source : publication of the equation
+    exact : whether its solution is the Gauss minimiser; False for a formula reproduced although it is wrong
+    state : its natural state in addition to q, "velocity" or "quasi-velocity"
+    level : level of its unknowns, "acceleration", or "velocity" for jumps
+    sparse : whether it makes a sparse program of a sparse step; otherwise it refuses a sparse step
     """
 
     name: ClassVar[str]
@@ -49,19 +49,19 @@ class Formulation(ABC):
     sparse: ClassVar[bool] = False
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
-        """The contacts that take part; of a step that knows its gaps, those that touch and stay in touch."""
+        """Return the contacts that take part; if the step knows its gaps, those that touch and stay in touch."""
         return closed_contacts(step)
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose laws the answer satisfies, the step itself unless the formulation is at velocity level."""
+        """Return the step whose laws the answer satisfies: the step itself, except at velocity level."""
         return step
 
     def refuses(self, step: StepData) -> str | None:
-        """The reason why the step does not fit, or None."""
+        """Say why the step does not fit, without regard to its matrices, or None."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
     def misfit(self, step: StepData) -> str | None:
-        """Why the step does not fit, its matrices included, or None."""
+        """Say why the step does not fit, its matrices included, or None."""
         if step.sparse and not self.sparse:
             return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
         return self.refuses(step)
@@ -74,24 +74,24 @@ class Formulation(ABC):
 
     @abstractmethod
     def apply(self, step: StepData) -> tuple[Program, Any]:
-        """The program, and what `recover` needs beside its solution."""
+        """Return the program, and the data that `recover` needs in addition to its solution."""
 
     @abstractmethod
     def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate | tuple[Vector, Vector | None]:
-        """The candidate; the pair (a, lam) will do where there are no contacts."""
+        """Return the candidate; the pair (a, lam) is enough if there are no contacts."""
 
     def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
-        """The next program of an iteration whose steps are programs, None when it has ended."""
+        """Return the next program of an iteration whose steps are programs, None when it has ended."""
         return None
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """`found` after iterative refinement; asked for where it does not pass although the solver calls x solved.
+        """Refine `found`, which did not pass although the solver claims that x solves the program.
 
-        None where the formulation reads its answer back without loss, or x does not solve the program to rounding:
-        then the error is the solver's.
+        None where the formulation reads its answer back without loss, or x does not solve the program up to rounding
+        error: then the error is that of the solver.
         """
         return None
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """Details beside the answer, for JSON."""
+        """Return details for JSON, in addition to the answer."""
         return {}

@@ -26,7 +26,7 @@ class Dual(MassEliminating):
     source = "Dorn dual of Gauss's principle"
 
     def refuses(self, step: StepData) -> str | None:
-        """Friction, a singular M, and steps without constraints (no forces to find)."""
+        """Refuse friction, a singular M, and steps without constraints (no forces to find)."""
         if step.mu.any():
             i = int(np.argmax(step.mu > 0))
             return (
@@ -39,7 +39,7 @@ class Dual(MassEliminating):
         return None
 
     def apply(self, step: StepData) -> tuple[QP, tuple[StepData, Vector, Matrix]]:
-        """P = J M^-1 J^T, q = J a0 - gamma; no rows but lam_N >= 0."""
+        """Return the QP with P = J M^-1 J^T, q = J a0 - gamma and the rows lam_N >= 0 alone."""
         L = cholesky(step.M)
         assert L is not None
         J = np.vstack((step.J, step.J_N)) if step.k else step.J

@@ -2,7 +2,7 @@
 
     0 <= J_N v+ + e_N J_N v-   complementary to   Lam_N >= 0,   |Lam_T| <= mu Lam_N against   J_T v+ + e_T J_T v-
 
-with M (v+ - v-) = J^T Lam + J_N^T Lam_N + J_T^T Lam_T. Applied forces play no part. The answer's `a`, `lam`, `lam_N`
+with M (v+ - v-) = J^T Lam + J_N^T Lam_N + J_T^T Lam_T. Applied forces have no effect. The answer's `a`, `lam`, `lam_N`
 and `lam_T` are the jump v+ - v- and the impulses; the step needs `v` (or `gdot_N`), and may have `e_N` and `e_T`.
 """
 
@@ -33,11 +33,11 @@ class NewtonImpact(StickSlip):
     level = "velocity"
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
-        """All contacts that touch, whatever their gap rates."""
+        """Return all contacts that touch, whatever their gap rates."""
         return np.arange(step.k) if step.g_N is None else np.flatnonzero(step.g_N <= tolerances(step)[0])
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose acceleration is the jump; raises NotAccepted if the velocity before is not known."""
+        """Return the step whose acceleration is the jump; raises NotAccepted if the velocity before is not known."""
         if not step.k:
             return step
         if step.v is None and step.gdot_N is None:
@@ -48,7 +48,7 @@ class NewtonImpact(StickSlip):
         return cones.refuses(step) if step.rests_in_space else super().refuses(step)
 
     def apply(self, step: StepData) -> tuple[Any, ContactOperator]:
-        """The LCP of `stick-slip`, or the problem of `coulomb-soccp`."""
+        """Return the LCP of `stick-slip`, or the problem of `coulomb-soccp`."""
         return cones.apply(step) if step.rests_in_space else super().apply(step)
 
     def recover(self, data: ContactOperator, x: Vector, y: Vector | None) -> Candidate:

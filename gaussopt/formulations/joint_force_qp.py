@@ -2,7 +2,7 @@
 
     min 1/2 F^T G^T M^-1 (J^T, D) F,   F = (lam, lam_N),   G = (J^T, J_N^T),   D = J_N^T + J_T^T mu sigma
 
-subject to the accelerations of joints and contacts. The joints determine lam; what is left is
+subject to the accelerations of joints and contacts. The joints determine lam; the remaining program is
 
     min 1/2 lam_N^T delassus lam_N - 1/2 ell^T lam_N   subject to   delassus lam_N + bias >= 0,
     ell = sigma mu J_T (a_J - a0),
@@ -29,7 +29,7 @@ from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class JointForceQP(Formulation):
-    """The printed program with joints; a regression, not a law of mechanics."""
+    """The printed program with joints; reproduced for comparison, not a law of mechanics."""
 
     name = "joint-force-qp"
     title = "QP over all ideal forces as printed (eq. 24 of 001)"
@@ -40,7 +40,7 @@ class JointForceQP(Formulation):
         return not_sliding(step)
 
     def apply(self, step: StepData) -> tuple[Program, Any]:
-        """The program reduced to the normal forces."""
+        """Return the program reduced to the normal forces."""
         op = ContactOperator.of(step)
         ell, lcp = joint_pull(op), op.lcp
         require_strictly_convex(self.name, lcp, lcp.M)
@@ -56,7 +56,7 @@ class JointForceQP(Formulation):
 
 
 def joint_pull(op: ContactOperator) -> Vector:
-    """Ell = sigma mu J_T (a_J - a0), (k,): how the joints change the accelerations along the friction forces.
+    """Return ell = sigma mu J_T (a_J - a0), (k,): how joints change the accelerations along the friction forces.
 
     Raises NotAccepted if M is singular, because a0 does not exist.
     """
@@ -65,7 +65,7 @@ def joint_pull(op: ContactOperator) -> Vector:
     if L is None:
         raise NotAccepted("The formulation 'joint-force-qp' does not fit: M is singular, and it needs M^(-1); use lcp.")
     if not step.m:
-        return np.zeros(step.k)  # exactly, because a_J is a0
+        return np.zeros(step.k)  # exactly, because a_J equals a0
     a0 = solve_lower_transposed(L, solve_lower(L, step.force))
     return np.asarray((step.friction_map - step.J_N.T).T @ (op.joints.a_J - a0))
 

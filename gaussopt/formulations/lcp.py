@@ -2,8 +2,8 @@
 
     0 <= lam_N,   w = delassus lam_N + bias >= 0,   lam_N . w = 0,   a = a_J + M^-1 (J_N^T + J_T^T mu sigma) lam_N
 
-with the joints eliminated. It is the mechanics: unique if delassus is a P-matrix; otherwise there may be no solution or
-several (Painleve).
+with the joints eliminated. This is exact mechanics: the solution is unique if delassus is a P-matrix; otherwise there
+may be no solution or several (Painleve).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Equation (16) of Yuan & Ge 2016 as printed: WRONG in general, kept to show by how much.
 
 The source splits (M^(1/2) N)^- into N^- M^(-1/2), a reverse-order law that fails for the Moore-Penrose inverse.
-What is left is
+The result is
 
     a = J^+ gamma + N a0,   a0 = M^-1 (Q - h),
 
@@ -26,7 +26,7 @@ class LeastSquaresAsPrinted(Projected):
     exact = False
 
     def apply(self, step: StepData) -> tuple[LeastSquares, tuple[Vector, Matrix]]:
-        """A = N and b multiplied by M^(-1/2), as eq. (15) claims to be equivalent."""
+        """Return the problem with A = N and b multiplied by M^(-1/2), which eq. (15) claims to be equivalent."""
         particular, N, rank = general_solution(step.J, step.gamma)
         root, inverse_root = square_roots(step.M)
         b = inverse_root @ (inverse_root @ step.force - root @ particular)

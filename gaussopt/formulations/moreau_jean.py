@@ -25,13 +25,13 @@ class MoreauJean(NewtonImpact):
     source = "Moreau 1988; Jean 1999"
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
-        """The contacts that may close within the step: g_N + dt/2 gdot_N <= 0."""
+        """Return the contacts that may close within the step: g_N + dt/2 gdot_N <= 0."""
         if step.g_N is None or step.gdot_N is None or step.dt is None:
             return np.arange(step.k)
         return np.flatnonzero(step.g_N + 0.5 * step.dt * step.gdot_N <= 0)
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose acceleration is the change of velocity; raises NotAccepted if the step has no dt or v."""
+        """Return the step whose acceleration is the change of velocity; raises NotAccepted without dt or v."""
         if not step.k:
             return step
         if step.dt is None or step.v is None:

@@ -36,7 +36,7 @@ class NullSpace(Parametrised):
 
 
 def _parametrise(J: Matrix, gamma: Vector) -> tuple[Vector, Matrix]:
-    """A particular solution of J a = gamma (of its independent rows) and a basis of ker J."""
+    """Return a particular solution of J a = gamma (of its independent rows) and a basis of ker J."""
     m, n = J.shape
     if m == 0:
         return np.zeros(n), np.eye(n)

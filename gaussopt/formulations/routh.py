@@ -7,8 +7,8 @@ eliminated by the range-space (Schur) equations
 
     (J M^-1 J^T) lam = gamma - J a0
 
-A row may be multiplied by any function without changing the acceleration; a factor that is unbounded (a tangent) makes
-the equations singular where the mechanics are not.
+A row may be multiplied by any function without changing the acceleration; an unbounded factor (a tangent) makes the
+equations singular where the mechanics is not.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Routh(MassEliminating):
         return LinearSystem(B.T @ B, step.gamma - B.T @ u), (L, B, u)
 
     def recover(self, data: object, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """A = a0 + M^-1 J^T lam."""
+        """Return a = a0 + M^-1 J^T lam, and lam."""
         if isinstance(data, int):
             return lagrange.recover(data, x, y)
         assert isinstance(data, tuple)

@@ -5,7 +5,7 @@ without slip,
 
     0 <= (w, kappa_R, lam_L)   complementary to   (lam_N, lam_R, kappa_L) >= 0.
 
-Contacts that slide have lam_T = mu lam_N sigma as in `lcp`, to which this reduces if none is without slip.
+Contacts that slide have lam_T = mu lam_N sigma as in `lcp`; if all contacts slide, the problem is that of `lcp`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class StickSlip(Formulation):
         return None
 
     def apply(self, step: StepData) -> tuple[LCP, ContactOperator]:
-        """The LCP of size k + 2 r, r the number of contacts without slip."""
+        """Return the LCP of size k + 2 r, r the number of contacts without slip."""
         op = ContactOperator.of(step)
         return op.lcp, op
 

@@ -3,7 +3,7 @@
     a = a0 + M^(-1/2) (J M^(-1/2))^+ (gamma - J a0)                                   (M regular)
     a = [(I - J^+ J) M; J]^+ [Q - h; gamma]                                           (Udwadia & Phohomsiri)
 
-Both are least-squares programs whose solution of least norm is wanted; dependent rows are allowed. Coordinates are
+Both are least-squares programs whose solution of minimum norm is taken; dependent rows are allowed. Coordinates are
 scaled by their masses and rows to unit length first, so that ranks and digits do not depend on units.
 """
 
@@ -37,7 +37,7 @@ class UdwadiaKalaba(Parametrised, MassEliminating):
             program = LeastSquares(J @ inverse_root, gamma - J @ a0, space.rank, minimum_norm=True)
             return program, (data.d * a0, data.d[:, None] * inverse_root)
         # I - J^+ J = Z Z^T, and Z has orthonormal columns: Z^T M in place of Z Z^T M has the same pseudo-inverse
-        # solution with n - rank J rows less to contradict each other.
+        # solution, with n - rank J rows fewer that may contradict each other.
         stacked = np.vstack((space.Z.T @ M, J))
         b = np.concatenate((space.Z.T @ f, gamma))
         return LeastSquares(stacked, b, row_space(stacked).rank, minimum_norm=True), (np.zeros(step.n), np.diag(data.d))

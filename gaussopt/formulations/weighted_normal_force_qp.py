@@ -1,4 +1,4 @@
-"""The normal-force quadratic program with weights that make it the LCP.
+"""The normal-force quadratic program with weights that make it equivalent to the LCP.
 
     min 1/2 lam_N^T D delassus lam_N   subject to   delassus lam_N + bias >= 0
 
@@ -22,7 +22,7 @@ from gaussopt.formulations._sliding import SlidingFormulation
 
 
 class WeightedNormalForceQP(SlidingFormulation):
-    """The printed program, repaired where it can be."""
+    """The printed program, corrected by weights where they exist."""
 
     name = "weighted-normal-force-qp"
     title = "Normal-force QP with symmetrising weights"
@@ -42,7 +42,7 @@ class WeightedNormalForceQP(SlidingFormulation):
         try:
             require_strictly_convex(self.name, lcp, P)
         except IllPosed:
-            # The mechanics may have one solution, several or none: the program is not about them here.
+            # The mechanics may have one solution, several or none; the program does not describe it here.
             raise NotAccepted(
                 f"The formulation {self.name!r} does not fit: D delassus is not positive definite, because delassus is "
                 "no P-matrix (a Painleve state); use lcp with lemke or enumerate."

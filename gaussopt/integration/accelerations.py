@@ -26,11 +26,11 @@ from gaussopt.solving.answer import Answer
 from gaussopt.solving.step_solver import StepSolver
 
 FEW = 50
-"""Numbers up to which a list is faster than an array."""
+"""Largest length at which a list is faster than an array."""
 
 
 PARTS = ("model", "build", "setup", "update", "solve", "recover", "verify", "record")
-"""Parts of the time of a motion that every engine may have; others join them."""
+"""Parts of the computing time of a motion that every engine may have; engines add further parts."""
 
 
 class Rejected(GaussoptError):
@@ -42,7 +42,7 @@ class Rejected(GaussoptError):
 
 
 def evaluated(system: AbstractSystem, t: float, q: Vector, v: Vector) -> StepData:
-    """The step data of a state.
+    """Return the step data of a state.
 
     Raises BadInput where the equations are undefined, or the system writes into the state.
     """
@@ -59,7 +59,7 @@ def _rows(m: int, k: int, d: int) -> str:
 
 
 def largest(residual: Vector | None) -> float:
-    """Largest absolute entry, zero of none; NaN where one is not finite or nothing is known."""
+    """Return the largest absolute entry: 0 of an empty array; NaN of None or where an entry is not finite."""
     if residual is None:
         return math.nan
     if not 0 < len(residual) <= FEW:
@@ -73,7 +73,7 @@ class CertifiedAccelerations:
 
     Attributes
     ----------
-    state : "velocity" or "quasi-velocity", integrated beside q
+    state : "velocity" or "quasi-velocity", integrated with q
     open_forces : set of (name, number)
         Forces that were found not to be unique where a state was recorded: lam, lam_N or lam_T, and the row or the
         contact, counted from 0.
@@ -100,17 +100,17 @@ class CertifiedAccelerations:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Formulations and solvers that stood in where that of the motion does not fit, as "stick-slip by lemke"."""
+        """Formulations and solvers that stood in where those of the motion do not fit, as "stick-slip by lemke"."""
         return []
 
     @property
     def seconds(self) -> float:
-        """Seconds that are counted in some part; `backend` is a part of `solve`."""
+        """Seconds counted over all parts; `backend` is contained in `solve`."""
         return sum(x for part, x in self.timing.items() if part != "backend")
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Count those seconds of a block to a part that are in no other part."""
+        """Add the seconds that a block takes to a part, without those that the block itself counts to other parts."""
         begin, counted = perf_counter(), self.seconds
         try:
             yield
@@ -119,7 +119,7 @@ class CertifiedAccelerations:
             self.timing[part] = self.timing.get(part, 0.0) + own
 
     def answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """The certified answer at a state; asking again for the same state costs nothing."""
+        """Return the certified answer at a state; asking again for the same state costs nothing."""
         state = q.tobytes() + v.tobytes()
         if self._last is not None:
             t0, known_state, known = self._last
@@ -130,21 +130,21 @@ class CertifiedAccelerations:
         return answer
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """The certified answer at a state not asked for just before."""
+        """Find the certified answer at a state other than the last one asked for."""
         begin = perf_counter()
         step = self.step(t, q, v)
         self.timing["model"] += perf_counter() - begin
         return self.solve(step)
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
-        """The step data that are solved at a state."""
+        """Return the step data that are solved at a state."""
         step = self.stabiliser.shape(self.system, self.whole(t, q, v))
         if self._redundant is None:
             self._redundant = not self.system.contact_names and redundant(step)
         return agreeing_step(self.system, step) if self._redundant else step
 
     def whole(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Step data as the system gives them, with all contacts; for the same state once.
+        """Return the step data as the system gives them, with all contacts; the same state is evaluated only once.
 
         Raises BadInput if the number of rows changes, or the system writes into the state.
         """
@@ -160,7 +160,7 @@ class CertifiedAccelerations:
         self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
-        """The step itself, if it has as many rows as all others of the motion; raises BadInput."""
+        """Return the step, checked to have as many rows as the other steps of the motion; raises BadInput."""
         shape = step.m, step.k, step.v_T.shape[1]
         if self._shape is None:
             self._shape = shape
@@ -197,10 +197,10 @@ class CertifiedAccelerations:
         self._tally(c.error_bound, c.relative_error, c.constraint_residual, c.force_residual, c.rounding_floor)
 
     def _tally(self, *values: float) -> None:
-        """Count an evaluation, and keep the worst values, given in the order of `worst`."""
+        """Count an evaluation, and update the worst values, given in the order of `worst`."""
         self.evaluations += 1
         worst = self.worst
-        # A NaN loses every comparison and keeps what was there.
+        # A comparison with NaN is false: the worst value so far stays.
         for name, value in zip(worst, values, strict=True):
             if value > worst[name]:
                 worst[name] = value
@@ -214,14 +214,14 @@ class CertifiedAccelerations:
         return answer.forces_unique
 
     def row(self, t: float, q: Vector, v: Vector, answer: Answer) -> tuple[Any, ...]:
-        """What is recorded of a state with the certified answer there, in the order of `Recorder`."""
+        """Return the record of a state and its certified answer, in the order of `Recorder`."""
         c = answer.certificate
         self.singular.note(t, c.independence, c.closeness)
         about = *self.drift(t, q, v), *self._energies(t, q, v)
         return t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *about, self.determined(t, q, v, answer)
 
     def row_without_answer(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
-        """Return what is recorded of a state whose step has no accepted answer, NaN for what an answer gives."""
+        """Return the record of a state whose step has no accepted answer, with NaN for all that an answer gives."""
         step, nan = self.system.evaluate(t, q, v), math.nan
         about = *self.drift(t, q, v), *self._energies(t, q, v)
         plain = t, q, v, np.full(step.n, nan), np.full(step.m, nan), nan, nan, *about, True
@@ -231,16 +231,16 @@ class CertifiedAccelerations:
         return *plain, unknown, step.g_N, unknown, np.full(step.v_T.shape, nan), step.v_T
 
     def _energies(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
-        """Kinetic and potential energy and power, NaN where the system does not give them."""
+        """Return kinetic and potential energy and power, NaN where the system does not give them."""
         energy = self.system.energy(t, q, v)
         return (math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)
 
     def drift(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
-        """Largest constraint residuals at position and velocity level; NaN where the system does not give them."""
+        """Return the largest constraint residuals at position and velocity level, NaN where the system gives none."""
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Watch how independent the rows are at an accepted state, and before it where the step may have been long."""
+        """Watch the independence of the rows at an accepted state, and within the step before it unless it is short."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:
@@ -258,7 +258,7 @@ class CertifiedAccelerations:
         watch.note(t, found.independence, found.closeness)
 
     def _look(self, states: Sequence[tuple[float, Vector, Vector]]) -> float:
-        """Watch states within a step; the distance of the last one from a singular position."""
+        """Watch states within a step; return the distance of the last state from a singular position."""
         found = math.inf
         for state in states:
             with suppress(BadInput):  # between two states the equations may be undefined
@@ -271,39 +271,39 @@ class CertifiedAccelerations:
         return about_rows(agreeing_step(self.system, step) if self._redundant else step)
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
-        """dq/dt: u is the velocity."""
+        """Return dq/dt, here u, the velocity itself."""
         return u
 
     def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
-        """The certified acceleration, (n,)."""
+        """Return the certified acceleration, (n,)."""
         a = self.answer(t, q, v).a
         assert a is not None
         return a
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """du/dt, the acceleration."""
+        """Return du/dt, here the acceleration."""
         return self.acceleration(t, q, u)
 
     def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
-        """U for a velocity v."""
+        """Return u for a velocity v."""
         return v
 
     def memory(self) -> dict[str, Any]:
-        """Return what later answers depend on besides the state, without the memory of solvers."""
+        """Return the data besides the state that later answers depend on, without the memory of solvers."""
         return {}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
-        """Take up what `memory` gave at this state."""
+        """Restore what `memory` returned at this state."""
 
 
 class QuasiVelocityAccelerations(CertifiedAccelerations):
-    """The same with quasi-velocities as the state: velocity constraints hold identically."""
+    """Accelerations of a motion with quasi-velocities as the state: velocity constraints hold identically."""
 
     state = "quasi-velocity"
     _seen: tuple[float, Vector, Vector, Vector] | None = None
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
-        """dq/dt = D_omega omega + d, solved from omega(q, v, t) = u and f(q, v, t) = 0."""
+        """Return dq/dt = D_omega omega + d, solved from omega(q, v, t) = u and f(q, v, t) = 0."""
         guess = np.zeros_like(q)
         if self._seen is not None:
             t0, q0, u0, v = self._seen
@@ -315,22 +315,22 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return v
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Rate of the quasi-velocities that belongs to the acceleration."""
+        """Return the rate of the quasi-velocities that belongs to the acceleration."""
         v = self.velocity(t, q, u)
         return self.system.quasi_velocity_rate(t, q, v, super().rate(t, q, v))
 
     def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
-        """omega(q, v, t)."""
+        """Return omega(q, v, t)."""
         self._seen = None
         u = self.system.quasi_velocity(t, q, v)
         self._seen = (t, q.copy(), u.copy(), self.system.velocity_from(t, q, u, v))
         return u
 
     def memory(self) -> dict[str, Any]:
-        """The velocity found last, from which the next one is looked for."""
+        """Return the velocity found last, the initial guess for the next one."""
         return {} if self._seen is None else {"velocity": self._seen[3]}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
-        """The velocity found last belongs to this state."""
+        """Restore the velocity found last as that of this state."""
         if "velocity" in memory:
             self._seen = t, q.copy(), u.copy(), np.array(memory["velocity"], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The interface of what takes a motion forward: interpreted steps, machine code, phases between events.
+"""The interface of all that advances a motion: interpreted steps, machine code, phases between events.
 
 `gaussopt.integration.loop` drives each of them in the same way.
 """
@@ -32,7 +32,7 @@ End = tuple[Status, str]
 
 
 class EventKind(StrEnum):
-    """Kinds of events beside those that a user defines, whose kind is their name."""
+    """Kinds of events, except those that a user defines: their kind is their name."""
 
     IMPACT = "impact"
     LANDING = "landing"
@@ -48,7 +48,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MotionEvent:
-    """An event of a motion: its kind, or the name of a user's event, and whatever belongs to it, as JSON holds it."""
+    """An event of a motion: its kind, or the name of a user's event, and further data in the form of JSON."""
 
     t: float
     kind: str
@@ -56,7 +56,7 @@ class MotionEvent:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:
-        """The event as trajectories and JSON hold it: {"t", "kind", "contact" if any, ...}."""
+        """Return the event as trajectories and JSON hold it: {"t", "kind", "contact" if any, ...}."""
         where = {} if self.contact is None else {"contact": self.contact}
         return {"t": self.t, "kind": str(self.kind), **where, **self.details}
 
@@ -80,7 +80,7 @@ class ContactRules:
 
 
 class Advance(ABC):
-    """One way of taking a motion forward, and where the motion stands.
+    """A way of advancing a motion, and the state that the motion has reached.
 
     An advance takes a step, or as many at once as it can: what it calls a step of its own, the loop counts as one. It
     records what is due, notes the events that it meets, and moves `t`, `q` and `v`. The loop knows nothing of methods,
@@ -159,24 +159,24 @@ class Advance(ABC):
     @classmethod
     @abstractmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Tell whether motions of this kind, of such a system by such a method, are what it is for."""
+        """Tell whether the advance is meant for motions of this system by this method."""
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Say why it cannot take a motion that it `suits`, with its solver and stabilisation; None if it can.
+        """Say why the advance cannot take a motion that it `suits`, with its solver and stabilisation; None if it can.
 
         The reason completes the sentence "It cannot run this motion: ...".
         """
         return None
 
     def prepare(self, first: StepData, evaluations: float) -> None:
-        """Make ready for a motion that starts with this step and takes so many evaluations, infinite if nobody knows.
+        """Prepare for a motion that starts with this step and takes this many evaluations, infinite if not known.
 
-        Raises NotCompiled where machine code turns out to be out of reach.
+        Raises NotCompiled where the motion turns out not to be compilable.
         """
         self.system.prepare(evaluations)
 
-    # -- what an advance has to say ----------------------------------------------------------------------------
+    # -- what every advance defines -----------------------------------------------------------------------------
 
     @abstractmethod
     def begin(self) -> None:
@@ -184,7 +184,7 @@ class Advance(ABC):
 
     @abstractmethod
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Prepare the next step from what `memory` gave; an adaptive method begins anew and records the state."""
+        """Prepare the next step from what `memory` returned; an adaptive method begins anew and records the state."""
 
     @abstractmethod
     def take(self) -> End | None:
@@ -193,17 +193,17 @@ class Advance(ABC):
         Raises Rejected if a step has no accepted answer, and BadInput if the motion is no longer finite.
         """
 
-    # -- what it may say -----------------------------------------------------------------------------------------
+    # -- what an advance may override ----------------------------------------------------------------------------
 
     def memory(self) -> dict[str, Any]:
-        """Return what the steps that follow depend on beside instant, state and number of steps."""
+        """Return the data that later steps depend on besides instant, state and number of steps."""
         return {}
 
     def trace_failure(self) -> None:  # noqa: B027 - most advances know the step that failed
-        """Find the step at which the motion failed, where states between are not known; raises what it says there."""
+        """Find the step that failed where states between the recorded ones are not known; raises the failure there."""
 
     def reached(self) -> str:
-        """Return the message of a motion that got to its end."""
+        """Return the message of a motion that reached its end."""
         return f"Reached t = {self.control.t_end:g}."
 
     def about(self) -> dict[str, Any]:
@@ -211,10 +211,10 @@ class Advance(ABC):
         return {"engine": self.engine, "steps": self.steps}
 
     def record_start(self) -> None:
-        """Write down the start of a motion whose first step has no accepted answer: what an answer gives is NaN."""
+        """Write down the start of a motion whose first step has no accepted answer, with NaN for all that it gives."""
         self.recorder.add(*self.motion.row_without_answer(self.t, self.q, self.v))
 
-    # -- what is there for all -------------------------------------------------------------------------------------
+    # -- common to all advances ------------------------------------------------------------------------------------
 
     def refuse_divergence(self, q: Vector, u: Vector) -> None:
         """Raise BadInput for a state that is not finite."""
@@ -233,7 +233,7 @@ class Advance(ABC):
         self.events.append(MotionEvent(self.t, kind, name, details))
 
     def forget_repetitions(self) -> None:
-        """Leave one event of each kind and contact at the present instant."""
+        """Keep only the first event of each kind and contact at the present instant."""
         seen: set[tuple[str, str]] = set()
         kept: list[MotionEvent] = []
         for event in self.events:

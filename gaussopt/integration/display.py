@@ -1,4 +1,4 @@
-"""What a motion shows of itself: a line or three, a table with a figure, and curves by name."""
+"""How a motion is shown: a text of up to three lines, a table with a figure, and curves by name."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from gaussopt.plotting.svg import data_uri
 LETTERS = {"q": "coordinates", "v": "velocities", "a": "accelerations", "lam": "lam", "forces": "forces"}
 
 DEFAULT = ("coordinates", "forces", "drift", "energy")
-"""What is drawn if nothing is named."""
+"""Groups of curves that are drawn if no names are given."""
 
 MOST_POINTS = 4000
-"""Instants of a figure that a notebook shows unasked."""
+"""Largest number of instants in the figure of a notebook's table."""
 
 
 class ShownMotion(RecordedMotion):
-    """Texts, tables and figures of `Trajectory`, whose entries these are."""
+    """Texts, tables and figures of `Trajectory`, which has the entries that they show."""
 
     # -- figures -----------------------------------------------------------------------------------
 
     def plot(self, *names: str, ax: Any = None) -> Any:
-        """Draw quantities over time, those of one kind and unit in a panel, with the events of the motion.
+        """Draw quantities over time, those of one kind and unit in one panel, with the events of the motion.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class ShownMotion(RecordedMotion):
         return one_or_all(self.draw(*names, onto=pyplot_figure if ax is None else ax))
 
     def draw(self, *names: str, onto: Any = plain_figure, every: int = 1) -> list[Any]:
-        """Draw every `every`-th instant on the axes `onto`, or those of a new figure, and return the axes."""
+        """Draw every `every`-th instant on the axes `onto`, or on those of a new figure, and return the axes."""
         known = {curve.name: curve for curve in self._curves(every)}
         groups = self._groups(known)
         wanted = names or tuple(name for name in DEFAULT if groups[name])
@@ -67,7 +67,7 @@ class ShownMotion(RecordedMotion):
         return curves.draw(self.t[::every], found, [(float(e["t"]), str(e["kind"])) for e in self.events], onto)
 
     def _curves(self, every: int) -> Iterator[Curve]:
-        """Yield all curves of the motion, of every `every`-th instant."""
+        """Yield all curves of the motion, with every `every`-th instant."""
 
         def curve(name: str, values: Vector, what: str, unit: str = "", log: bool = False) -> Curve:
             return Curve(name, values[::every], what, unit, log)
@@ -97,7 +97,7 @@ class ShownMotion(RecordedMotion):
         yield curve("error_bound", self.error_bound, "error bound", "kg^½ m/s²", log=True)
 
     def _groups(self, known: Mapping[str, Curve]) -> dict[str, list[str]]:
-        """Names of curves by the names of their groups; curves of nothing but NaN belong to none."""
+        """Return the names of curves by group; curves of nothing but NaN belong to no group."""
 
         def of(*beginnings: str, what: str = "") -> list[str]:
             return [
@@ -119,7 +119,7 @@ class ShownMotion(RecordedMotion):
     def animate(
         self, *, problem: str | Problem | AbstractSystem | None = None, sketch: Any = None
     ) -> AnimatedMotion | SpaceMotion:
-        """The motion as an animation, which a notebook shows with a slider over the time, and whose `save` writes it.
+        """Return the motion as an animation; a notebook shows it with a time slider, and its `save` writes it.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class ShownMotion(RecordedMotion):
     def __repr__(self) -> str:
         title = f"{self.meta.get('problem', 'a motion')}, {self.status}, {self._extent()}"
         told = "; ".join(x for x in (self._inexact(), self._certified()) if x)
-        # The message says why it ended early, which forces are not unique, and the warnings.
+        # The message says why the motion ended early, which forces are not unique, and the warnings.
         plain = self.status is Status.SOLVED and not self.meta.get("open_forces") and not self.warnings
         return display.lines(type(self).__name__, title, self._content(), told, *(() if plain else (self.message,)))
 
@@ -156,7 +156,7 @@ class ShownMotion(RecordedMotion):
 
     @property
     def method_words(self) -> str:
-        """Formulation and solver in words, with those that stood in for them."""
+        """Formulation and solver in words, with those that replaced them where contacts stick."""
         others = " and ".join(self.meta.get("stand_ins", ()))
         pair = f"{self.meta.get('formulation', '?')} by {self.meta.get('solver', '?')}"
         return f"{pair} ({others} where contacts stick)" if others else pair
@@ -171,7 +171,7 @@ class ShownMotion(RecordedMotion):
         return f"accelerations certified: {worst.words}" if known else ""
 
     def _inexact(self) -> str:
-        """The largest estimated error of a coordinate; "" where nothing is known."""
+        """Return the largest estimated error of a coordinate; "" where none is known."""
         error = np.where(np.isfinite(self.error_estimate), self.error_estimate, -1.0)
         i = int(np.argmax(error)) if len(error) else -1
         return f"estimated error up to {error[i]:.2g} ({self.coordinates[i]})" if i >= 0 and error[i] >= 0 else ""
@@ -190,7 +190,7 @@ class ShownMotion(RecordedMotion):
         return display.table(title, rows, below=self._figure(title))
 
     def _figure(self, title: str) -> str:
-        """The coordinates over time as an image; nothing where there is nothing to see."""
+        """Return the coordinates over time as an image; "" where there is nothing to see."""
         if len(self.t) < 2 or not np.isfinite(self.q).any():
             return ""
         every = -(-len(self.t) // MOST_POINTS)

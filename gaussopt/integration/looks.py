@@ -1,4 +1,4 @@
-"""Positions at the steps of a motion, recorded or not, and how far another motion is from them."""
+"""Positions at the steps of a motion, recorded or not, and their differences from another motion."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from gaussopt.core.arrays import Matrix, Vector
 
 MOST = 2**24
-"""Numbers that the positions of a motion may occupy; a longer one is computed anew to be compared."""
+"""Largest count of numbers to keep of the positions of a motion; a longer motion is computed anew to be compared."""
 
 BLOCK = 2**18
-"""Numbers that positions or states of generated code occupy before they are handed on, about."""
+"""Approximate count of numbers that positions, or states of generated code, take before they are handed on."""
 
 SAME = 1e-13
-"""Difference of equal instants, relative to 1 s + the instant: a motion that is continued counts from another one."""
+"""Difference of equal instants, relative to 1 s + the instant: a continued motion counts steps from another origin."""
 
 
 class Looks:
@@ -23,7 +23,7 @@ class Looks:
 
     Attributes
     ----------
-    between : whether an adaptive method is looked at between its steps, too, at the instants that are `due`
+    between : whether an adaptive method is also looked at between its steps, at the instants that are `due`
     """
 
     between = False
@@ -33,31 +33,31 @@ class Looks:
         self._q: list[Vector] = []
 
     def at(self, t: float, q: Vector) -> None:
-        """The state behind a step."""
+        """Take the state after a step."""
         self._t.append(t)
         self._q.append(q)
         if len(self._t) * len(q) >= BLOCK:
             self.flush()
 
     def rows(self, t: Vector, q: Matrix) -> None:
-        """States behind steps, (r,) and (r, n)."""
+        """Take states after steps, (r,) and (r, n)."""
         self.flush()
         if len(t):
             self.take(t, q)
 
     def flush(self) -> None:
-        """Hand on what is left."""
+        """Hand on the states not yet handed on."""
         if self._t:
             t, q = np.array(self._t), np.array(self._q)
             self._t, self._q = [], []
             self.take(t, q)
 
     def due(self, t: float) -> Vector:
-        """The instants asked for up to this one that were not asked for before."""
+        """Return the requested instants up to t that were not returned before."""
         return np.zeros(0)
 
     def take(self, t: Vector, q: Matrix) -> None:
-        """A block of states, (r,) and (r, n)."""
+        """Take a block of states, (r,) and (r, n)."""
 
 
 class Steps(Looks):
@@ -65,13 +65,13 @@ class Steps(Looks):
 
     Parameters
     ----------
-    most : numbers that are kept; of more than that none are
+    most : largest count of numbers kept; of a longer motion none are kept
 
     Attributes
     ----------
-    low, high : (n,), smallest and largest values; empty before the first
+    low, high : (n,), smallest and largest values; empty before the first block
     fastest : largest speed, the norm of the mean velocity of a step
-    whole : whether all were kept
+    whole : whether all positions were kept
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -98,18 +98,18 @@ class Steps(Looks):
 
     @property
     def last(self) -> float:
-        """The latest instant that is kept."""
+        """The latest kept instant."""
         return float(self._blocks[-1][0][-1]) if self._blocks else -np.inf
 
     def states(self) -> tuple[Vector, Matrix]:
-        """All that is kept, in order."""
+        """Return all kept instants and positions, in order."""
         self.flush()
         if len(self._blocks) > 1:
             self._blocks = [(np.concatenate([t for t, _ in self._blocks]), np.vstack([q for _, q in self._blocks]))]
         return self._blocks[0] if self._blocks else (np.zeros(0), np.zeros((0, len(self.low))))
 
     def forget(self, t: float) -> None:
-        """Drop what lies before an instant."""
+        """Drop the states before an instant."""
         times, q = self.states()
         keep = int(np.searchsorted(times, t, side="left"))
         self._size -= keep * q.shape[1]
@@ -117,18 +117,18 @@ class Steps(Looks):
 
 
 class Differences(Looks):
-    """Compares a motion with another one wherever both have a state.
+    """Compares a motion with a reference motion wherever both have a state.
 
     Parameters
     ----------
-    mine : the other one
-    between : whether it is looked at between its steps, where the other one has some
-    ahead : computes more of the other one, False where there is no more; None where all is there
+    mine : Steps, the reference motion
+    between : whether to look between steps, too, where the reference motion has states
+    ahead : callable that computes more of the reference motion, False at its end; None if all of it is there
 
     Attributes
     ----------
-    largest : (n,)
-    count : instants that were compared
+    largest : (n,), largest differences
+    count : number of instants compared
     """
 
     def __init__(self, mine: Steps, n: int, between: bool, ahead: Callable[[], bool] | None = None) -> None:
@@ -137,13 +137,13 @@ class Differences(Looks):
         self.largest, self.count = np.zeros(n), 0
 
     def _known(self, t: float) -> tuple[Vector, Matrix]:
-        """What is known of the other one, at least up to an instant."""
+        """Return the states known of the reference motion, at least up to an instant."""
         while self._ahead is not None and self._mine.last < t and self._ahead():
             self._mine.flush()
         return self._mine.states()
 
     def due(self, t: float) -> Vector:
-        """The instants of the other one up to this one that were not asked for before."""
+        """Return the instants of the reference motion up to t that were not returned before."""
         if not self.between:
             return super().due(t)
         times = self._known(t)[0]

@@ -1,4 +1,4 @@
-"""The loop of every motion: take, look, mark, report, to the end."""
+"""The loop of every motion: take steps, look at states, keep marks and report progress to the end."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from gaussopt.integration.advance import Advance, End
 from gaussopt.integration.restart import Mark
 
 Progress = Callable[[float], None]
-"""Told the fraction of the motion that is done."""
+"""Called with the fraction of the motion that is done."""
 
 
 class MotionLoop:
-    """One motion from a state to the end, whatever takes it forward.
+    """One motion from a state to the end, by any kind of advance.
 
     Parameters
     ----------
-    advance : Advance, takes the steps and holds where the motion stands
+    advance : Advance, takes the steps and holds the state that the motion has reached
     progress : called with the fraction done, or None
-    too_long : function of the instant or None, asked after every step whether the motion is worth beginning anew as
-        machine code; the loop ends there, `left`
+    too_long : function of the instant or None, asked after every step whether to begin the motion anew as machine
+        code; if so, the loop ends there with `left` set
 
     Attributes
     ----------
-    kept : where a continuation begins: before the last step, which the end may have shortened; at the end of an
-        adaptive method
+    kept : mark where a continuation begins: before the last step, which the end may have shortened; with an adaptive
+        method at the end
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class MotionLoop:
         self.left = False
 
     def integrate(self, t: float, q: Vector, v: Vector) -> End:
-        """Go from a state to the end; returns status and message.
+        """Go from a state to the end; return status and message.
 
         Raises Rejected if a step has no accepted answer. Raises BadInput if the motion cannot begin there or is no
         longer finite.
@@ -54,14 +54,14 @@ class MotionLoop:
         a.begin()
 
     def resume(self, mark: Mark) -> End:
-        """Go on to the end from where a loop of the same settings stood, as that loop would have.
+        """Go on to the end from the mark of a loop of the same settings, as that loop would have.
 
         Raises what `integrate` raises.
         """
         return self._traced(lambda: self._recall(mark))
 
     def forward(self) -> End | None:
-        """Advance, and look; how the motion ended there, or None."""
+        """Advance, and look at the new state; return how the motion ended there, or None."""
         ended = self.advance.take()
         if ended is None and self.advance.looks is not None:
             self.advance.looks.at(self.advance.t, self.advance.q)

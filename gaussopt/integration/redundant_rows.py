@@ -1,9 +1,9 @@
-"""Redundant rows off their constraints: how far a state is off decides which singular values count there.
+"""Redundant rows off their constraints: the distance from the constraints decides which singular values count.
 
-Rows that say the same on the constraints do so off them only to the error of the position: where that is 2e-10, a
-singular value that should be zero is 3e-14, no rounding any more. To take the row for independent is to divide its
-contradiction of the others, some 1e-10, by 3e-14. So rows whose singular values are no larger than the change of J over
-the way back to the constraints are counted as the dependent rows that they are there.
+Rows that are dependent on the constraints are dependent off them only up to the error of the position: where that is
+2e-10, a singular value that should be zero is 3e-14, which is more than rounding error. Counting such a row as
+independent divides its contradiction of the other rows, some 1e-10, by 3e-14. So rows whose singular values do not
+exceed the change of J on the way back to the constraints are counted as dependent, as they are on the constraints.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
 AGREES = 0.1
-"""Part of a contradiction that remains on the constraints, up to which only the distance from them is its cause."""
+"""Part of a contradiction that may remain on the constraints if the distance from them is taken as its only cause."""
 
 MARGIN = 4.0
-"""Changes of J that a singular value must exceed to count."""
+"""Factor by which a singular value must exceed the change of J to count."""
 
 
 def agreeing(
     system: AbstractSystem, step: StepData, J: Matrix, r: Vector, *, without_rounding: bool = False
 ) -> tuple[Matrix, Vector] | None:
-    """Rows J x = r of a state without what they say only because it is off the constraints; None if there is nothing.
+    """Return rows J x = r without contradictions that arise only off the constraints; None if there are none.
 
     Parameters
     ----------
     step : StepData, of the state; dense
-    J, r : (m, n), (m,), its first rows, and any right-hand side of them
-    without_rounding : whether what is rounding is left out too, for a caller who measures singular values in other
-        units and may take it for a row
+    J, r : (m, n), (m,), first rows of the step, with any right-hand side
+    without_rounding : whether to drop singular values at rounding level, too, for a caller that measures singular
+        values in other units and might count them
     """
     if not len(J) or step.q is None or step.v is None:
         return None
@@ -61,7 +61,7 @@ def agreeing(
 
 
 def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
-    """Return the step without contradictions of redundant rows; the step itself where there are none."""
+    """Return the step without contradictions of redundant rows; the step itself if there are none."""
     if step.sparse:
         return step
     found = agreeing(system, step, step.J, step.gamma)
@@ -72,7 +72,7 @@ def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
 
 
 def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
-    """Return gamma of dependent rows less contradictions that arise only off the constraints; None if there are none.
+    """Return gamma of dependent rows without contradictions that arise only off the constraints; None without any.
 
     Such contradictions arise where a mechanism has more rows than coordinates: its rows are dependent at every state.
     """
@@ -98,7 +98,7 @@ def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
 
 
 def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-    """Singular vectors and values of the rows that count, and the units of coordinates and rows."""
+    """Return singular vectors and values of the rows that count, and the units of coordinates and rows."""
     d, row = equilibrate(step.M, step.J)
     U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
     counts = ~rounded(U, s, rounding(step.n, step.m), row_noise(step, d, row))

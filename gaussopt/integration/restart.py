@@ -1,4 +1,4 @@
-"""Where a motion stands between two steps: what a continuation needs to go on as if it had never ended."""
+"""The mark of a motion between two steps, from which a continuation goes on as if the motion had never ended."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gaussopt.core.fast_frozen import fast_frozen
 @fast_frozen
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a loop stands between two steps.
+    """The state of a loop between two steps.
 
     Attributes
     ----------
     t, q, v : the instant, s, and the state, (n,)
-    origin : the instant whose multiples of dt the steps end at
+    origin : the instant from which steps are counted in multiples of dt
     steps : steps of the method so far
     rows, events : how many instants were recorded and how many events noted so far
-    memory : what the loop carries from step to step beside the state, by name
+    memory : data besides the state that the loop carries from step to step, by name
     """
 
     t: float
@@ -38,13 +38,13 @@ class Mark:
     memory: Mapping[str, Any] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain data, as JSON holds it; numbers come back bit for bit."""
+        """Return plain data, as JSON holds it; numbers are restored bit for bit."""
         found: dict[str, Any] = json.loads(json.dumps({x: getattr(self, x) for x in self.__slots__}, default=_plain))
         return found
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Mark:
-        """From plain data; raises LookupError, TypeError or ValueError where they are none of a mark."""
+        """Make a mark from plain data; raises LookupError, TypeError or ValueError where they describe no mark."""
         found = cls(**data)
         q, v = (np.array(x, dtype=np.float64) for x in (found.q, found.v))
         if not q.shape == v.shape == (len(q),):
@@ -63,11 +63,11 @@ class Deferred(Mapping[str, Any]):
         return self._make()
 
     def __getitem__(self, key: str) -> Any:
-        """Return the entry of a key; raises KeyError where there is none."""
+        """Return the entry of a key; raises KeyError for an unknown key."""
         return self._data[key]
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the keys."""
+        """Iterate over the keys."""
         return iter(self._data)
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class Deferred(Mapping[str, Any]):
         return len(self._data)
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
-        """Copies and other processes get the mapping itself."""
+        """Give copies and other processes the mapping itself."""
         return dict, (self._data,)
 
 

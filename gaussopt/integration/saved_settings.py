@@ -1,4 +1,4 @@
-"""Settings and other entries of a saved motion next to its arrays, each checked before anything is built on it."""
+"""Settings and other entries of a saved motion, apart from its arrays, each checked before it is used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from gaussopt.core.errors import BadInput
 
 Check = tuple[str, Callable[[Any], bool]]
-"""What an entry is to be, in words, and whether a value is that."""
+"""The expected kind of an entry, in words, and a test of a value."""
 
 
 def _is_number(value: Any) -> bool:
@@ -59,14 +59,14 @@ RESTART: dict[str, Check] = {
     "ended": TEXT, "continues": _or_none(TEXT), "key": TEXT, "equations": _list(NUMBER), "begin": _table(ANY),
     "settings": _table(ANY), "mark": _table(ANY),
 }  # fmt: skip
-"""Entries of `Trajectory.restart` of a motion that can be continued; another one has the first two, or none."""
+"""Entries of `Trajectory.restart` of a motion that can be continued; other motions have the first two, or none."""
 
 SETTINGS: dict[str, Check] = {
     "events": _list(TEXT), "integrals": _list(TEXT), "solver_options": _or_none(_table(ANY)),
     "stabilisation": ("a name with numbers", lambda x: isinstance(x, dict) and isinstance(x.get("name"), str)
                       and all(_is_number(x[k]) for k in x if k != "name")),
 }  # fmt: skip
-"""Entries of the settings among them that no run checks again."""
+"""Entries of these settings that no run checks again."""
 
 
 def check_saved(meta: Any, restart: Any, instants: int, coordinates: int) -> None:

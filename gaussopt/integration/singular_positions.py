@@ -1,15 +1,15 @@
-"""Whether a motion came close to a singular position, where the rows of its constraints depend on each other.
+"""Detection of singular positions, where rows of the constraints become dependent, close to a motion.
 
-There mechanisms may have several branches, the equations of motion do not say which one goes on, and a step of any
-method may jump from one to the other while every residual is small. Watched is, at every step of an interpreted motion,
-at every recorded state of a compiled one, and within every compiled step of an adaptive method, how far a row is from
-those before it: as an angle's sine (`Certificate.independence`), and relative to its usual distance in this motion,
-because rows may vanish. Between two states it is estimated: these numbers fall and rise about linearly close to a
-singular position that is passed, so that the lines through the two states before and the two behind meet near zero.
-Where the rows change so much over an interpreted step, by how they differ at its ends or by how fast they change there,
-that its ends may lie on both sides, the states between them are looked at, too, and more of them beside one that is
-near, as in a compiled step of an adaptive method. Of a compiled motion of constant steps a
-position that is approached and left within less than two recorded intervals on either side is missed.
+At such a position a mechanism may have several branches, the equations of motion do not determine which one continues,
+and a step of any method may jump between branches while every residual is small. At every step of an interpreted
+motion, every recorded state of a compiled one, and within every compiled step of an adaptive method, the distance of
+each row from those before it is watched: as the sine of an angle (`Certificate.independence`), and relative to its
+usual value in this motion, because rows may vanish. Between two states it is estimated: these numbers fall and rise
+about linearly close to a singular position, so that the lines through two states before and two after meet near zero.
+Where the rows change so much over an interpreted step (by the difference between its ends or by their rate there) that
+its ends may lie on both sides of a singular position, states within the step are looked at, too, and more of them next
+to a state that is nearly singular; so it is in a compiled step of an adaptive method. In a compiled motion of constant
+steps a position approached and left within less than two recorded intervals on either side is missed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SINGULAR = 0.01
 """Independence of rows below which a position counts as nearly singular: an angle of 0.6 degrees."""
 
 NEAR = 0.3
-"""Independence at a recorded state below which what lies between it and its neighbour is estimated."""
+"""Independence at a recorded state below which the independence between it and its neighbour is estimated."""
 
 REDUNDANT = 1e-7
 """Usual distance of a row from the others, relative to the largest, below which it is redundant in any position."""
@@ -42,40 +42,40 @@ STOPPED = (
 )
 
 LOOKS, MOST_LOOKS = 16, 400
-"""Parts of a long step at whose ends is looked, and how many they are at most."""
+"""Least and largest number of parts of a long step, at whose ends the rows are looked at."""
 
 CLOSER = 8
-"""Parts of these parts, beside a state that is near."""
+"""Number of parts into which such a part is divided next to a state that is nearly singular."""
 
 UNEVEN = 4.0
-"""How much faster than on average the rows may change in a part of a step: a position between its ends is no more than
-half of that from the nearer one."""
+"""Factor by which rows may change faster than on average in a part of a step: a position between its ends is at most
+half of that change from the nearer end."""
 
 TURN = 0.2
 """Change of unit rows over a part of a long step; a step over which they change more has more parts."""
 
 MOMENT = 1e-3
-"""Part of a step over which the speed of the rows at its end is taken."""
+"""Part of a step over which the rate of the rows at its end is taken."""
 
 APART = 20.0
-"""Usual intervals between states near a singular position beyond which it is another passage."""
+"""Number of usual intervals between nearly singular states beyond which they belong to different passages."""
 
 MOST_INSTANTS = 8
-"""Instants that a sentence names."""
+"""Largest number of instants that a sentence names."""
 
 SAMPLES = 101
-"""Instants of a motion, evenly spaced, at which the usual distance of a row is looked up."""
+"""Number of evenly spaced instants of a motion from which the usual distance of a row is taken."""
 
 ABRUPT = 1.0
 """Change of velocity within one step, relative to the largest velocity of the motion, that no step resolves."""
 
 
 class SingularWatch:
-    """How close rows were to those before them at recorded states, collected while a motion is computed.
+    """Distances of rows from the rows before them at recorded states, collected while a motion is computed.
 
-    Everything is kept as reciprocal squares, as certificates have it: of the sine, (N,), and of distances, (N, m).
-    `stop` says whether a motion ends at a state that is nearly singular; `idle` that no warning is wanted, so that no
-    states between steps are looked at.
+    All are kept as reciprocal squares, as in certificates: of the sine, (N,), and of distances, (N, m).
+    `stop` tells whether a motion ends at a nearly singular state; `idle` that no warning is wanted, so that no states
+    between steps are looked at.
     """
 
     def __init__(self, stop: bool = False) -> None:
@@ -98,7 +98,7 @@ class SingularWatch:
         return min(independence, float(beside_usual(closeness[None, :], counted)[0]))
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
-        """Note one state and its independence; it is skipped where its rows are not known, or it was noted last."""
+        """Note one state and its independence, unless its rows are not known or it was the last one noted."""
         if closeness is None or not len(closeness) or (self._rows and self._rows[-1][0] == t):
             return
         self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
@@ -115,7 +115,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _end(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Raise NotAccepted at the first of these states that is nearly singular, compared with the motion's start."""
+        """Raise NotAccepted at the first of these states that is nearly singular compared with the motion's start."""
         if self._first is None:
             self._first = np.where(closeness[0] < REDUNDANT**-2 * closeness[0].min(), closeness[0], np.inf)
         distances = np.fmin(angles**-0.5, beside_usual(closeness, self._first))
@@ -134,11 +134,11 @@ class SingularWatch:
     def between(
         self, step: StepData, independence: float, earlier: Callable[[float, Vector, Vector], StepData] | None = None
     ) -> list[tuple[float, Vector, Vector]]:
-        """States to look at between the one given last and this one, (t, q, v), if a singular position may lie there.
+        """Return states (t, q, v) within the step from the previous state to this one if it may pass a singular state.
 
         They follow the cubic through positions and velocities at the ends. A singular value changes by no more than the
-        rows do. `earlier` gives the step data of a state a moment before, which say how fast the rows change: after a
-        step in which a mechanism goes round they may be where they were.
+        rows do. `earlier` returns the step data of a state a moment before, which give the rate of the rows: after a
+        step in which a mechanism makes a whole turn the rows may have returned to their old values.
         """
         assert step.q is not None
         assert step.v is not None
@@ -146,14 +146,14 @@ class SingularWatch:
         least = min(independence, least)
         t, q, v, before = step.t, step.q, step.v, self._before
         if before is None or not t > before[0]:
-            again = before is not None and t == before[0]  # the state was corrected, and its rows turn as fast
+            again = before is not None and t == before[0]  # the state was corrected, and its rows have the same rate
             self._before = t, q, v, least, rows, before[-1] if before is not None and again else 0.0
             return []
         t0, q0, v0, s0, rows0, speed0 = before
         h, speed = t - t0, 0.0
         if earlier is not None:
             moment = MOMENT * h
-            with suppress(BadInput):  # a moment before the equations may be undefined
+            with suppress(BadInput):  # the equations may be undefined a moment before
                 past, _ = self._in_proportion(earlier(t - moment, q - moment * v, v))
                 speed = float(np.linalg.norm(rows - past)) / moment
         self._before = t, q, v, least, rows, speed
@@ -165,7 +165,7 @@ class SingularWatch:
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """Return more states of that step, near those of `between` that are nearly singular by `distances`."""
+        """Return more states of that step, next to those of `between` that are nearly singular by `distances`."""
         *_, parts, small = self._step
         parts *= CLOSER
         middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))
@@ -178,7 +178,7 @@ class SingularWatch:
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
         """Return rows relative to the greatest length of each so far, and the least ratio; zero rows do not count."""
-        # By plain masses a coordinate whose mass is rounding would turn the rows at every step.
+        # With plain masses a coordinate whose mass is rounding error would turn the rows at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
         known = self._longest if len(self._longest) == len(lengths) else np.zeros(len(lengths))
@@ -189,17 +189,17 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def sentence(self) -> str | None:
-        """Return a warning about the motion, None where it kept away from singular positions."""
+        """Return a warning about the motion, None if it kept away from singular positions."""
         self._pack()
         if not self._blocks:
             return None
         t, angles, closeness = (
             self._blocks[0] if len(self._blocks) == 1 else map(np.concatenate, zip(*self._blocks, strict=True))
         )
-        t, first = np.unique(t, return_index=True)  # states between steps may be noted behind their ends
+        t, first = np.unique(t, return_index=True)  # states between steps may be noted after those at their ends
         angles, closeness = angles[first], closeness[first]
         usual = usual_closeness(t, closeness)
-        # The largest numbers tell most motions from those that must be looked at more closely.
+        # These largest values suffice for most motions; the others are examined more closely.
         if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():
             return None
         return singular_sentence(t, np.fmin(angles**-0.5, beside_usual(closeness, usual)))
@@ -214,23 +214,23 @@ def near(t: Vector, angles: Vector, closeness: Matrix) -> NDArray[np.bool_]:
 
 
 def within_step(h: Any, before: tuple[Any, Any], after: tuple[Any, Any], x: float) -> tuple[Any, Any]:
-    """Place on the cubic through (q, v) at both ends of a step, and velocity, at the part x of its length h."""
+    """Return position and velocity at the part x of a step of length h, on the cubic through (q, v) at both ends."""
     (q0, v0), (q, v) = before, after
     place = q0 + h * x * v0 + (3 * (q - q0) - h * (2 * v0 + v)) * x**2 + (2 * (q0 - q) + h * (v0 + v)) * x**3
     return place, (1 - x) * v0 + x * v
 
 
 def usual_closeness(t: Vector, closeness: Matrix) -> Vector:
-    """The median over the time of a motion, (m,); infinite for rows that are redundant all the time."""
+    """Return the median over the time of a motion, (m,); infinite for rows that are redundant all the time."""
     even = np.searchsorted(t, np.linspace(t[0], t[-1], SAMPLES)).clip(0, len(t) - 1)
-    middle = np.sort(closeness[even], axis=0)[SAMPLES // 2]  # a NaN is the largest
+    middle = np.sort(closeness[even], axis=0)[SAMPLES // 2]  # NaN is sorted last
     return np.where(middle < REDUNDANT**-2 * middle.min(), middle, np.inf)
 
 
 def beside_usual(closeness: Matrix, usual: Vector) -> Vector:
-    """Return distances of rows relative to their usual ones, the smallest of each state: (N, m) to (N,).
+    """Return distances of rows relative to their usual values, the smallest of each state: (N, m) to (N,).
 
-    A row that vanishes has no direction, and is no row any more. Rows that are redundant all the time do not count.
+    A vanishing row has no direction, and no longer counts as a row. Rows that are always redundant do not count.
     """
     counted = np.isfinite(usual)
     return np.asarray(np.fmin.reduce((usual[counted] / closeness[:, counted]) ** 0.5, axis=1, initial=np.inf))
@@ -256,7 +256,7 @@ def singular_sentence(t: Vector, independence: Vector) -> str | None:
 
 
 def _others(found: list[tuple[float, float]], worst: float) -> str:
-    """The other instants of (independence, instant) that are near singular ones, each passage once, in words."""
+    """Return the other instants of (independence, instant) near singular positions, once per passage, in words."""
     instants: list[float] = []
     usual = float(np.median(np.diff(sorted(t for _, t in found)))) if len(found) > 1 else 0.0
     for s, t in sorted(found):
@@ -285,7 +285,7 @@ def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
 def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0, fastest: float = 0.0) -> str | None:
     """Return a warning of accelerations too large for the steps, (N,), (N, n), (N, n); None if none exceeds `rest`.
 
-    The states are those at the ends of steps: of all of them, or `fastest` tells the largest speed of the others.
+    The states are those at the ends of all steps, or `fastest` gives the largest speed at the others.
     """
     if len(t) < 2:
         return None

@@ -1,7 +1,7 @@
-"""Keeping a trajectory on its constraints: nothing, Baumgarte's feedback, or projection.
+"""Stabilisation of a trajectory on its constraints: none, Baumgarte's feedback, or projection.
 
-An acceleration-level formulation satisfies phi'' = 0, so errors of position and velocity grow; stabilisation
-is what happens to them.
+An acceleration-level formulation satisfies phi'' = 0, so errors of position and velocity grow; a stabilisation
+limits them.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from gaussopt.linalg.dense import cholesky, nearest, solve_lower
 from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 
 LOST = 1e6
-"""Growth of a residual at which an iteration is given up."""
+"""Factor by which a residual may exceed its best value before the iteration is given up."""
 
 
 class Settling:
-    """When an iteration ends, with a tolerance relative to 1 + the largest entry; see `gaussopt.core.endings`."""
+    """Ending of an iteration, with a tolerance relative to 1 + the largest entry; see `gaussopt.core.endings`."""
 
     def __init__(self, tolerance: float) -> None:
         self._tolerance, self._best, self.lost = tolerance, math.inf, False
 
     def ended(self, size: float, reach: float) -> bool:
-        """Whether a residual of this size will do beside entries as large as `reach`; `lost` where it grows."""
+        """Tell whether a residual of this size will do for entries up to `reach`; set `lost` where it has grown."""
         goal = self._tolerance * (1.0 + reach)
         ended = settled(size, goal, self._best)
         self.lost = not (ended or size <= LOST * self._best)
@@ -44,7 +44,7 @@ class Settling:
 
 
 class _Inactive:
-    """What a stabilisation does that acts elsewhere."""
+    """Default of a stabilisation that changes neither equations nor states."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         return step
@@ -55,7 +55,7 @@ class _Inactive:
 
 @dataclass(frozen=True)
 class Unstabilised(_Inactive):
-    """Constraint errors stay as they come."""
+    """No stabilisation: constraint errors stay as they are."""
 
     name: str = "none"
 
@@ -86,7 +86,7 @@ class Baumgarte(_Inactive):
     name: str = "baumgarte"
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """Feedback on the right-hand side of the equality rows."""
+        """Add the feedback to the right-hand side of the equality rows."""
         assert step.q is not None
         assert step.v is not None
         phi = system.position_residual(step.t, step.q)
@@ -101,7 +101,7 @@ class Baumgarte(_Inactive):
 
 @dataclass(frozen=True)
 class Projection(_Inactive):
-    """After every step the state is moved to the nearest one on the constraints, in the mass metric.
+    """Projection of every step's end onto the constraints, to the nearest state in the mass metric.
 
     Attributes
     ----------
@@ -121,12 +121,12 @@ class Projection(_Inactive):
     name: str = "projection"
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Newton's method on phi(q) = 0, then one linear step on phi'(q, v) = 0; raises BadInput as `positions`."""
+        """Correct q by `positions`, then v by `velocities`; raises BadInput as `positions` does."""
         q = self.positions(system, t, q, v)
         return q, self.velocities(system, t, q, v)
 
     def velocities(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> Vector:
-        """One linear step on phi'(q, v) = 0, (n,), at the positions as they are."""
+        """Return v after one linear step on phi'(q, v) = 0, (n,), at unchanged positions."""
         rate = system.velocity_residual(t, q, v)
         if rate is None or not len(rate):
             return v
@@ -134,7 +134,7 @@ class Projection(_Inactive):
         return v - _least_agreed(system, step, step.J, rate)
 
     def positions(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> Vector:
-        """Newton's method on phi(q) = 0, (n,).
+        """Solve phi(q) = 0 by Newton's method from q, (n,).
 
         Raises
         ------
@@ -158,19 +158,19 @@ class Projection(_Inactive):
 
 
 def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
-    """Smallest x in the mass metric with J x = r, (n,)."""
+    """Return the smallest x in the mass metric with J x = r, (n,)."""
     return _least_motion(M, J, r)[0]
 
 
 def _least_agreed(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> Vector:
-    """The same of rows of the step; redundant ones count as such beside their constraints, too."""
+    """Return the smallest x for rows of the step; redundant rows count as redundant off the constraints, too."""
     x, least = _least_motion(step.M, J, r)
     found = agreeing(system, step, J, r, without_rounding=True) if least < DOUBTFUL else None
     return x if found is None else least_motion(step.M, *found)
 
 
 def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
-    """Smallest x, and the smallest singular value of the rows that counts, relative to the largest."""
+    """Return the smallest x, and the smallest singular value that counts, relative to the largest."""
     if is_sparse(M):
         return nearest_sparse(M, J, r), 1.0  # type: ignore[arg-type]
     L = cholesky(M)
@@ -178,7 +178,7 @@ def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
         return nearest(M, J, r)
     B = solve_lower(L, J.T)
     # x = L^-T B (B^T B)^+ r
-    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=rounding(len(M), len(J)))  # as `agreeing` counts them
+    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=rounding(len(M), len(J)))  # the same limit as in `agreeing`
     return np.asarray(np.linalg.solve(L.T, y)), float(s[rank - 1] / s[0]) if rank else 1.0
 
 
@@ -186,7 +186,7 @@ STABILISATIONS: dict[str, Stabilisation] = {x.name: x for x in (Unstabilised(), 
 
 
 def make(stabilisation: str | Stabilisation) -> Stabilisation:
-    """A stabilisation by name, or the object itself; raises UnknownName."""
+    """Return a stabilisation by name, or the object itself; raises UnknownName."""
     if not isinstance(stabilisation, str):
         return stabilisation
     if stabilisation not in STABILISATIONS:
@@ -195,7 +195,7 @@ def make(stabilisation: str | Stabilisation) -> Stabilisation:
 
 
 class ContactSurface(AbstractSystem):
-    """The constraints of a phase as one set: joints, closed gaps, and contacts that stick. For projection.
+    """The constraints of a phase as one set, for projection: joints, closed gaps and sticking contacts.
 
     Parameters
     ----------
@@ -211,25 +211,25 @@ class ContactSurface(AbstractSystem):
         self.system, self._whole, self.closed, self.sticking = system, whole, list(closed), list(sticking)
 
     def evaluate(self, t: float, q: Any, v: Any) -> StepData:
-        """Step data whose J has the rows of `velocity_residual`."""
+        """Return step data whose J has the rows of `velocity_residual`."""
         step = self._whole(t, q, v)
         J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))
         return replace(step.select([]), J=J, gamma=np.zeros(len(J)), arithmetic=None, J_terms=None)
 
     def position_residual(self, t: float, q: Vector) -> Vector:
-        """Holonomic constraints and closed gaps."""
+        """Return residuals of holonomic constraints and closed gaps."""
         phi = self.system.position_residual(t, q)
         gaps = self.system.gaps(t, q)[self.closed]
         return gaps if phi is None else np.concatenate((phi, gaps))
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
-        """Their Jacobian."""
+        """Return the Jacobian of `position_residual`."""
         step = self.system.evaluate(t, q, np.zeros(len(q)))
         rows = [self.system.position_jacobian(t, q)] if self.system.position_residual(t, q) is not None else []
         return np.vstack([*rows, step.J_N[self.closed]])
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Constraint residuals, gap rates and slips at velocity level."""
+        """Return constraint residuals, gap rates and slips at velocity level."""
         rate = self.system.velocity_residual(t, q, v)
         step = self._whole(t, q, v)
         if step.gdot_N is None:

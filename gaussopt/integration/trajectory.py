@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 4 * 2**30
-"""Size of a recording beyond which it is refused."""
+"""Largest size of a recording; a larger recording is refused."""
 
 PER_TIME = (
     "error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power",
@@ -41,7 +41,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 CONTACT_COLUMNS = {
     **dict.fromkeys(("lam_N", "gap", "mode"), ("contact",)), **dict.fromkeys(("lam_T", "slip"), ("contact", "tangent"))
 }  # fmt: skip
-"""Arrays of a trajectory and of its contacts, with their dimensions beside time."""
+"""Arrays of a trajectory and of its contacts, with their dimensions other than time."""
 
 
 @shown
@@ -65,7 +65,7 @@ class WorstCertificate:
 
     @property
     def words(self) -> str:
-        """What is known of all accelerations: the largest error, or the floor below which rounding hides it."""
+        """A bound for all accelerations: the largest error, or the floor below which rounding hides it."""
         if self.error_bound <= self.rounding_floor:
             return f"error at most {self.rounding_floor:.2g} (mass norm), the rounding floor"
         return f"relative error at most {self.relative_error:.2g}"
@@ -98,33 +98,33 @@ class Trajectory(ShownMotion):
     mode : (N, k)
         0 open, 1 sliding, 2 sticking.
     forces_unique : (N,), bool
-        Whether lam, lam_N and lam_T are the only forces that cause the acceleration. Where they are not, as of two
-        contacts of one body that stick, only their resultant has a meaning; the message names them.
+        Whether lam, lam_N and lam_T are unique for the acceleration. Where they are not, as for two sticking contacts
+        of one body, only their resultant has a meaning; the message names them.
     integrals : dict of (N,)
         Integrals by name, from the start of the motion to each recorded instant.
     events : tuple of dict
-        What happened when: {"t", "kind", ...}.
+        Events of the motion: {"t", "kind", ...}.
     error_estimate : (n,)
-        Estimated error of each coordinate, the largest one over the motion, in the unit of the coordinate: the time
-        steps' part, which no certificate of accelerations sees. `meta["compared_with"]` names the motions from whose
-        differences it comes. NaN where it was not asked for or the motion did not reach its end.
+        Estimated error of each coordinate, the largest over the motion, in the unit of the coordinate: the error of the
+        time steps, which no certificate of accelerations shows. `meta["compared_with"]` names the motions from whose
+        differences it comes. NaN where it was not requested or the motion did not reach its end.
     status, message
-        How the run ended. A run that stops early keeps what it has; one that stops at once has its start, with NaN for
-        accelerations and forces.
+        How the run ended. A run that stops early keeps its states so far; one that stops at once has its start, with
+        NaN for accelerations and forces.
     warnings : tuple of str
-        Sentences about a motion as a whole that its status does not tell, such as that it passed a singular position;
-        they stand in the message, too.
+        Sentences about a motion as a whole that its status does not express, such as that it passed a singular
+        position; they are part of the message, too.
     worst : WorstCertificate
     timing : seconds by part, summed over the run
         `prepare` and `compile`; `model` (equations), `build`, `setup`, `update`, `solve`, `recover` and `verify` of
         single steps, where `solve` holds all of the steps in compiled loops, and `backend` is a part of it; `events`,
-        finding and passing them; `record`; and `integration`, what the loop does beside these. They add up to `total`.
-    meta : what was run
-        Among it `steps`, the steps of the method up to the last instant reached, whether recorded or not; those of an
-        adaptive one are the accepted steps of its own, also where dt is the recording interval.
+        finding and passing them; `record`; and `integration`, all other time of the loop. They add up to `total`.
+    meta : settings of the run
+        Its entry `steps` counts the steps of the method up to the last instant reached, recorded or not; for an
+        adaptive method these are its accepted steps, also where dt is the recording interval.
     failed_step : the step that was not accepted, if any
-    failed_step_file : where it was saved
-    restart : what `simulate(..., start=...)` goes on from
+    failed_step_file : path to which that step was saved
+    restart : data from which `simulate(..., start=...)` continues
     """
 
     t: Vector
@@ -160,7 +160,7 @@ class Trajectory(ShownMotion):
 
     @property
     def _known(self) -> dict[str, tuple[str, ...]]:
-        """The arrays that there are, with their dimensions."""
+        """The arrays present, with their dimensions."""
         known = COLUMNS | (CONTACT_COLUMNS if self.contacts else {})
         return {k: x for k, x in known.items() if k != "forces_unique" or len(self.forces_unique) == len(self.t)}
 
@@ -194,7 +194,7 @@ class Trajectory(ShownMotion):
         return describe(data, title, self.meta.get("units"))
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a table, one row an instant: t, q, v, a by coordinate, lam, certificate, drift, energy."""
+        """Return a table with one row per instant: t, q, v, a by coordinate, lam, certificate, drift, energy."""
         import pandas as pd
 
         columns: dict[str, Vector] = {"t": self.t}
@@ -211,7 +211,7 @@ class Trajectory(ShownMotion):
         return pd.DataFrame(columns)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write NetCDF; the file appears whole or not at all.
+        """Write NetCDF; the file appears complete or not at all.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class Trajectory(ShownMotion):
         return netcdf.write(self.to_xarray(), path)
 
     def to_netcdf(self) -> bytes:
-        """The contents of the file that `save` writes."""
+        """Return the contents of the file that `save` writes."""
         return b"".join(netcdf.image(self.to_xarray()))
 
     def to_mapping(self) -> dict[str, Any]:
@@ -267,7 +267,7 @@ class Trajectory(ShownMotion):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Read what `save` wrote, once its checksum is verified; files without one: `gaussopt.storage.netcdf.read`.
+        """Read a file of `save` after verifying its checksum; files without one: see `gaussopt.storage.netcdf.read`.
 
         Raises
         ------
@@ -288,7 +288,7 @@ class Trajectory(ShownMotion):
 
 
 def _columns(data: xr.Dataset) -> dict[str, Any]:
-    """The arrays of a trajectory in a file, each of the shape that the others call for; raises where they are not."""
+    """Return the arrays of a trajectory in a file; raises an error where their shapes do not fit each other."""
     found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
     found["integrals"] = _integrals(data, len(found["t"]))
@@ -311,7 +311,7 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
 
 
 def _integrals(data: xr.Dataset, instants: int) -> dict[str, Vector]:
-    """Integrals by name; raises where they do not fit."""
+    """Return integrals by name; raises ValueError where their shape does not fit."""
     if "integrals" not in data:
         return {}
     values, names = np.asarray(data["integrals"].values, dtype=np.float64), data["integral"].values.tolist()
@@ -321,7 +321,7 @@ def _integrals(data: xr.Dataset, instants: int) -> dict[str, Vector]:
 
 
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a trajectory other than its arrays; raises an error where they are not those of one."""
+    """Return the entries of a trajectory other than its arrays; raises an error where they are not valid."""
     read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
     restart = json.loads(attrs.get("restart", "{}"))
     lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}
@@ -350,12 +350,12 @@ class Recorder:
         self._k, self._count = contacts, 0
 
     def add(self, *row: Any) -> None:
-        """One instant."""
+        """Add one instant."""
         self._rows.append(row)
         self._count += 1
 
     def extend(self, *columns: NDArray[np.float64]) -> None:
-        """Several instants."""
+        """Add several instants."""
         self._pack()
         self._blocks.append(columns)
         self._count += len(columns[0])
@@ -369,7 +369,7 @@ class Recorder:
         return self._count
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """The columns of `Trajectory`, of n coordinates."""
+        """Return the columns of `Trajectory`, for n coordinates."""
         self._pack()
         sizes = {"coordinate": n, "row": 0, "contact": self._k, "tangent": 1}
         table = {"t": (), **COLUMNS, **CONTACT_COLUMNS}
@@ -381,5 +381,5 @@ class Recorder:
 
 
 def _plane(forces: Any) -> Any:
-    """In the plane the tangent axis is dropped."""
+    """Drop the tangent axis of forces in the plane."""
     return forces[:, 0] if forces.shape[1] == 1 else forces

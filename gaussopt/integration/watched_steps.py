@@ -1,8 +1,8 @@
-"""What a person wants to know of the steps of a motion without contacts: events and integrals.
+"""Events and integrals that a user requests of a motion without contacts.
 
-Both look at the path within each step of the method, whether it is recorded or not, and change nothing in the motion.
-The path is the method's own where its steps are too long for the quintic through positions, velocities and
-accelerations at their ends. An integral adds up, by Gauss's rule, its function along that path.
+Both evaluate the path within each step of the method, recorded or not, and change nothing in the motion. The path is
+the method's own where its steps are too long for the quintic through positions, velocities and accelerations at their
+ends. An integral sums its function along that path by Gauss's rule.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Dense = Callable[[], Callable[[float], Vector] | None]
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Where events happen within a step: the state, their numbers, and whether the motion ends there."""
+    """An instant within a step at which events occur: the state, their numbers, and whether the motion ends there."""
 
     t: float
     q: Vector
@@ -40,7 +40,7 @@ class Crossing:
 
 
 class _Straight:
-    """No angles to be watched within a step."""
+    """An empty set of angles, for steps in which none are watched."""
 
     least, periodic = 1, 0
 
@@ -78,7 +78,7 @@ class WatchedSteps:
         self._last: Sample | None = None
 
     def begin(self, t: float, q: Vector, v: Vector, a: Vector) -> None:
-        """The start of the motion: every event is watched from the side that it is on."""
+        """Start the motion: every event is watched from its present side."""
         for integral in self._integrals:
             integral.value(t, q, v)
         self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self._events]
@@ -86,17 +86,17 @@ class WatchedSteps:
         self._live = self._last.values > 0
 
     def memory(self) -> dict[str, Any]:
-        """What later steps depend on."""
+        """Return the data on which later steps depend."""
         return {"sides": list(self._sides), "live": self._live.copy(), "sums": self.sums + self._rest}
 
     def recall(self, memory: Any, t: float, q: Vector, v: Vector, a: Vector) -> None:
-        """Take up what `memory` gave at this state."""
+        """Restore what `memory` returned at this state."""
         self._sides = list(memory["sides"])
         self._last, self._live = self._sample(t, q, v, a), np.array(memory["live"], dtype=bool)
         self.sums = np.array(memory["sums"], dtype=np.float64)
 
     def _value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """An event, above zero on the side that it is watched from."""
+        """Return the value of an event, positive on the side from which it is watched."""
         event = self._events[i]
         return (-event.direction or self._sides[i]) * event.value(t, q, v)
 
@@ -105,7 +105,7 @@ class WatchedSteps:
         return Sample(t, q, v, a, values, NONE, NONE, np.zeros(len(values)))
 
     def take(self, t: float, q: Vector, v: Vector, a: Vector, dense: Dense) -> list[Crossing]:
-        """A step to this state, with what happens in it, in order; nothing after an event that ends the motion."""
+        """Take a step to this state; return its crossings in order, none after an event that ends the motion."""
         assert self._last is not None
         before, after = self._last, self._sample(t, q, v, a)
         self.sums = self.sums + self._rest
@@ -117,14 +117,14 @@ class WatchedSteps:
         return found
 
     def sum_at(self, t: float) -> Vector:
-        """The integrals up to an instant of the latest step, (integrals,)."""
+        """Return the integrals up to an instant of the latest step, (integrals,)."""
         step = self._step
         if step is None:
             return self.sums
         return self.sums + (self._rest if t >= step.after.t else self._between(0.0, t - step.before.t))
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Q and v at an instant of the latest step."""
+        """Return q and v at an instant of the latest step."""
         assert self._step is not None
         return self._step.state(t - self._step.before.t)
 
@@ -170,7 +170,7 @@ class WatchedSteps:
             self._live[hits] = False
 
     def _first(self, step: StepInterior) -> tuple[float, list[int]] | None:
-        """Time after the beginning of a step, and numbers of the events that happen there first."""
+        """Return the time of the first events after the beginning of a step, and their numbers; None without any."""
 
         def at(s: float) -> Sample:
             return self._sample(step.before.t + s, *step.state(s), step.before.a)
@@ -197,7 +197,7 @@ class WatchedSteps:
             return low
         if float(at(high).values[i]) >= 0.0:
             return high
-        from scipy.optimize import brentq  # a third of a second that motions without events need not wait
+        from scipy.optimize import brentq  # takes a third of a second: spared where there are no events
 
         accuracy = TOLERANCES.instant * (1.0 + abs(t))
         return float(brentq(lambda s: float(at(s).values[i]), low, high, xtol=accuracy, rtol=8.9e-16))

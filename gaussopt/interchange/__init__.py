@@ -1,1 +1,1 @@
-"""Files of other codes, one module a format, and the reader that tells formats by their content."""
+"""Files of other codes, one module per format, and the reader that recognises formats by their content."""

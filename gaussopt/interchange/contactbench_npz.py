@@ -9,13 +9,13 @@ from gaussopt.core.errors import BadInput
 from gaussopt.storage.archives import arrays_of
 
 MAGIC = b"PK\x03\x04"
-"""Beginning of a NumPy archive."""
+"""First bytes of a NumPy archive."""
 
 NAMES = ("G", "g", "mus", "lam0")
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity:
-    """Return the problem of a file, always in space; raises BadInput, its sentence to follow the name of the file."""
+    """Return the problem of a file, always in space; raises BadInput with a sentence that continues the file name."""
     arrays = arrays_of(content, NAMES)
     G, g, mus = (arrays[name] for name in NAMES[:3])
     if G is None or g is None or mus is None:

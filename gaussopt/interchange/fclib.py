@@ -1,7 +1,7 @@
 """FCLIB's HDF5 files of frictional contact problems, local and global, read and written.
 
-Mixed local problems, u = W r + V l + q with V^T r + R l + s = 0, are condensed to r. Files of FCLIB hold triplets with
-rows in `i` and columns in `p`, whatever the header of the library says.
+Mixed local problems, u = W r + V l + q with V^T r + R l + s = 0, are condensed to r. FCLIB files hold triplets with
+rows in `i` and columns in `p`, although the header of the library says otherwise.
 Reference: V. Acary, M. Bremond, T. Koziara, F. Perignon, "FCLIB: a collection of discrete 3D frictional contact
 problems", INRIA RT-0444, 2014.
 """
@@ -27,33 +27,33 @@ from gaussopt.lcp.pivoting import Index
 from gaussopt.storage.hdf5 import FileLayout, opened
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
-"""Beginning of an HDF5 file."""
+"""First bytes of an HDF5 file."""
 
 CSC, CSR = -1, -2
-"""Values of `nz` for compressed columns and rows; a number of triplets otherwise."""
+"""Values of `nz` for compressed columns and rows; otherwise `nz` is the number of triplets."""
 
 LARGEST = 2**22
-"""Most rows or columns of a matrix."""
+"""Largest number of rows or columns of a matrix."""
 
 Places = Vector | Index
-"""Places of entries, as a file has them or counted here."""
+"""Indices of entries, as floats of a file or integers computed here."""
 
 LOCAL, GLOBAL, ROLLING = "fclib_local", "fclib_global", "fclib_global_rolling"
 
 LAYOUTS = {
     "contact": (LOCAL, ("W",), ("q", "mu")), "contact-global": (GLOBAL, ("M", "H", "G"), ("f", "w", "mu", "b")),
 }  # fmt: skip
-"""Group, matrices and vectors of each form of contacts."""
+"""Group, matrices and vectors of each form of contact problem."""
 
 
 class Reader:
-    """The datasets of an open file, each of at most what the bytes of the file allow."""
+    """The datasets of an open file, each no larger than the bytes of the file allow."""
 
     def __init__(self, file: Any, size: int) -> None:
         self._file, self._layout = file, FileLayout(file, size)
 
     def has(self, name: str) -> bool:
-        """Tell whether something is there."""
+        """Tell whether a dataset or group of this name exists."""
         return name in self._file
 
     def array(self, name: str) -> Vector:
@@ -67,14 +67,14 @@ class Reader:
         return values
 
     def integer(self, name: str) -> int:
-        """Return a scalar, which FCLIB keeps as an array of one."""
+        """Return a scalar, which FCLIB stores as an array of length one."""
         values = self.array(name)
         if len(values) != 1 or values[0] != np.floor(values[0]):
             raise BadInput(f"{name!r} is {values[:3]}, expected one whole number")
         return int(values[0])
 
     def matrix(self, name: str) -> Any:
-        """Return a matrix in any of the three layouts, sparse; raises BadInput."""
+        """Return a matrix in any of the three layouts as a sparse matrix; raises BadInput."""
         m, n, nz = (self.integer(f"{name}/{part}") for part in ("m", "n", "nz"))
         if min(m, n) < 0 or max(m, n) > LARGEST:
             raise BadInput(f"{name!r} has shape ({m}, {n}), which is too large to be solved here")
@@ -96,14 +96,14 @@ class Reader:
 
 
 def check_places(name: str, found: Places, size: int) -> None:
-    """See that places lie within a size; raises BadInput."""
+    """Check that indices are whole numbers below a size; raises BadInput."""
     wrong = found[~((found >= 0) & (found < size) & (found == np.floor(found)))]
     if len(wrong):
         raise BadInput(f"{name} holds the place {wrong[0]:g}; expected whole numbers from 0 to {size - 1}")
 
 
 def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple[int, int]) -> Any:
-    """Return a sparse matrix of its entries, those at one place added; raises BadInput."""
+    """Return a sparse matrix from its entries, adding those at the same place; raises BadInput."""
     if not len(row) == len(column) == len(value):
         raise BadInput(f"{name} has {len(row)} rows, {len(column)} columns and {len(value)} values of entries")
     check_places(f"{name} (rows)", row, shape[0])
@@ -113,12 +113,12 @@ def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple
 
 
 def dense(name: str, A: Any) -> Matrix:
-    """Return a matrix of a file as a dense one; raises BadInput where that would be too large."""
+    """Return a matrix of a file as a dense matrix; raises BadInput where that would be too large."""
     return as_dense(name, A, A.shape)
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Give the problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
+    """Return the problem of a file; `in_space` refuses planar contacts. A BadInput continues the file name."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if reader.has(ROLLING):
@@ -131,7 +131,7 @@ def read(content: bytes, in_space: bool = False) -> ConeComplementarity | Global
 
 
 def read_solution(content: bytes) -> dict[str, list[float]]:
-    """`r` and, where it is there, `v` of the solution in a file; raises BadInput."""
+    """Return `r` and, if present, `v` of the solution in a file; raises BadInput."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if not reader.has("solution/r"):
@@ -158,7 +158,7 @@ def _local(reader: Reader, in_space: bool) -> ConeComplementarity:
 
 
 def _condensed(W: Matrix, q: Vector, V: Matrix, R: Matrix, s: Vector) -> tuple[Matrix, Vector]:
-    """W and q without the bilateral impulses l; raises BadInput where R is singular."""
+    """Return W and q after the bilateral impulses l are eliminated; raises BadInput if R is singular."""
     if len(s) and np.linalg.cond(R) > 1e14:
         raise BadInput("R of its bilateral rows is singular; remove rows that depend on others")
     inner = np.linalg.solve(R, np.column_stack((V.T, s)))
@@ -175,7 +175,7 @@ def _global(reader: Reader, in_space: bool) -> GlobalContacts:
 
 
 def given_global(data: dict[str, Any], dimension: int) -> GlobalContacts:
-    """Return a checked global problem of contacts with two or three rows; raises BadInput."""
+    """Return a checked global problem in space of contacts with two or three rows; raises BadInput."""
     if dimension != PLANAR:
         return GlobalContacts.from_mapping(data)
     data |= {name: dense(name, data[name]) for name in ("M", "H")}
@@ -191,7 +191,7 @@ def write_fclib(
     path: str | Path, problem: ConeComplementarity | GlobalContacts, r: Vector | None = None, title: str = "",
     text: str = "",
 ) -> None:  # fmt: skip
-    """Write a problem, and its solution where r is given, whole or not at all; raises BadInput if it cannot be."""
+    """Write a problem, and its solution if r is given, as a complete file or none; raises BadInput if that fails."""
     import h5py
 
     buffer = io.BytesIO()
@@ -226,7 +226,7 @@ def _scalar(group: Any, name: str, value: int) -> None:
 
 
 def _write_matrix(group: Any, A: Any) -> None:
-    """Triplets, rows in `i` and columns in `p`."""
+    """Write a matrix as triplets, rows in `i` and columns in `p`."""
     entries = sparse.coo_array(formed(A))
     entries.eliminate_zeros()
     row, column = entries.coords

@@ -1,6 +1,6 @@
-"""Contacts and limits near a state of a MuJoCo model, as rows; what only geometries decide is kept.
+"""Contacts and limits near a state of a MuJoCo model, as rows; what depends only on the geometries is cached.
 
-Each question to MuJoCo is one for an array of all contacts, which is no work for a loop.
+MuJoCo is queried with arrays of all contacts at once, without a Python loop.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from gaussopt.interchange.mujoco_equalities import distances, may_be_small, size
 from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_at, geometry_name
 
 AHEAD = 0.01
-"""Distance, m or rad, from which contacts and limits are looked at before they close."""
+"""Distance, m or rad, at which contacts and limits are taken into account before they close."""
 
 
 NEAR = 0.01
-"""Way back, m or rad, that is never refused."""
+"""Displacement of a projection, m or rad, that is never refused."""
 
 TURNED = 1.0
-"""Angle, rad, beyond which rows of the beginning of a step say nothing of a configuration."""
+"""Rotation of a projection, rad, for which the rows at the beginning of a step are no longer valid."""
 
 AT_LEAST = 1e-6
-"""Depth of a contact, m, from which it is told that nothing can take it apart."""
+"""Depth, m, above which a contact that nothing can separate is reported."""
 
 SAID = 3
-"""Contacts and rows that a message names."""
+"""Number of contacts and rows that a message names."""
 
 FARTHER = 100.0
-"""How many times farther than contacts are deep and loops open a joint may slide to mend them."""
+"""Largest slide of a joint in a projection, relative to the largest depth of contacts and gap of loops."""
 
 
 class NearContacts(NamedTuple):
-    """Contacts and limits that are near: names, friction coefficients, (k,), and where their rows are.
+    """Contacts and limits that are near: names, friction coefficients, (k,), and the places of their rows.
 
-    Rows `rows` of MuJoCo's become `places` of rows of contacts; `counted` are the contacts among those that MuJoCo
-    found. Rows of contacts that stand `together` all have three.
+    Rows number `rows` of MuJoCo become rows number `places` of contacts; `counted` are indices of these contacts among
+    MuJoCo's. If `together` is set, all contacts have three rows.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class NearContacts(NamedTuple):
 
 
 class ContactFinder:
-    """Finds contacts and limits near the states to which `data` are brought."""
+    """Finds contacts and limits near the states that are set in `data`."""
 
     def __init__(self, mj: Any, model: Any, data: Any) -> None:
         self.mj, self.model, self.data = mj, model, data
@@ -66,7 +66,7 @@ class ContactFinder:
         self._names: dict[tuple[int, ...], str] = {}
 
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
-        """Return contacts and limits near the state of the data, rows E and those of these, (p, nv), gaps, (k,)."""
+        """Return the contacts and limits near the state of the data, the rows E and theirs, (p, nv), and gaps, (k,)."""
         data, contact = self.data, self.data.contact
         J, gaps = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
         first, limits = data.ne + data.nf, data.nl
@@ -94,7 +94,7 @@ class ContactFinder:
         return pattern, R, gaps
 
     def _limits(self, at: slice) -> tuple[tuple[int, int, int], ...]:
-        """Return kind, negative, number and side of limits."""
+        """Return kind (negative), number and side of each limit."""
         data = self.data
         J = data.efc_J.reshape(-1, self.model.nv)[at]
         leading = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], 1).ravel()
@@ -102,12 +102,12 @@ class ContactFinder:
         return tuple(zip(kinds, numbers, (leading > 0).tolist(), strict=True))
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
-        """Return what the data of now say of contacts, which is the same as long as the same geometries are near."""
+        """Return what is known of the present contacts, which is valid as long as the same geometries are near."""
         data, contact = self.data, self.data.contact
         geom, dim, friction = contact.geom, contact.dim, contact.friction
         if dim.size and (dim.max() > ROWS or geom.min() < 0 or (friction[:, 0] != friction[:, 1]).any()):
             for _ in contacts_at(self.mj, self.model, data):
-                pass  # those that are no contacts of Coulomb's law are named
+                pass  # raises BadInput for contacts that do not follow Coulomb's law
         first = data.ne + data.nf
         rows, places = [*range(first, first + len(limits))], [*range(0, ROWS * len(limits), ROWS)]
         keys, counted = list(limits), np.flatnonzero(contact.exclude <= IN_GAP)
@@ -141,9 +141,9 @@ class ContactFinder:
         return self._names[key]
 
     def refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector]) -> None:
-        """Raise BadInput for a way back, (nv,), far beyond what it mends, as rows that hardly move anything ask for.
+        """Raise BadInput for a displacement, (nv,), far beyond the error that it corrects, caused by almost zero rows.
 
-        `open_by` are how deep contacts are and how far rows of equalities are missed, by their names, m or rad.
+        `open_by` are names and depths of contacts, and names and residuals of equality rows, m or rad.
         """
         most = max(float(depths.max(initial=0.0)) for _, depths in open_by)
         share = np.abs(way) / np.where(self.turns > 0.0, TURNED, NEAR + FARTHER * most)

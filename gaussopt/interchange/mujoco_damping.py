@@ -1,7 +1,7 @@
-"""How the forces of a MuJoCo model depend on velocities and places, and which steps that allows.
+"""Derivatives of the forces of a MuJoCo model by velocities and coordinates, and the steps that they allow.
 
-MuJoCo's integrators implicit and implicitfast take the dependence on velocities at the end of a step. So do the steps
-of Moreau and Jean for models that ask for one of them: without it stiff servos on light links throw them.
+MuJoCo's integrators implicit and implicitfast take the velocity dependence at the end of a step. So do the steps of
+Moreau and Jean for models that select one of these: otherwise stiff servos on light links make them unstable.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 
 SHIFT = 1e-6
-"""Change of a velocity or a coordinate, relative to 1 + its size, from which derivatives of forces are taken."""
+"""Change of a velocity or a coordinate, relative to 1 + its size, for the finite differences of forces."""
 
 BEYOND = 1e-3
-"""Excess over one of the factor by which a velocity changes its sign in every step, from which steps are refused."""
+"""Excess over one of the factor of a velocity that changes sign in every step, above which steps are refused."""
 
 MOST_HALVINGS = 60
-"""Halvings of a step among which one that would do is looked for."""
+"""Largest number of halvings of a step in the search for a stable step."""
 
 
 def implicit(mj: Any, model: Any) -> bool:
@@ -29,7 +29,7 @@ def implicit(mj: Any, model: Any) -> bool:
 
 
 def depends_on_velocity(mj: Any, model: Any) -> bool:
-    """Tell whether forces beside the linear damping of joints may depend on velocities."""
+    """Tell whether forces other than the linear damping of joints may depend on velocities."""
     servos = model.nu and (
         (model.actuator_biastype != mj.mjtBias.mjBIAS_NONE).any()
         or (model.actuator_gaintype != mj.mjtGain.mjGAIN_FIXED).any()
@@ -40,7 +40,7 @@ def depends_on_velocity(mj: Any, model: Any) -> bool:
 
 
 def damping_matrix(mj: Any, model: Any, data: Any) -> Matrix:
-    """How much forces of joints, tendons, actuators and fluids fall with the velocities, (nv, nv), symmetric part."""
+    """Return minus the derivative of all forces of `_forces` by the velocities, (nv, nv), symmetric part."""
     w, found = data.qvel.copy(), np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
     for i, shift in enumerate(SHIFT * (1.0 + np.abs(w))):
@@ -52,7 +52,7 @@ def damping_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def _forces(mj: Any, model: Any, data: Any) -> Vector:
-    """Return forces of joints, tendons, actuators and fluids, (nv,), at the velocities that stand in data."""
+    """Return forces of joints, tendons, actuators and fluids, (nv,), at the velocities in `data`."""
     mj.mj_fwdVelocity(model, data)
     mj.mj_fwdActuation(model, data)
     forces: Vector = data.qfrc_passive + data.qfrc_actuator
@@ -60,7 +60,7 @@ def _forces(mj: Any, model: Any, data: Any) -> Vector:
 
 
 def _stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
-    """Tell how much the same forces fall with the coordinates, (nv, nv)."""
+    """Return minus the derivative of these forces by the coordinates, (nv, nv)."""
     q, found = data.qpos.copy(), np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
     for i in range(model.nv):
@@ -76,14 +76,14 @@ def _stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix, Matrix], dt: float) -> None:
-    """Raise BadInput where steps of length dt, s, throw the model, with the length that would do.
+    """Raise BadInput if steps of length dt, s, make the model unstable, and name a length that is stable.
 
     `given` are masses, the damping that steps take at their end, both (nv, nv), and the rows of equalities, (m, nv).
-    Small motions w, x about the state of `data` go, where equalities let them, by
+    Small motions w, x about the state of `data` that satisfy the equalities follow
 
         (M + dt D') (w' - w) = -dt (D w + K x),    x' = x + dt w'
 
-    with all damping D and stiffness K; they are thrown where a motion changes its sign in every step and grows.
+    with all damping D and stiffness K; steps are unstable if a motion changes its sign in every step and grows.
     """
     M, at_end, E = given
     D, K = damping_matrix(mj, model, data), _stiffness_matrix(mj, model, data)
@@ -112,7 +112,7 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
 
 
 def _worst(M: Matrix, at_end: Matrix, D: Matrix, K: Matrix, dt: float) -> tuple[float, Vector]:
-    """Return the least real factor of a small motion from step to step, and the velocity that it multiplies."""
+    """Return the smallest real factor of a small motion from step to step, and the velocity that it multiplies."""
     n = len(M)
     inverse = dt * np.linalg.inv(M + dt * at_end)
     of_w, of_x = np.eye(n) - inverse @ D, -inverse @ K

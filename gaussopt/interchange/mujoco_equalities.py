@@ -1,7 +1,7 @@
-"""Rows of the equalities of a MuJoCo model in a fixed order, without what is only rounding.
+"""Rows of the equalities of a MuJoCo model in a fixed order, with rounding errors set to zero.
 
-MuJoCo leaves an equality out as long as all entries of its rows are zero, and takes it in again where they are 1e-17,
-as on the axis of a hinge. So rows are told by the number of their equality and their place within it.
+MuJoCo omits an equality while all entries of its rows are zero, and includes it again where they are 1e-17, as on the
+axis of a hinge. So rows are identified by the number of their equality and their index within it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 
 SMALL = 1e-6
-"""Length of a row, 1 or m, below which it may be rounding."""
+"""Length of a row, 1 or m, below which it may be rounding error."""
 
 
 @contextmanager
 def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
-    """Raise BadInput where MuJoCo has no room for contacts or rows, after which it leaves them out or gives up."""
+    """Raise BadInput if MuJoCo lacks memory for contacts or rows, which it would otherwise leave out."""
     kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
     before = [data.warning[int(kind)].number for kind in kinds]
     full = False
@@ -41,9 +41,9 @@ def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
 
 
 def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
-    """MuJoCo's efc_J, (nefc, nv), whichever way it is kept.
+    """Return MuJoCo's efc_J, (nefc, nv), from dense or sparse storage.
 
-    The array may be longer: rows of an equality that nothing can move are left out of nefc, and their room remains.
+    The array may be longer: rows of an equality that cannot move are not counted in nefc, but keep their space.
     """
     m, n = int(data.nefc), int(model.nv)
     if not mj.mj_isSparse(model):
@@ -55,7 +55,7 @@ def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def turning(mj: Any, model: Any) -> Vector:
-    """One for a velocity about an axis, rad/s, zero for one along an axis, m/s, (nv,)."""
+    """Return one for each angular velocity, rad/s, and zero for each linear one, m/s, (nv,)."""
     kinds, joints = mj.mjtJoint, model.dof_jntid
     of_joint = model.jnt_type[joints]
     first_three = np.arange(model.nv) < model.jnt_dofadr[joints] + 3
@@ -64,7 +64,7 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Return the sizes of the terms of a velocity difference of two points, for a unit of each velocity, (..., nv).
+    """Return the sizes of the terms of the velocity difference of two points, per unit of each velocity, (..., nv).
 
     MuJoCo computes such velocities from twists at the centres of mass of trees, that is from points, axes and centres
     up to `reach`, (...), m, from the origin: however small the difference is, it has the rounding error of these.
@@ -74,13 +74,13 @@ def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
 
 
 def distances(data: Any) -> Vector:
-    """Tell how far bodies, and their centres of mass, lie from the origin, m, (bodies,)."""
+    """Return the distances of bodies, or of their centres of mass if farther, from the origin, m, (bodies,)."""
     found: Vector = np.sqrt(np.maximum(*(np.einsum("ij,ij->i", x, x) for x in (data.xpos, data.xipos))))
     return found
 
 
 def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
-    """Sizes of the terms, (nv,), of the row of a tendon: those of the places on its path, none of a fixed tendon."""
+    """Return the term sizes, (nv,), of the row of a tendon, from the points of its path; zero for a fixed tendon."""
     first, count = int(data.ten_wrapadr[number]), int(data.ten_wrapnum[number])
     path = np.linalg.norm(data.wrap_xpos.reshape(-1, 3)[first : first + count], axis=1)
     sizes: Vector = sizes_of_places(turns, np.maximum(path, distances(data).max())).sum(axis=0)
@@ -88,12 +88,12 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
 
 
 def may_be_small(rows: Matrix) -> bool:
-    """Tell whether a row, (k, nv), is so short that its terms have to be looked at."""
+    """Tell whether a row, (k, nv), is so short that the sizes of its terms must be checked."""
     return bool(np.einsum("ij,ij->i", rows, rows).min(initial=1.0) < SMALL**2)
 
 
 class Equalities:
-    """The equalities that are active in `data`: `m` rows, and for each of them the number of its equality, (m,)."""
+    """The equalities that are active in `data`: `m` rows, and for each row the number of its equality, (m,)."""
 
     def __init__(self, mj: Any, model: Any, data: Any) -> None:
         self._mj, self._model, self._turns = mj, model, turning(mj, model)
@@ -117,7 +117,7 @@ class Equalities:
         self._trees = np.cumsum([0, *map(len, trees)])[:-1]
 
     def _of_bodies(self, i: int) -> NDArray[np.intp]:
-        """Set the sizes of a connection or a weld near the origin and a metre away; the bodies of its two trees."""
+        """Store the term sizes of a connection or weld, at the origin and per metre; return its trees' bodies."""
         mj, model, at = self._mj, self._model, slice(self._starts[i], self._starts[i] + 3)
         ends = np.array([model.eq_obj1id[i], model.eq_obj2id[i]])
         anchor = np.linalg.norm(model.eq_data[i, :6].reshape(2, 3), axis=1).max()
@@ -128,9 +128,9 @@ class Equalities:
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
     def rows(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return rows, (m, nv), and how far they are missed, (m,), of a dense model; rows that are rounding are zero.
+        """Return rows, (m, nv), and residuals, (m,), of a dense model; rows that are rounding error are zero.
 
-        Both may lie in `data`, and change with them.
+        Both may be views of `data` that change with it.
         """
         ne = int(data.ne)
         J = data.efc_J.reshape(-1, self._model.nv)[:ne]
@@ -140,7 +140,7 @@ class Equalities:
         return J, phi
 
     def _as_they_are(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return rows in their order, (m, nv), and how far they are missed, (m,), m or rad."""
+        """Return unfiltered rows in their order, (m, nv), and residuals, (m,), m or rad."""
         ne, model = int(data.ne), self._model
         J, phi, ids = np.zeros((self.m, model.nv)), np.zeros(self.m), data.efc_id[:ne]
         found = np.bincount(ids, minlength=model.neq)
@@ -153,7 +153,7 @@ class Equalities:
         return J, phi
 
     def __call__(self, data: Any) -> tuple[Matrix, Vector, Matrix]:
-        """Return rows, (m, nv), how far they are missed, (m,), m or rad, and the sizes of their terms, (m, nv)."""
+        """Return rows, (m, nv), residuals, (m,), m or rad, and the sizes of the terms of the rows, (m, nv)."""
         model, (J, phi) = self._model, self._as_they_are(data)
         if not self.m:
             return J, phi, J

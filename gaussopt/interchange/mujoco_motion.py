@@ -1,4 +1,4 @@
-"""Motions of MuJoCo's models with exact contact: the time steps of Moreau and Jean from what MuJoCo computes.
+"""Motions of MuJoCo's models with exact contact: time steps of Moreau and Jean with quantities from MuJoCo.
 
 With w MuJoCo's velocities, C the rows of contacts and limits, E those of equalities, D the damping of joints (also
 of servos, tendons and fluids where the integrator of the model is implicit or implicitfast),
@@ -6,7 +6,7 @@ of servos, tendons and fluids where the integrator of the model is implicit or i
     (M + dt D) (w' - w) = dt (Q - h) + C^T r + E^T l,    E w' = 0,    u = C w' + g/dt n where a gap g is open,
 
 and q' lies dt w' from q on the manifold of configurations (mj_integratePos). The coordinates are MuJoCo's qpos and the
-velocities their rates: w of hinges, slides and places, e' = (0, w) e / 2 or e (0, w) / 2 of a quaternion e, as MuJoCo
+velocities their rates: w for hinges, slides and places, e' = (0, w) e / 2 or e (0, w) / 2 for a quaternion e, as MuJoCo
 takes w in the frame of the body.
 """
 
@@ -39,7 +39,7 @@ DEPENDENT = 1e-12
 """Eigenvalue, relative to the largest, below which rows of equalities count as dependent."""
 
 ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "e2", "e3")}
-"""Coordinates of a joint by its kind; one of its name for the others."""
+"""Coordinates of a joint by its kind; a joint of another kind has a single coordinate with its name."""
 
 
 def problem_from_mujoco(
@@ -48,17 +48,17 @@ def problem_from_mujoco(
     """Return the motion of a MuJoCo model with exact contact, for `simulate` with the stepper moreau-jean.
 
     Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step asks MuJoCo for
-    masses, forces, contacts and limits; the impulses satisfy Coulomb's law with no restitution, where MuJoCo's own
-    contacts are soft. Forces are those of the beginning of the step, but for the linear damping of joints, which is
-    that of its end, as in MuJoCo's Euler, where the flag eulerdamp is not off. For models with the integrator implicit
+    masses, forces, contacts and limits; the impulses satisfy Coulomb's law without restitution, where MuJoCo's own
+    contacts are soft. Forces are those of the beginning of the step, except the linear damping of joints, which is
+    that of its end, as in MuJoCo's Euler, unless the flag eulerdamp is off. For models with the integrator implicit
     or implicitfast so is the damping of servos, tendons and fluids (`meta["damping_at_end"]`). Steps too long for the
-    forces of the model are refused before the motion. With the stabilisation projection loops stay closed and contacts
-    apart; where that would throw a joint, the motion ends. A motion begins at t = 0, whatever the time of `data`.
+    forces of the model are refused before the motion. With the stabilisation projection, loops stay closed and
+    contacts apart; the motion ends if that displaces a joint too far. It begins at t = 0, whatever the time of `data`.
 
     Parameters
     ----------
     model, data : mujoco.MjModel, mujoco.MjData, the start; both are copied
-    t_end, dt : s; that of the model if no dt is given
+    t_end, dt : s; dt is that of the model if not given
 
     Returns
     -------
@@ -68,7 +68,7 @@ def problem_from_mujoco(
     Raises
     ------
     BadInput
-        As `from_mujoco`, for height fields that can touch anything, and for what a motion would not carry on: actuators
+        As `from_mujoco`, for height fields that can touch anything, and for what a motion cannot carry on: actuators
         with states or delays, springs that yield, adhesion, surfaces that move, plugins with states, and a control
         callback.
 
@@ -82,7 +82,7 @@ def problem_from_mujoco(
 
 
 class MujocoSystem(SteppedSystem):
-    """A MuJoCo model as a system that states its own time steps; see `problem_from_mujoco`."""
+    """A MuJoCo model as a system with its own time steps; see `problem_from_mujoco`."""
 
     def __init__(self, model: Any, data: Any, name: str = "mujoco") -> None:
         self.mj = mj = forward(model, data)
@@ -94,11 +94,11 @@ class MujocoSystem(SteppedSystem):
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
-        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # as rows are made anew in `place`
+        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # as `place` makes rows anew
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
         undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
         self.all_at_end = at_end and depends_on_velocity(mj, own)
-        # The forces of MuJoCo hold the damping of the beginning of a step, this one makes it that of the end.
+        # MuJoCo's forces hold the damping at the beginning of a step; this makes it the damping at its end.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
         own.geom_gap[:] = np.maximum(own.geom_gap, AHEAD)
         own.pair_gap[:] = np.maximum(own.pair_gap, AHEAD)
@@ -133,12 +133,12 @@ class MujocoSystem(SteppedSystem):
         return int(self.model.nq)
 
     def coordinates(self, n: int) -> tuple[str, ...]:
-        """Those of a joint by its name and an ending."""
+        """Return the names of the coordinates: the joint's name and an ending."""
         return self._coordinates
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Rows of equalities by the names of these, and of the lengths of quaternions by the joints."""
+        """Names of the rows: of equalities by their names, of quaternion lengths by those of the joints."""
         return self._rows
 
     def _row_names(self) -> tuple[str, ...]:
@@ -157,14 +157,14 @@ class MujocoSystem(SteppedSystem):
         return tuple(found)
 
     def state(self, data: Any) -> tuple[Vector, Vector]:
-        """Return coordinates and their rates, (nq,), of MuJoCo's data."""
+        """Return coordinates and their rates, (nq,), from MuJoCo's data."""
         q = data.qpos.copy()
         for at, _ in self._quaternions:
             q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
         return q, self.rates_of(q, data.qvel)
 
     def rates(self, q: Vector) -> Matrix:
-        """T, (nq, nv), of q' = T w."""
+        """Return T, (nq, nv), of q' = T w."""
         T = self._plain.copy()
         for at, place in self._quaternions:
             e0, e1, e2, e3 = 0.5 * q[at : at + 4]
@@ -172,7 +172,7 @@ class MujocoSystem(SteppedSystem):
         return T
 
     def velocities(self, q: Vector, v: Vector) -> Vector:
-        """MuJoCo's velocities w, (nv,), of rates v, (nq,)."""
+        """Return MuJoCo's velocities w, (nv,), from rates v, (nq,)."""
         if q is self.latest[0] and v is self.latest[1]:
             return self.latest[2]
         w = np.empty(self.model.nv)
@@ -180,13 +180,13 @@ class MujocoSystem(SteppedSystem):
         return w
 
     def rates_of(self, q: Vector, w: Vector) -> Vector:
-        """Rates, (nq,), of velocities w, (nv,)."""
+        """Return rates, (nq,), from velocities w, (nv,)."""
         v = np.empty(self.model.nq)
         rates_into(q, w, self._places, self._straight, v)
         return v
 
     def place(self, t: float, q: Vector, w: Vector) -> None:
-        """Bring MuJoCo's data to a state: positions, contacts, and all forces but those of constraints."""
+        """Set MuJoCo's data to a state: positions, contacts, and all forces except those of constraints."""
         mj, model, data = self.mj, self.model, self.data
         data.time, self._qpos[:], self._qvel[:] = t, q, w
         with enough_memory(mj, model, data):
@@ -199,10 +199,10 @@ class MujocoSystem(SteppedSystem):
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
         if data.nf:
-            contacts_and_limits(mj, model, data)  # which says where the dry friction is
+            contacts_and_limits(mj, model, data)  # which names the dry friction
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Step data in qpos without contacts: M = T^T M_w T, singular along quaternions, whose lengths are rows."""
+        """Return step data in qpos, no contacts: M = T^T M_w T, singular along quaternions, whose lengths are rows."""
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
         self.place(t, q, w)
@@ -219,7 +219,7 @@ class MujocoSystem(SteppedSystem):
         )  # fmt: skip
 
     def _lengths(self, q: Vector) -> Matrix:
-        """Return rows e of the quaternions, (number, nq)."""
+        """Return the rows e of the quaternions, (number, nq)."""
         U = np.zeros((len(self._quaternions), len(q)))
         for row, (at, _) in zip(U, self._quaternions, strict=True):
             row[at : at + 4] = q[at : at + 4]
@@ -245,18 +245,18 @@ class MujocoSystem(SteppedSystem):
         return np.vstack((self.equalities(self.data)[0] @ S, self._lengths(q)))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy:
-        """Return the kinetic energy, and that of gravity and springs."""
+        """Return the kinetic energy, and the potential energy of gravity and springs."""
         self.place(t, q, self.velocities(q, v))
         return self.energy_here()
 
     def energy_here(self) -> Energy:
-        """Return the energy of the state to which the data were brought last."""
+        """Return the energy of the state that was last set in the data."""
         self.mj.mj_energyPos(self.model, self.data)
         self.mj.mj_energyVel(self.model, self.data)
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
-        """Tell where a geometry moves farther in a step than contacts are looked for, and contacts that stay deep."""
+        """Return a warning on geometries that may pass through others in a step, and deep contacts; or None."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
         stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
                 for name, depth in self.stuck.items()]  # fmt: skip
@@ -273,28 +273,28 @@ class MujocoSystem(SteppedSystem):
         return " ".join(stay) or None
 
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
-        """Raise BadInput where steps of length dt, s, are unstable, by the derivatives of MuJoCo's forces here."""
+        """Raise BadInput if steps of length dt, s, are unstable, by the derivatives of MuJoCo's forces there."""
         step = MujocoStep(self, t, q, v)
         given = step.M, np.diag(self.damping) if step.D is None else step.D, self.equalities(self.data)[0]
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 
     def about(self) -> dict[str, Any]:
-        """Tell which damping is that of the end of a step."""
+        """Return which damping is taken at the end of a step."""
         return {"damping_at_end": "all" if self.all_at_end else "joints" if self.damping.any() else "none"}
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
-        """Return the state as the beginning of a step."""
+        """Return the time step that begins at a state."""
         return MujocoStep(self, t, q, v)
 
     def moved(self, q: Vector, way: Vector) -> Vector:
-        """Return the configuration that lies a way, (nv,), from q on the manifold."""
+        """Return the configuration at a displacement, (nv,), from q on the manifold."""
         there = q.copy()
         self.mj.mj_integratePos(self.model, there, way, 1.0)
         return there
 
 
 class MujocoStep(TimeStep):
-    """The step of a MuJoCo model from a state, (nq,), (nq,)."""
+    """The time step of a MuJoCo model from a state q, v, (nq,) each."""
 
     def __init__(self, system: MujocoSystem, t: float, q: Vector, v: Vector) -> None:
         self._system, self._q = system, q
@@ -313,18 +313,18 @@ class MujocoStep(TimeStep):
 
     @property
     def names(self) -> Sequence[str]:
-        """Contacts and limits by the names of geometries, joints and tendons."""
+        """Names of contacts and limits, by geometries, joints and tendons."""
         return self._contacts.names
 
     @cached_property
     def found(self) -> Found:
-        """Contacts and limits."""
+        """Contacts and limits that were found."""
         slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
         return Found(self._contacts.names, self._gaps, slip)
 
     @cached_property
     def drift(self) -> tuple[float, float]:
-        """Largest residuals of MuJoCo's equality rows, of positions and of velocities."""
+        """Largest residuals of MuJoCo's equality rows, at position and velocity level."""
         return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
 
     def energy(self) -> Energy:
@@ -332,11 +332,11 @@ class MujocoStep(TimeStep):
         return self._system.energy_here()
 
     def problem(self, dt: float) -> ConeComplementarity:
-        """Return impulses of contacts and limits, those of the equality rows eliminated."""
+        """Return the problem in the impulses of contacts and limits; those of the equality rows are eliminated."""
         self._dt, self._basis, m = dt, None, len(self._phi)
         found = self._condensed(self._R, m)
         if found == ROWS_MAY_DEPEND:
-            # Combinations of rows that are independent, with the least impulses of the rows themselves.
+            # Independent combinations of rows, with the least impulses of the rows themselves.
             E = self._S[len(self._w) :, :m][: len(self._w)]
             values, vectors = np.linalg.eigh(E.T @ E)
             self._basis = basis = vectors[:, values > DEPENDENT * values[-1]]
@@ -347,7 +347,7 @@ class MujocoStep(TimeStep):
         return ConeComplementarity(self._local[: n * n].reshape(n, n), self._local[n * n :], self._contacts.mu)
 
     def _condensed(self, R: Matrix, m: int) -> int:
-        """Eliminate the first m of these rows, (p, nv)."""
+        """Eliminate the first m of the rows R, (p, nv)."""
         (p, nv), n = R.shape, len(R) - m
         self._rows, self._m = R, m
         self._S, self._local = np.empty((2 * nv + p, max(nv, p + 1))), np.empty(n * n + n)
@@ -356,7 +356,7 @@ class MujocoStep(TimeStep):
         return int(condense(*given, self._S, self._local))
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Return velocities, and the way of a step, which `project` leads to the constraints."""
+        """Return the end of the step; with `project` its displacement leads to the constraints."""
         system, m, S, R, n = self._system, self._m, self._S, self._rows, len(self._w)
         lam, w, way = np.zeros(m), np.empty(n), np.empty(n)
         phi = self._phi if self._basis is None else self._basis.T @ self._phi
@@ -376,7 +376,7 @@ class MujocoStep(TimeStep):
         return Reached(q, v, np.concatenate((lam, np.zeros(system.unit_rows))), missed)
 
     def _check_way_back(self, way: Vector) -> None:
-        """Note contacts that nothing can take apart, and refuse a way back, (nv,), far beyond what it mends."""
+        """Record contacts that nothing can separate, and refuse a displacement, (nv,), far beyond what it corrects."""
         if np.abs(way).max() > NEAR:
             self._system.near.refuse_far(way, (self.names, -self._gaps), (self._system.row_names, np.abs(self._phi)))
         if self._gaps.min(initial=0.0) < -AT_LEAST:

@@ -1,7 +1,7 @@
-"""Rows of limits and contacts of a configuration of a MuJoCo model, and derivatives of all rows along the motion.
+"""Rows of limits and contacts at a configuration of a MuJoCo model, and derivatives of all rows along the motion.
 
-MuJoCo has no such derivatives: they are differences of order four of the rows of neighbouring configurations, where
-each contact is found again by its place.
+MuJoCo has no such derivatives: they are differences of order four of the rows at neighbouring configurations, where
+each contact is identified by its place.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ from gaussopt.interchange.mujoco_equalities import (
 )
 
 SHIFT = 1e-3
-"""Change of a coordinate, m or rad, from which derivatives of rows along the motion are taken."""
+"""Change of a coordinate, m or rad, for finite differences of rows along the motion."""
 
 PLAIN = 3
-"""Rows of a contact with sliding friction."""
+"""Number of rows of a contact with sliding friction."""
 
 IN_GAP = 1
-"""MuJoCo's mark of a contact that it finds and does not push yet; those with a larger one never push."""
+"""MuJoCo's mark for a contact within its gap, which does not push yet; contacts with larger marks never push."""
 
 FASTER = 20.0
-"""How many times faster than its bodies a place of contact may move, as that of a flat ellipsoid that rolls does."""
+"""Largest speed of a contact place relative to that of its bodies, as for a flat ellipsoid that rolls."""
 
 ROUNDING = 1e-9
-"""Distance, m, below which two places are one."""
+"""Distance, m, below which two places count as equal."""
 
 REACHED = 1e-12
-"""Distance from a limit, relative to 1 + the value, m or rad, at which it is reached."""
+"""Distance from a limit, relative to 1 + the value, m or rad, at which it counts as reached."""
 
 STENCIL = ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0))
 """Numbers of steps to the neighbours, and twelve times their weights in a difference of order four."""
 
 KINK = 0.2, 0.1
-"""How far differences from near and far neighbours may lie apart: relative to the derivative, and in units of the
-squared speed of the coordinates. A row that jumps on the way parts them by 0.4 to 3 times the derivative."""
+"""Largest difference between derivatives from near and far neighbours: relative to the derivative, and in units of the
+squared speed of the coordinates. Where a row jumps between them it is 0.4 to 3 times the derivative."""
 
 
 @dataclass(frozen=True)
 class Unilateral:
-    """A contact or a limit: rows (3, nv) whose first is the normal, m/s a unit of velocity.
+    """A contact or a limit: rows (3, nv), the first of them the normal, m/s per unit of velocity.
 
-    `key` holds the two geometries of a contact, or the negative type and the number of a limit; `gap`, m or rad, counts
-    from where MuJoCo begins to push. A limit has no `place`; rows of a `constant` one are the same in all
+    `key` holds the two geometries of a contact, or the negative type and the number of a limit; `gap`, m or rad, is
+    measured from where MuJoCo begins to push. A limit has no `place`; rows of a `constant` limit are the same in all
     configurations.
     """
 
@@ -73,14 +73,14 @@ class Unilateral:
 
 
 class Way(NamedTuple):
-    """How a place of contact moves: velocities as a point of either body, (2, 3), and the speed of the bodies, m/s."""
+    """Motion of a contact place: its velocities as a point of each body, (2, 3), and the speed of the bodies, m/s."""
 
     velocities: NDArray[np.float64]
     speed: float
 
 
 def contacts_and_limits(mj: Any, model: Any, data: Any) -> list[Unilateral]:
-    """Those of the configuration of `data`, whose positions are up to date."""
+    """Return the contacts and limits at the configuration of `data`, whose positions are up to date."""
     names, J = mj.mjtConstraint, constraint_rows(mj, model, data)
     kinds = np.array(data.efc_type)
     if (at := dry_rows(mj, kinds)).size:
@@ -92,7 +92,7 @@ def contacts_and_limits(mj: Any, model: Any, data: Any) -> list[Unilateral]:
 
 
 def dry_rows(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Return numbers of the rows of dry friction in joints and tendons."""
+    """Return the indices of the rows of dry friction in joints and tendons."""
     names = mj.mjtConstraint
     return np.flatnonzero((kinds == names.mjCNSTR_FRICTION_DOF) | (kinds == names.mjCNSTR_FRICTION_TENDON))
 
@@ -109,7 +109,7 @@ def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
 
 
 def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) -> Iterator[Unilateral]:
-    """Limits of hinges and slides that are just reached, as in most default poses; MuJoCo has rows beyond them only.
+    """Yield limits of hinges and slides that are just reached, as in most default poses; MuJoCo has no rows for these.
 
     Raises BadInput for such a limit of a tendon, whose row MuJoCo does not give.
     """
@@ -136,7 +136,7 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
 
 
 def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
-    """Yield contacts that MuJoCo finds."""
+    """Yield the contacts that MuJoCo finds; raises BadInput for those without Coulomb's law."""
     turns, reach = turning(mj, model), distances(data).max()
     for contact in data.contact:
         if contact.exclude > IN_GAP:
@@ -162,14 +162,14 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
         rows = contact.frame.reshape(3, 3) @ relative
         rows = without_rounding(rows, sizes_of_places(turns, max(reach, np.linalg.norm(contact.pos))))
         if not rows[0].any():
-            continue  # bodies that cannot approach each other, as an arm beside a wall along its plane, do not press
+            continue  # no force where bodies cannot approach, as an arm that moves parallel to a wall
         if not rows[1:].any():
-            mu = 0.0  # as of a body on one slide, whose friction does nothing
+            mu = 0.0  # as for a body on one slide, where friction does nothing
         yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
 
 
 def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], body: int) -> Matrix:
-    """Jacobian of a point of a body, (3, nv)."""
+    """Return the Jacobian of a point of a body, (3, nv)."""
     J = np.zeros((3, model.nv))
     mj.mj_jac(model, data, J, None, place, body)
     return J
@@ -179,13 +179,13 @@ def derivatives(
     mj: Any, model: Any, data: Any, equalities: Equalities, contacts: Sequence[Unilateral] = (),
     wanted: Sequence[int] = (), near: Any = None, at_rest: float = 0.0,
 ) -> tuple[Vector, Vector, NDArray[np.float64]]:  # fmt: skip
-    """J_dot v and the sizes of its terms, (m,), and that of the contacts `wanted`, (k, 3).
+    """Return J_dot v and the sizes of its terms, (m,), for equalities, and J_dot v of the contacts `wanted`, (k, 3).
 
-    They are derivatives of J(q) v along v with v held; what is rounding of its terms is zero.
+    They are derivatives of J(q) v along v with v held; values within the rounding error of their terms are zero.
 
-    `near` are data of the model to write neighbouring configurations into, which take time to make. Rows of contacts
-    whose bodies move by `at_rest`, m/s, at most count as constant where they are not found again: a disk that lies
-    touches a plane elsewhere with every rounding of its pose, and v^2 / size is what such a row gains a second.
+    `near` are data of the model for the neighbouring configurations; making new data takes time. Rows of contacts whose
+    bodies move by `at_rest`, m/s, at most count as constant if they are not found again: the contact place of a disk
+    that lies on a plane changes with every rounding error of its pose, and the rate of such a row is only v^2 / size.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
@@ -230,7 +230,7 @@ def derivatives(
 
 
 def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -> Vector:
-    """Derivative of values at four neighbours, (4, 3), a step of time apart; NaN where they jump on the way."""
+    """Return the derivative of values at four neighbours, (4, 3), a time `step` apart; NaN where they jump."""
     near, far = (values[2] - values[1]) / (2 * step), (values[3] - values[0]) / (4 * step)
     found: Vector = (4 * near - far) / 3
     relative, absolute = KINK
@@ -252,7 +252,7 @@ def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:
 def _found_again(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> dict[int, Unilateral]:
-    """By their numbers here, contacts and limits that are surely found at a configuration that lies a time away, s."""
+    """Return, by number in `here`, contacts and limits that are surely identified in `there`, a `time`, s, away."""
     groups: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, contacts in enumerate((here, there)):
         for i, contact in enumerate(contacts):
@@ -270,8 +270,8 @@ def _partners(
 ) -> Iterator[tuple[int, int]]:
     """Yield sure partners among the contacts of one pair of geometries, or the limits of one joint or tendon.
 
-    A contact is looked for where either body takes its place. Its partner is the nearest, no partner of another one,
-    and no farther away than contacts move; where contacts come or go it is nearer than half the distance of any other.
+    A contact is searched for where either body carries its place. Its partner is the nearest contact with no other
+    partner, within the range of its motion; where contacts come or go, nearer than half the distance of any other.
     """
     places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
     if not places:
@@ -304,7 +304,7 @@ def _jumps(mj: Any, model: Any, row: Unilateral, time: float) -> str:
 
 
 def _name(mj: Any, model: Any, row: Unilateral) -> str:
-    """Return a contact by its geometries, a limit by its joint or tendon."""
+    """Return the name of a contact by its geometries, of a limit by its joint or tendon."""
     return _limit_name(mj, model, *row.key) if row.place is None else _pair(mj, model, *row.key)
 
 
@@ -315,7 +315,7 @@ def _limit_name(mj: Any, model: Any, kind: int, number: int) -> str:
 
 
 def touchable(mj: Any, model: Any) -> list[int]:
-    """Return numbers of the geometries that can touch something; refuses height fields among them."""
+    """Return the numbers of the geometries that can touch anything; raises BadInput for height fields among them."""
     if model.opt.disableflags & mj.mjtDisableBit.mjDSBL_CONTACT:
         return []
     can = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
@@ -328,7 +328,7 @@ def touchable(mj: Any, model: Any) -> list[int]:
 
 
 def no_field(mj: Any, model: Any, number: int) -> str:
-    """Tell why a height field is refused."""
+    """Return a message that says why a height field is refused."""
     return (
         f"{geometry_name(mj, model, number)} is a height field, whose contacts MuJoCo finds at hidden edges of prisms "
         "too; take a plane, boxes or a mesh in its place."
@@ -340,12 +340,12 @@ def _pair(mj: Any, model: Any, one: int, two: int) -> str:
 
 
 def geometry_name(mj: Any, model: Any, number: int) -> str:
-    """Return a geometry in quotes, by its number where it has no name."""
+    """Return the name of a geometry in quotes, or its number if it has no name."""
     return repr(mj.mj_id2name(model, mj.mjtObj.mjOBJ_GEOM, number) or f"geometry {number}")
 
 
 def _named(mj: Any, model: Any, data: Any, row: int) -> str:
-    """Return the joint or tendon with dry friction whose row this is."""
+    """Return the name of the joint or tendon with dry friction to which a row belongs."""
     number = int(data.efc_id[row])
     if data.efc_type[row] == mj.mjtConstraint.mjCNSTR_FRICTION_TENDON:
         return f"Tendon {mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, number) or number!r}"

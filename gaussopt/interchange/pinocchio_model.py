@@ -1,4 +1,4 @@
-"""One instant of a Pinocchio model as step data, with closed loops and point contacts on a floor."""
+"""The state of a Pinocchio model as step data, with closed loops and point contacts on a floor."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from gaussopt.core.step_data import StepData
 from gaussopt.interchange.touching import touching
 
 NORMAL_FIRST = [2, 0, 1]
-"""Rows of a place in the order of contacts: the normal of the floor is z."""
+"""Order of the rows of a place in contacts, normal first: the normal of the floor is z."""
 
 OFF_SPHERE = 1e-9
-"""How far the length of a quaternion may be from one."""
+"""Largest deviation of the length of a quaternion from one."""
 
 
 def from_pinocchio(
     model: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loops: Sequence[Any] = (),
     contacts: Mapping[str, float] | None = None, at_rest: float = 1e-3,
 ) -> StepData:  # fmt: skip
-    """Step data of a state of a Pinocchio model, which reads URDF and SDF, with hard constraints and Coulomb friction.
+    """Return step data of a state of a Pinocchio model, from URDF or SDF, with hard constraints and Coulomb friction.
 
     M a + h = tau + J^T lam + ... as in `StepData`, where a is Pinocchio's joint acceleration, (nv,), also where a joint
     has a quaternion: M by its crba, h by its nle, rows by getConstraintsJacobian and computeFrameJacobian, and their
-    derivatives along the motion from its accelerations at a = 0. Friction, damping and limits of joints are no part of
-    it, as they are none of Pinocchio's aba; let `tau` hold such forces.
+    derivatives along the motion from its accelerations at a = 0. Friction, damping and limits of joints are left out,
+    as in Pinocchio's aba; let `tau` hold such forces.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ def from_pinocchio(
     q, v : (nq,), (nv,)
     tau : (nv,), forces of the joints, N or N m; none if not given
     loops : pinocchio.RigidConstraintModel of places (CONTACT_3D) or frames (CONTACT_6D), which hold exactly: their
-        corrector and desired motions are not used. Others become such by pinocchio.convertToRigidConstraintModel.
+        corrector and desired motions are not used. Convert others by pinocchio.convertToRigidConstraintModel.
     contacts : names of frames whose origins touch a floor with the normal z of the world, and friction coefficients
-    at_rest : m/s; contacts that open faster are left out, slower slip is taken for none
+    at_rest : m/s; contacts that open faster are left out, slower slip counts as none
 
     Raises
     ------
     BadInput
-        For what is not of this kind, for frames that the model does not have, and for quaternions that are not of
-        length one.
+        For models, loops and contacts of another kind, frames that the model does not have, and quaternions that do not
+        have length one.
     MissingBackend
         Without the package: pip install 'gaussopt[pinocchio]'.
 
@@ -61,7 +61,7 @@ def from_pinocchio(
         raise BadInput("q holds a quaternion or an angle's cosine and sine whose length is not one; "
                        "let pinocchio.normalize make it one.")  # fmt: skip
     data = model.createData()
-    n = int(model.nv)  # Pinocchio's matrices of one column come as vectors
+    n = int(model.nv)  # Pinocchio returns matrices of one column as vectors
     upper = np.triu(np.reshape(pin.crba(model, data, q), (n, n)))
     h = pin.nonLinearEffects(model, data, q, v).copy()
     pin.computeJointJacobians(model, data, q)
@@ -75,7 +75,7 @@ def from_pinocchio(
 
 
 def _checked(model: Any) -> Any:
-    """Return the package, if this is its model."""
+    """Return the package pinocchio if `model` is its model; raises BadInput or MissingBackend."""
     try:
         import pinocchio
     except ImportError:
@@ -91,7 +91,7 @@ def _checked(model: Any) -> Any:
 
 
 def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any]) -> dict[str, Any]:
-    """J and gamma of constraints, in the order given, and the sizes of their terms."""
+    """Return J and gamma of constraints, in the order given, and the sizes of their terms."""
     models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for i, loop in enumerate(loops):
         if not isinstance(loop, pin.RigidConstraintModel):
@@ -106,7 +106,7 @@ def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any])
         places, turned = _terms(data, *((data.oMi[joint] * place).translation for joint, place in ends))
         terms += 3 * [places] + (3 * [turned] if loop.type == pin.ContactType.CONTACT_6D else [])
     J_terms, speed = np.array(terms), np.abs(v)
-    # Accelerations at a = 0 are products of velocities of places and of turning.
+    # Accelerations at a = 0 are products of linear and angular velocities.
     gamma_terms = (J_terms @ speed) * (turned @ speed)
     gamma = -np.concatenate([_loop_bias(pin, data, loop) for loop in loops])
     gamma[np.abs(gamma) <= rounding(len(v), len(J)) * gamma_terms] = 0.0
@@ -114,7 +114,7 @@ def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any])
 
 
 def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
-    """Return sizes of the terms of a velocity difference of points, and of an angular one, for unit velocities, (nv,).
+    """Return the sizes of the terms of relative linear and angular velocities, per unit of each velocity, (nv,).
 
     Pinocchio computes them from twists at the origin of the world.
     """
@@ -124,7 +124,7 @@ def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
 
 
 def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
-    """Return the rates at a = 0 of the rows of a closed loop, the velocity of its first frame less its second's."""
+    """Return the rates at a = 0 of the rows of a closed loop: velocity of the first frame minus the second's."""
     (first, v1, a1), (second, v2, a2) = (
         (data.oMi[joint] * place, place.actInv(data.v[joint]), place.actInv(data.a[joint]))
         for joint, place in ((loop.joint1_id, loop.joint1_placement), (loop.joint2_id, loop.joint2_placement))
@@ -142,7 +142,7 @@ def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
 def _contact_rows(
     pin: Any, model: Any, data: Any, q: Vector, v: Vector, contacts: Mapping[str, float], at_rest: float
 ) -> dict[str, Any]:
-    """Return entries of the contacts of frames with a floor."""
+    """Return the step data entries of contacts between frames and a floor."""
     rows, bias, aligned = [], [], pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     for name in contacts:
         if not (isinstance(name, str) and model.existFrame(name)):

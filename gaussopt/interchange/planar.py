@@ -1,4 +1,4 @@
-"""Contacts in the plane as contacts in space, with the same answers."""
+"""Planar contacts as contacts in space, with the same answers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gaussopt.core.errors import BadInput
 from gaussopt.lcp.pivoting import Index
 
 PLANAR = 2
-"""Rows of a contact in the plane: N, T."""
+"""Number of rows of a planar contact: N, T."""
 
 
 def check_dimension(dimension: float, in_space: bool) -> int:
-    """Return rows of a contact, 3, or also 2 where it need not be in space; raises BadInput."""
+    """Return the number of rows of a contact, 3, or 2 unless `in_space` is set; raises BadInput for others."""
     if in_space and dimension == PLANAR:
         raise BadInput("its contacts lie in the plane, with rows N and T; an order of rows is given in space only")
     if dimension not in (PLANAR, ROWS):
@@ -23,13 +23,13 @@ def check_dimension(dimension: float, in_space: bool) -> int:
 
 
 def places(k: int) -> tuple[Index, Index]:
-    """Return rows in space of the rows of k planar contacts, and of their second tangents."""
+    """Return indices in space of the rows of k planar contacts, and of their second tangents."""
     rows = np.arange(ROWS * k).reshape(k, ROWS)
     return rows[:, :PLANAR].ravel(), rows[:, PLANAR]
 
 
 def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
-    """Return a planar problem with a second tangent of its own mass at each contact: nothing moves or pushes there."""
+    """Return a planar problem with an uncoupled second tangent at each contact, which has no velocity or impulse."""
     k = len(mu)
     kept, added = places(k)
     V, p = np.zeros((ROWS * k, ROWS * k)), np.zeros(ROWS * k)
@@ -39,7 +39,7 @@ def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
 
 
 def global_in_space(given: GlobalContacts) -> GlobalContacts:
-    """Return the same in velocities: each second tangent has a coordinate of its own, with the average mass."""
+    """Return the same for velocities: each second tangent has an added coordinate, with the average mass."""
     k, n = given.k, len(given.f)
     kept, added = places(k)
     mass = float(np.trace(given.M)) / n if n else 1.0

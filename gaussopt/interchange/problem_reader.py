@@ -1,4 +1,4 @@
-"""Problem and answer files of any known format, told by their content and not by their names."""
+"""Problem and answer files of all known formats, recognised by their content and not by their names."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gaussopt.kinds.files import Problem, check_entries, parse
 def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Problem:
     """Return step data, a program or contacts from a JSON file, or a program or contacts from a file of another code.
 
-    Known are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives; and of quadratic programs
-    archives of qpsolvers, MATLAB files with P, q, A, l, u, and MPS and QPS files. `rows` is the order in which
-    the file has the rows of a contact, "normal-first" or "tangents-first", where it is not that of its format; what
-    is returned has N, T1, T2. Raises BadInput.
+    Known formats are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives; for quadratic programs
+    archives of qpsolvers, MATLAB files with P, q, A, l, u, and MPS and QPS files. `rows` is the order of the rows of a
+    contact in the file, "normal-first" or "tangents-first", if it differs from that of the format; the returned
+    problem has N, T1, T2. Raises BadInput.
     """
     if rows is not None:
         check_order(rows)
@@ -38,12 +38,12 @@ def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Probl
 
 
 def order_of_format(content: bytes) -> str:
-    """Return the order that the format of a file has."""
+    """Return the order of contact rows in the format of a file."""
     return "tangents-first" if content.startswith(contactbench_npz.MAGIC) else "normal-first"
 
 
 def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Problem:
-    """Return the problem in the order of its format."""
+    """Return the problem with its rows in the order of the format."""
     if content.startswith(fclib.MAGIC):
         return _told(fclib.read, content, in_space)
     if content.startswith(contactbench_npz.MAGIC) and b"mus.npy" in content:
@@ -55,7 +55,7 @@ def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Probl
 
 
 def _told(read: Any, content: Any, in_space: bool) -> Problem:
-    """Return what a reader finds; its complaints as sentences."""
+    """Return the result of a reader; a BadInput becomes a full sentence."""
     try:
         found: Problem = read(content, in_space)
     except BadInput as error:
@@ -72,7 +72,7 @@ def _text(content: bytes) -> str:
 
 
 def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any]:
-    """Return the entries of an answer, in JSON or in the solution of an FCLIB file; raises BadInput."""
+    """Return the entries of an answer in a JSON file or the solution of an FCLIB file; raises BadInput."""
     content = read_bytes(path)
     if not content.startswith(fclib.MAGIC):
         return files.read_answer(path, problem)
@@ -85,7 +85,7 @@ def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any
 
 
 def members(folder: Path) -> list[Path]:
-    """The files of a folder in the order of their names, hidden ones and texts about them left out; raises BadInput."""
+    """Return the files of a folder sorted by name, without hidden files and documentation; raises BadInput."""
     found = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     kept = [file for file in found if file.suffix.lower() not in (".md", ".txt", ".csv", ".html", ".py")]
     if not kept:

@@ -1,7 +1,7 @@
-"""Quadratic programs in the files of other codes: archives of qpsolvers, MATLAB files, MPS, and sets of qpbenchmark.
+"""Quadratic programs in files of other codes: archives of qpsolvers, MATLAB files, MPS, and sets of qpbenchmark.
 
-Each is read into rows l <= A x <= u: of G x <= h, A x = b, lb <= x <= ub those that bound something, bounds of unknowns
-as rows of their own. MPS and QPS files are read by HiGHS, Parquet files by pandas.
+Each is read into rows l <= A x <= u, from those of G x <= h, A x = b, lb <= x <= ub that have a finite bound; bounds of
+unknowns become rows. MPS and QPS files are read by HiGHS, Parquet files by pandas.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ COMPRESSED = 15
 """Type of a compressed part of a MATLAB file."""
 
 MATLAB, PARQUET = b"MATLAB 5.0", b"PAR1"
-"""Beginnings of such files."""
+"""First bytes of MATLAB and Parquet files."""
 
 MPS = re.compile(rb"(\s*\*[^\n]*\n|\s*\n)*\s*(NAME|ROWS|OBJSENSE)\b")
-"""Beginning of an MPS or QPS file, which is text: comments, then a section."""
+"""Beginning of an MPS or QPS file, a text file: comments, then a section."""
 
 MOST_ENTRIES = 4_000_000
-"""Most entries of a matrix that is made dense, whose certificate proves more; and most that a sparse one stores."""
+"""Largest number of entries of a matrix made dense, whose certificate proves more, and of stored sparse entries."""
 
 MOST_BYTES = 200_000_000
-"""Most bytes that a MATLAB file may unpack to."""
+"""Largest number of bytes that a MATLAB file may unpack to."""
 
 
 def read(content: bytes) -> QP | None:
-    """Give the quadratic program in a file of a known kind; None if it is of none. Raises BadInput, MissingBackend."""
+    """Return the quadratic program in a file, None if its kind is unknown. Raises BadInput, MissingBackend."""
     try:
         if content.startswith(b"PK\x03\x04"):
             return of_qpsolvers(arrays_of(content, ARRAYS))
@@ -55,13 +55,13 @@ def read(content: bytes) -> QP | None:
         return _of_mps(content) if MPS.match(content) else None
     except (BadInput, MissingBackend):
         raise
-    except Exception as error:  # a library on foreign bytes: it raises whatever they lead to
+    except Exception as error:  # a library may raise anything on foreign bytes
         pass_on("the file was not read", error)
         raise BadInput(f"it is damaged ({str(error).rstrip('.') or type(error).__name__}).") from None
 
 
 def read_set(content: bytes) -> dict[str, QP | BadInput]:
-    """Return the programs of a Parquet file as qpbenchmark writes them, by name; of a bad one what is wrong with it.
+    """Return the programs of a Parquet file of qpbenchmark by name; for an invalid program its error.
 
     Raises BadInput for another table, MissingBackend without pyarrow.
     """
@@ -90,7 +90,7 @@ def read_set(content: bytes) -> dict[str, QP | BadInput]:
 
 
 def of_qpsolvers(data: Mapping[str, Any]) -> QP:
-    """Give the program min 1/2 x'Px + q'x with G x <= h, A x = b, lb <= x <= ub of arrays by name; raises BadInput."""
+    """Return min 1/2 x'Px + q'x with G x <= h, A x = b, lb <= x <= ub from arrays by name; raises BadInput."""
     if data["P"] is None or data["q"] is None:
         raise BadInput("it lacks one of the arrays P and q.")
     h, b = (None if data[k] is None else data[k].ravel() for k in "hb")
@@ -130,13 +130,13 @@ def _program(P: Any, q: Any, blocks: list[tuple[Any, Any, Any]], lb: Any = None,
 def _of_matlab(content: bytes) -> QP:
     from scipy.io import loadmat, whosmat
 
-    # Asked first, because a small file may unpack to far more than there is memory.
+    # Checked first, because a small file may unpack to more than the memory.
     for name, shape, kind in whosmat(io.BytesIO(content)):  # type: ignore[arg-type]
         if math.prod(shape) > MOST_ENTRIES and kind != "sparse":
             raise BadInput(f"{name} has {math.prod(shape):,} entries; at most {MOST_ENTRIES:,} are read.")
     if _unpacked(content) > MOST_BYTES:
         raise BadInput(f"it unpacks to more than {MOST_BYTES // 10**6} MB.")
-    # The stubs of SciPy know names of files only.
+    # The type stubs of SciPy accept file names only.
     data = loadmat(io.BytesIO(content), variable_names=("P", "q", "A", "l", "u"))  # type: ignore[arg-type]
     if missing := [key for key in "PqAlu" if key not in data]:
         raise BadInput(f"it lacks the variable {missing[0]}; expected P, q, A, l and u of l <= A x <= u.")
@@ -145,7 +145,7 @@ def _of_matlab(content: bytes) -> QP:
 
 
 def _unpacked(content: bytes) -> int:
-    """Count the bytes that the compressed parts of a MATLAB file (level 5) unpack to, no further than MOST_BYTES."""
+    """Return the number of bytes that the compressed parts of a MATLAB file (level 5) unpack to, up to MOST_BYTES."""
     total, at, order = 0, 128, "<" if content[126:128] == b"IM" else ">"
     while at + 8 <= len(content):
         kind, size = struct.unpack(order + "II", content[at : at + 8])

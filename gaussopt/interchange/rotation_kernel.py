@@ -1,6 +1,6 @@
 """Rates of MuJoCo's coordinates from its velocities and back, as compiled kernels.
 
-Of a quaternion e whose body turns with w in its own frame e' = e (0, w) / 2, so that w = 2 e* e'.
+For a quaternion e of a body with angular velocity w in its own frame, e' = e (0, w) / 2, so that w = 2 e* e'.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Index: TypeAlias = NDArray[np.int64]
 
 @kernel
 def rates_into(q: Vector, w: Vector, places: Index, plain: int, v: Vector) -> None:
-    """Write v, (nq,); `places` in q and in w in turn are those of `plain` numbers, then those of quaternions."""
+    """Write v, (nq,); `places` are pairs of indices in q and w, of `plain` numbers first, then of quaternions."""
     for i in range(plain):
         v[places[2 * i]] = w[places[2 * i + 1]]
     for i in range(plain, len(places) // 2):

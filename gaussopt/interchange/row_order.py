@@ -1,4 +1,4 @@
-"""The order in which a file has the rows of a contact, where it is not that of its format."""
+"""Orders of the rows of a contact in a file, if they differ from the order of its format."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, Global
 from gaussopt.core.errors import BadInput
 
 ORDERS = {"normal-first": (0, 1, 2), "tangents-first": (2, 0, 1)}
-"""Where N, T1 and T2 stand among the rows of a contact."""
+"""Indices of N, T1 and T2 among the rows of a contact."""
 
 
 def check_order(rows: str) -> None:
-    """See that this is an order of rows; raises BadInput."""
+    """Check that `rows` names an order of rows; raises BadInput."""
     if rows not in ORDERS:
         raise BadInput(f"The order of rows {rows!r} is not known; give normal-first (N, T1, T2) or tangents-first.")
 
@@ -20,7 +20,7 @@ def check_order(rows: str) -> None:
 def reordered(
     problem: ConeComplementarity | GlobalContacts, rows: str, read_as: str
 ) -> ConeComplementarity | GlobalContacts:
-    """A problem with its rows as N, T1, T2, which was read as if its file had the order `read_as` and has `rows`."""
+    """Return a problem with rows N, T1, T2, after a file with the order `rows` was read as one with `read_as`."""
     if rows == read_as:
         return problem
     first = np.argsort(ORDERS[read_as])  # undoes what the reader did

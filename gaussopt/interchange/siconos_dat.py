@@ -3,8 +3,8 @@
     d, k, W, q (d k), mu (k)                        u = W r + q
     d, k, M, H, q (n), b (d k), mu (k)              M v = H r + q,  u = H^T v + b
 
-A flag may follow, 0 or 1, and after it a guess of the answer, which is not read. All is separated by blanks and ends of
-lines; entries of dense matrices and blocks stand column by column.
+A flag may follow, 0 or 1, and after it a guess of the answer, which is ignored. Entries are separated by blanks and
+line ends; dense matrices and blocks are stored column by column.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from gaussopt.interchange.planar import PLANAR, check_dimension, local_in_space
 from gaussopt.lcp.pivoting import Index
 
 DENSE, BLOCKS, SPARSE = 0, 1, 2
-"""Codes of the storage of a matrix."""
+"""Codes of the storage format of a matrix."""
 
 MOST = 2**53
-"""Largest whole number that is read, beyond which numbers of a text are rounded."""
+"""Largest whole number that is read; larger numbers in a text are rounded."""
 
 SHAPE = re.compile(r"(\d{1,9})-by-(\d{1,9}),?")
-"""The word with which CSparse begins to print a matrix."""
+"""The word with which CSparse begins the output of a matrix."""
 
 
 class Words:
-    """The words of a file, read one behind the other."""
+    """The words of a file, read in order."""
 
     def __init__(self, text: str) -> None:
         self._words, self._at = text.split(), 0
 
     @property
     def left(self) -> int:
-        """Words that were not read."""
+        """Number of words not read yet."""
         return max(0, len(self._words) - self._at)
 
     def number(self, what: str) -> float:
@@ -48,11 +48,11 @@ class Words:
         return float(self.numbers(what, 1)[0])
 
     def integer(self, what: str) -> int:
-        """Return the next number, which is a count."""
+        """Return the next number, which must be a count."""
         return int(self.counts(what, 1)[0])
 
     def counts(self, what: str, count: int) -> Index:
-        """Return the next `count` numbers, each of which is a count or a place."""
+        """Return the next `count` numbers, which must be counts or indices."""
         found = self.numbers(what, count)
         wrong = found[(found < 0) | (found > MOST) | (found != np.floor(found))]
         if len(wrong):
@@ -75,14 +75,14 @@ class Words:
         return found
 
     def expect(self, *words: str) -> None:
-        """Pass over words that must stand here."""
+        """Skip words that must come next; raises BadInput for others."""
         for word in words:
             if self.peek() != word:
                 raise BadInput(f"it holds {self.peek()[:20]!r} where {word!r} is due")
             self.skip()
 
     def skip(self) -> None:
-        """Pass over a word."""
+        """Skip a word."""
         self._at += 1
 
     def peek(self) -> str:
@@ -95,14 +95,14 @@ class Words:
         return len(head) == 3 and head[0] in ("0", "1", "2") and head[1:] == [str(rows), str(columns)]
 
     def end(self) -> None:
-        """See that nothing but a flag and numbers follow; raises BadInput."""
+        """Check that only a flag and numbers follow; raises BadInput."""
         if self.left and self.peek() not in ("0", "1"):
             raise BadInput(f"{self.left} words follow behind mu, the first of them {self.peek()[:20]!r}")
         self.numbers("what follows mu", self.left)
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Give the problem of a file, in space only if that is asked; raises BadInput, its sentence to follow the name."""
+    """Return the problem of a file; `in_space` refuses planar contacts. A BadInput continues the file name."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")
@@ -169,7 +169,7 @@ def _blocks(words: Words, what: str, shape: tuple[int, int]) -> Any:
 
 
 def _sparse(words: Words, what: str, shape: tuple[int, int]) -> Any:
-    """Return what CSparse prints: triplets, or compressed columns."""
+    """Return a matrix as CSparse prints it: triplets, or compressed columns."""
     listed = False
     while words.left and not SHAPE.fullmatch(words.peek()):
         listed = words.peek() == "triplet:"

@@ -1,4 +1,4 @@
-"""Contacts that touch, as entries of step data."""
+"""Closed contacts as entries of step data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def touching(
 ) -> dict[str, Any]:
     """Return entries of the contacts that do not open faster than `at_rest`, m/s; slower slip counts as none.
 
-    Those that nothing can press, as their normal rows are zero, are left out.
+    Contacts without effect, whose normal rows are zero, are left out.
 
     rows : (k, 3, n), the normal first; bias : (k, 3), derivative of the rows along v, times v; mu : (k,)
     """

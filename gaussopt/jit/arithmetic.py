@@ -20,7 +20,7 @@ LIBRARY = {
         "expm1", "log", "log10", "log1p", "log2", "erf", "erfc", "hypot", "copysign", "pow", "fmod",
     )
 } | {"gamma": "tgamma", "lgamma": "lgamma"}  # fmt: skip
-"""Functions of Python's math module by their names in the C library, where it takes them from, too."""
+"""Functions of Python's math module by their names in the C library, from which Python takes them, too."""
 
 CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan")}
 
@@ -29,7 +29,7 @@ _INTEGER_OPERATIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 
 
 class Unit(ABC):
-    """The LLVM module that functions are written into, and constant tables of the source by name."""
+    """The LLVM module into which functions are written, and constant tables of the source by name."""
 
     def __init__(self) -> None:
         self.module = ir.Module("generated")
@@ -41,7 +41,7 @@ class Unit(ABC):
 
     @abstractmethod
     def function(self, name: str, kinds: Sequence[Kind]) -> tuple[ir.Function, Sequence[Kind]]:
-        """Return a function of the source, translated when it is met first, and the types of its parameters."""
+        """Return a function of the source, translated at first use, and the types of its parameters."""
 
     def outside(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
         """Return a function of the C library."""
@@ -50,7 +50,7 @@ class Unit(ABC):
         return self.module.globals[name]
 
     def library(self, name: str, arguments: int) -> ir.Function:
-        """Return a function of LLVM or of the C library, of floats."""
+        """Return a function of floats from LLVM or the C library."""
         reals = [REAL] * arguments
         if name.startswith("llvm."):
             return self.module.declare_intrinsic(name, [REAL], ir.FunctionType(REAL, reals))
@@ -58,7 +58,7 @@ class Unit(ABC):
 
 
 class Arithmetic:
-    """Operations at the end of a block; flags are those of operations on floats."""
+    """Operations at the end of a block; flags apply to operations on floats."""
 
     def __init__(self, unit: Unit, function: ir.Function, flags: tuple[str, ...]) -> None:
         self._unit, self._function, self._flags = unit, function, flags
@@ -103,7 +103,7 @@ class Arithmetic:
         return b.fdiv(constant(1.0), found, flags=self._flags) if n < 0 else found
 
     def _mathematical(self, name: str, reals: Sequence[ir.Value]) -> ir.Value | None:
-        """Return a function of Python's math module, None if there is none of this name."""
+        """Return a call of a function of Python's math module, None if there is none of this name."""
         found = INTRINSICS.get(name) or LIBRARY.get(name)
         return self._b.call(self._unit.library(found, len(reals)), reals) if found else None
 
@@ -122,7 +122,7 @@ class Arithmetic:
         return x if x.type == TRUTH else self._holds("!=", x, ir.Constant(x.type, 0))
 
     def _alike(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return values in the type of the widest; integers written out take that of the others."""
+        """Return values in the widest of their types; integer literals take the type of the others."""
         return [self._cast(x, self._widest(values)) for x in values]
 
     def _widest(self, values: Sequence[ir.Value]) -> ir.Type:

@@ -1,7 +1,7 @@
 """Calls of machine code from Python, through ctypes; they release the interpreter's lock.
 
-Arguments are places of eight bytes, one behind the other: a number takes one place; an array the address of its first
-entry and its shape; a record the places of its fields. The result takes the first place, or two of them.
+Arguments take places of eight bytes, one after the other: a number takes one place; an array the address of its first
+entry and its shape; a record the places of its fields. The result takes the first place, or the first two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gaussopt.core.errors import NotCompiled
 
 ENTRANCE = "_entrance"
-"""Behind the name of a function, where it is called from outside."""
+"""Suffix of the name under which a function is called from outside."""
 
 NUMBERS = {"float": "d", "int": "q", "bool": "q"}
 """Formats of `struct` by annotation."""
@@ -29,10 +29,10 @@ ARRAYS: dict[str, tuple[str, int]] = {
     "list": ("float", 0), "Vector": ("float", 1), "Array": ("float", 1), "Matrix": ("float", 2), "Table": ("float", 2),
     "Index": ("int", 1), "Active": ("int", 1), "Indices": ("int", 2),
 }  # fmt: skip
-"""Kinds of entries and numbers of axes by annotation; 0 where no shape is handed over."""
+"""Types of entries and numbers of axes by annotation; 0 where no shape is passed."""
 
 Taker: TypeAlias = Callable[[Any, list[Any]], None]
-"""Appends the places of an argument to those before."""
+"""Append the places of an argument to a list."""
 
 _KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
 _from_buffer = (ctypes.c_char * 0).from_buffer
@@ -40,15 +40,15 @@ _call_of = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def address_of(array: NDArray[Any]) -> int:
-    """Tell where the entries of a contiguous array begin."""
+    """Return the address of the first entry of a contiguous array."""
     try:
         return ctypes.addressof(_from_buffer(array))  # type: ignore[arg-type]
-    except TypeError:  # an array that must not be written; this takes twenty times as long
+    except TypeError:  # a read-only array; this takes twenty times as long
         return array.ctypes.data
 
 
 class _Record:
-    """Places of a record; those of the latest one are kept, because most calls come with the one of the call before."""
+    """Places of a record; those of the latest record are kept, because most calls repeat that of the last call."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
@@ -65,11 +65,11 @@ class _Record:
 
 
 def _array(entry: str, dimensions: int) -> Taker:
-    """Checks an array and takes its address and shape."""
+    """Return a taker that checks an array and takes its address and shape."""
     kind, array = _KINDS[entry], np.ndarray
 
     def take(x: Any, places: list[Any]) -> None:
-        # Nearly always numpy's one object for this kind; others that are equal take longer.
+        # Nearly always NumPy's single object for this dtype; equal ones take longer to compare.
         right = isinstance(x, array) and (x.dtype is kind or x.dtype == kind) and x.flags.c_contiguous
         if not right or (dimensions and x.ndim != dimensions):
             axes = f" with {dimensions} axes" if dimensions else ""
@@ -90,7 +90,7 @@ def _function(x: Any, places: list[Any]) -> None:
 
 
 def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
-    """Format and taker of a parameter."""
+    """Return format and taker of a parameter."""
     name = annotation_name(annotation)
     if name in NUMBERS:
         return NUMBERS[name], _number
@@ -108,13 +108,13 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
 
 
 def annotation_name(annotation: Any) -> str:
-    """Return an annotation as it is written."""
+    """Return an annotation as written."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
     return str(text or getattr(annotation, "__name__", annotation))
 
 
 def _results(annotation: str) -> str:
-    """Format of what a function returns: nothing, a number, or two."""
+    """Return the format of a function's result: nothing, a number, or two."""
     if annotation == "tuple":
         return NUMBERS["float"] * 2
     parts = annotation.removeprefix("tuple").strip("[]").split(", ")
@@ -122,10 +122,10 @@ def _results(annotation: str) -> str:
 
 
 class MachineCode:
-    """Machine code that is called as an annotated function of a module is called.
+    """Machine code, called like the annotated Python function that it was made from.
 
-    It is called from outside at its entrance, by other machine code at its address. A call raises TypeError if an array
-    is of another kind.
+    Python calls it at its entrance, other machine code at its address. A call raises TypeError for an array of another
+    type.
     """
 
     def __init__(self, function: Any, entrance: int, address: int) -> None:
@@ -155,9 +155,9 @@ class MachineCode:
         return self._result(places)
 
     def _unrolled(self, kinds: Sequence[str]) -> Callable[..., Any]:
-        """The same as Python without a loop, in half the time, where all arguments are numbers, vectors and matrices.
+        """Return a function like `_one_by_one`, but twice as fast, if all arguments are numbers, vectors or matrices.
 
-        Arrays of other kinds, and those that must not be written, are left to `_one_by_one`.
+        Arrays of other types, and read-only arrays, are left to `_one_by_one`.
         """
         if not all(kind in NUMBERS or ARRAYS.get(kind, ("", 0))[1] for kind in kinds):
             return self._one_by_one
@@ -192,7 +192,7 @@ class MachineCode:
         return found
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a function without arguments that calls the code with these arrays, whose addresses are taken once.
+        """Return a function without arguments that calls the code with these arrays; addresses are taken once.
 
         It is for one thread at a time.
         """
@@ -202,8 +202,8 @@ class MachineCode:
         packed, places = self._arguments.pack(*parts), self._places()
         call, result, size = self._call, self._result, len(packed)
 
-        def run(kept: tuple[Any, ...] = arguments) -> Any:  # the arrays live as long as their addresses are in use
-            ctypes.memmove(places, packed, size)  # results stand where the first arguments were
+        def run(kept: tuple[Any, ...] = arguments) -> Any:  # keeps the arrays alive while their addresses are in use
+            ctypes.memmove(places, packed, size)  # the results overwrite the first arguments
             call(places)
             return result(places)
 
@@ -217,8 +217,8 @@ class MachineCode:
 class Workspace:
     """Memory for the arguments of one checked function, whose addresses are taken once; for one thread at a time.
 
-    Sizes are the entries of each argument, None for a number. `arguments` are arrays to write into, of one entry for a
-    number.
+    Sizes are the numbers of entries of the arguments, None for a number. `arguments` are arrays to write into, of one
+    entry for a number.
     """
 
     __slots__ = ("_begin", "_call", "_first", "_places", "arguments")
@@ -234,9 +234,9 @@ class Workspace:
         self._call = _call_of(entrance)
 
     def call(self) -> bool:
-        """Run the function; returns what it returns."""
+        """Run the function and return its result."""
         self._call(self._begin)
-        found: int = self._places[0]  # the result stands where the first argument was
+        found: int = self._places[0]  # the result overwrites the first argument
         if self._first is not None:
             self._places[0] = self._first
         return found != 0

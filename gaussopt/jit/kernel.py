@@ -1,6 +1,6 @@
 """Kernels as machine code where llvmlite is installed, the same functions in plain Python where it is not.
 
-`GAUSSOPT_COMPILE=0` runs the plain functions although llvmlite is there.
+With `GAUSSOPT_COMPILE=0` the plain functions run even if llvmlite is installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gaussopt.core.errors import NotCompiled
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILED = os.environ.get("GAUSSOPT_COMPILE", "1") != "0" and find_spec("llvmlite") is not None
-"""Whether LLVM is there, and wanted."""
+"""Whether LLVM is installed and not switched off."""
 
 if COMPILED:
     from gaussopt.jit.llvm import checked_functions as checked_functions
@@ -25,14 +25,14 @@ if COMPILED:
 else:
 
     def functions(*arguments: Any, **settings: Any) -> Any:  # type: ignore[misc]
-        """Nothing can be compiled."""
+        """Raise NotCompiled: LLVM is missing or switched off."""
         raise NotCompiled("llvmlite is not installed, or switched off")
 
     checked_functions = functions  # type: ignore[assignment]
 
 
 class Kernel:
-    """A function that is translated and compiled at its first call, with all that it calls, and kept on disk."""
+    """A function that is translated and compiled at its first call, with all functions it calls, and kept on disk."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -46,7 +46,7 @@ class Kernel:
 
     @property
     def address(self) -> int:
-        """Where other machine code finds it."""
+        """The address at which other machine code calls it."""
         return int(self.code.address)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -55,12 +55,12 @@ class Kernel:
 
 
 def kernel(function: F) -> F:
-    """Give a function in the forms of `gaussopt.jit.translation`, called from Python: as machine code if it can be."""
+    """Mark a function in the subset of Python of `gaussopt.jit.translation`; compiled to machine code if possible."""
     return cast("F", Kernel(function)) if COMPILED else function
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Return a function without arguments that calls a kernel with these; it sees what is written into the arrays."""
+    """Return a function without arguments that calls a kernel with these; it sees later changes of the arrays."""
     return function.code.bound(*arguments) if isinstance(function, Kernel) else partial(function, *arguments)
 
 
@@ -72,9 +72,9 @@ def prepare(*functions: Callable[..., Any]) -> None:
 
 
 unrolled = range
-"""What a loop runs over that machine code holds written out, number by number; its bound is a constant."""
+"""Range of a loop that machine code holds unrolled; its bound is a constant."""
 
 
 def inlined(function: F) -> F:
-    """Return a function that machine code holds wherever it calls it."""
+    """Mark a function that is inlined into its callers in machine code."""
     return function

@@ -21,19 +21,19 @@ from gaussopt.jit.entry import ENTRANCE, MachineCode, annotation_name
 from gaussopt.jit.translation import Source, Translation
 
 VERSION = "7"
-"""Raised whenever the translation changes."""
+"""Version of the translation, raised whenever it changes."""
 
 
 @functools.cache
 def target() -> tuple[str, str]:
-    """Name and features of the processor.
+    """Return name and features of the processor.
 
-    Vectors of 512 bits where there are any: LLVM keeps to 256 bits on many of these processors.
+    Vectors have 512 bits where the processor has them: LLVM otherwise keeps to 256 bits on many of these processors.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = ""
-    with suppress(RuntimeError):  # not known on every processor
+    with suppress(RuntimeError):  # not available on every processor
         found = llvm.get_host_cpu_features()
         features = found.flatten() + (",-prefer-256-bit" if found.get("avx512f") else "")
     return llvm.get_host_cpu_name(), features
@@ -42,18 +42,18 @@ def target() -> tuple[str, str]:
 def functions(
     module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True, given: Sequence[ModuleType] = ()
 ) -> dict[str, MachineCode]:
-    """Annotated functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
+    """Return annotated functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
 
-    A product and a sum may `contract` to one operation with one rounding; loops may be given a form that runs in
-    `vectors`, which few entries gain nothing from. Functions and numbers that the module only declares are those of the
-    modules that are `given`. Raises NotCompiled if the source holds what has no translation.
+    A product and a sum may `contract` to one operation with one rounding; loops may be vectorised if `vectors`, which
+    does not pay for few entries. Functions and numbers that the module only declares are taken from the modules
+    that are `given`. Raises NotCompiled if the source holds a form without translation.
     """
     address = _compiled(module, names, contract, vectors, False, given)
     return {name: MachineCode(plain(getattr(module, name)), address(name + ENTRANCE), address(name)) for name in names}
 
 
 def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
-    """Tell where machine code of straight lines of a module is called that returns whether all is defined.
+    """Return addresses of machine code of straight-line functions that also tells whether every value is defined.
 
     The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.statements.CheckedBody`. Raises NotCompiled
     if the source holds anything but straight lines.
@@ -66,7 +66,7 @@ def _compiled(
     module: ModuleType, names: Sequence[str], contract: bool, vectors: bool, checked: bool,
     given: Sequence[ModuleType] = (),
 ) -> Callable[[str], int]:  # fmt: skip
-    """Get machine code from the disk, or compile it now; what is returned finds the address of a function."""
+    """Read machine code from the disk, or compile it now; return a function that finds the address of a function."""
     sources = _sources(module, names, given)
     parts = [part for text, known in sources for part in (text, repr(known))]
     settings = [str(contract), str(vectors), str(checked), VERSION, llvmlite.__version__, llvm.get_process_triple()]
@@ -85,7 +85,7 @@ def _compiled(
 
 
 def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleType]) -> list[Source]:
-    """Return texts of a module and of those whose functions it calls, each with the numbers that it may name."""
+    """Return the sources of a module and of those whose functions it calls, each with the numbers that it may name."""
     met, waiting = {module, *given}, [plain(getattr(module, name)) for name in names]
     own = [(home, x) for home in given for x in vars(home).values() if isinstance(x, FunctionType)]
     waiting += [x for home, x in own if x.__module__ == home.__name__]
@@ -115,12 +115,12 @@ def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleTyp
 
 
 def plain(function: Any) -> Any:
-    """Return a function as it is written, of what stands in its place."""
+    """Return the original function of a decorated one."""
     return getattr(function, "__wrapped__", function)
 
 
 _engines: list[Any] = []
-"""They own the machine code."""
+"""Engines, kept because they own the machine code."""
 
 
 def _machine() -> Any:

@@ -1,4 +1,4 @@
-"""Instructions for the statements of a function, and of one that says whether every number it computes is defined."""
+"""Instructions for the statements of a function, and for those of a function that checks its numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Body(Expressions):
         self._loops: list[tuple[ir.Block, ir.Block]] = []
 
     def translate(self) -> None:
-        """All statements."""
+        """Translate all statements."""
         body = self._b.block
         nodes = list(ast.walk(self._definition))
         for node in nodes:
@@ -59,7 +59,7 @@ class Body(Expressions):
         self._entry.branch(body)
 
     def _end(self) -> None:
-        """Behind the last statement."""
+        """End the function after the last statement."""
         if isinstance(self._function.function_type.return_type, ir.VoidType):
             self._return(None)
         else:
@@ -192,7 +192,7 @@ class Body(Expressions):
                 raise untranslated(target)
 
     def _several(self, value: Any) -> Sequence[Any]:
-        """Return what is assigned to several names at once."""
+        """Return the values that are assigned to several names at once."""
         if isinstance(value, RecordValue):
             return list(value.fields.values())
         if isinstance(value, ir.Value):
@@ -201,10 +201,10 @@ class Body(Expressions):
 
 
 class CheckedBody(Body):
-    """A function that returns whether CPython would raise nothing, and all that it writes is finite.
+    """A function that returns whether CPython would raise no error and all numbers that it writes are finite.
 
-    One that returns truth values returns True where it would and all is defined. Where False is returned, what has been
-    written is of no use.
+    A function that returns truth values returns True where its value is true and all is defined. Where False is
+    returned, the results are meaningless.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -228,7 +228,7 @@ class CheckedBody(Body):
             self._finite(self._cast(value, REAL))
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
-        return True  # what is not chosen may be undefined
+        return True  # the branch that is not chosen may be undefined
 
     def _binary(self, op: ast.operator, x: ir.Value, y: ir.Value) -> ir.Value:
         if isinstance(op, ast.Div | ast.Mod | ast.FloorDiv):

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 PARTS = 4
-"""Parts for each thread, so that one that is held up delays the others little."""
+"""Number of parts for each thread, so that a delayed part holds up the others little."""
 
 
 def cores() -> int:
@@ -22,9 +22,9 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
 
     Parameters
     ----------
-    work : machine code for the pieces first, ..., last - 1, which do not touch each other's memory
-    pieces : their numbers
-    threads : how many, None for as many as there are cores
+    work : machine code for the pieces first, ..., last - 1; different pieces do not share memory
+    pieces : range of their numbers
+    threads : number of threads, None for the number of cores
     each : parts for each thread
     """
     threads = threads or cores()
@@ -37,15 +37,15 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
     try:
         for task in tasks:
             task.result()
-    finally:  # after an interrupt no thread writes to the memory any longer
+    finally:  # after an interrupt no thread may go on writing to the memory
         wait([task for task in tasks if not task.cancel()])
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return threads that stay for the next work; to start them takes as long as some thousand steps."""
+    """Return threads that are kept for later work; starting them takes as long as some thousand steps."""
     return ThreadPoolExecutor(threads, "gaussopt")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not follow into a child
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child process does not inherit threads

@@ -1,17 +1,17 @@
 """LLVM instructions from the few forms of Python that generated functions and kernels are written in.
 
-A compiler for all of Python spends ten times as long on analysing straight lines as LLVM on compiling them. Here values
-are floats, integers, truth values, arrays of floats or integers, pairs, records (named tuples), and functions that are
-handed over; the type of a name is that of its first value, so that one walk over the syntax tree writes the
+A compiler for all of Python takes ten times as long to analyse straight lines as LLVM takes to compile them. Here
+values are floats, integers, truth values, arrays of floats or integers, pairs, records (named tuples), and functions
+passed as arguments; the type of a name is that of its first value, so that one walk over the syntax tree writes the
 instructions. Conditional expressions become selections, which have no branches, and `and` and `or` evaluate both sides,
-unless a side calls a function of the module or takes an entry whose index the condition before it speaks of. Indices,
-and integers that are divided with remainder, are not negative.
+unless a side calls a function of the module or takes an entry whose index the condition before it tests. Indices,
+and integers that are divided with remainder, must not be negative.
 
-Parameters of functions that are called from outside are annotated: see `types.PARAMETERS`; a record by its class, a
-function by the name of a `Callable` of the module. Those of others take the types of the arguments of their first call.
+Parameters of exported functions are annotated: see `types.PARAMETERS`; a record by its class, a function by the name
+of a `Callable` of the module. Parameters of other functions take the types of the arguments of their first call.
 A function without annotation returns a truth value, if anything. In a function decorated with `any_order` sums may be
-taken in any order, so that they run in vector registers; `inlined` ones are put into their callers. `zeros` makes an
-array of constant size on the stack, `np.zeros` and `np.empty` one of any size that lives until the function returns.
+taken in any order, so that they run in vector registers; functions marked `inlined` are put into their callers. `zeros`
+makes an array of constant size on the stack, `np.zeros` and `np.empty` arrays on the heap that live until the return.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from gaussopt.jit.types import (
 
 
 class Source(NamedTuple):
-    """A module that functions are taken from, and its numbers by name."""
+    """A module from which functions are taken, and its numbers by name."""
 
     text: str
     known: Mapping[str, float]
@@ -56,11 +56,11 @@ class Translation(Unit):
     Parameters
     ----------
     text : source of the module
-    exported : functions that are called from outside
+    exported : functions that are called from outside, by Python
     contract : whether a product and a sum may become one operation with one rounding
     known : numbers of the module by name
-    others : modules that it takes functions and records from
-    checked : whether functions return if all that they compute is defined, see `CheckedBody`
+    others : modules from which it takes functions and records
+    checked : whether functions return if all values that they compute are defined, see `CheckedBody`
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Translation(Unit):
             self._enter(function, kinds)
 
     def _read(self, node: ast.stmt, known: Mapping[str, float]) -> None:
-        """A statement of a module."""
+        """Read a statement of a module."""
         match node:
             case ast.FunctionDef(name=name):
                 if name in self._definitions:
@@ -94,7 +94,7 @@ class Translation(Unit):
             case ast.ClassDef(name=name):
                 self._types[name] = node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
-                with suppress(ValueError):  # not of literals
+                with suppress(ValueError):  # not literals
                     values = ast.literal_eval(value)
                     if all(isinstance(x, float | int) for x in values):
                         self._table(name, values)
@@ -115,13 +115,13 @@ class Translation(Unit):
         raise untranslated(annotation)
 
     def _enter(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
-        """Where a function is called from outside, see `_Entrance`."""
+        """Write the entrance by which Python calls a function, see `_Entrance`."""
         outer = ir.FunctionType(ir.VoidType(), [INTEGER.as_pointer()])
         reader = _Entrance(ir.Function(self.module, outer, f"{function.name}{ENTRANCE}"))
         reader.leave(reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)]))
 
     def __str__(self) -> str:
-        """LLVM's text."""
+        """Return LLVM's text."""
         return str(self.module)
 
     def _table(self, name: str, values: Sequence[float]) -> None:
@@ -136,7 +136,7 @@ class Translation(Unit):
         return name in self._definitions
 
     def function(self, name: str, kinds: Sequence[Kind]) -> tuple[ir.Function, Sequence[Kind]]:
-        """Return a function of the module, translated when it is met first, and the types of its parameters."""
+        """Return a function of the module, translated at first use, and the types of its parameters."""
         if name in self._functions:
             return self._functions[name]
         definition, known = self._definitions[name]
@@ -160,7 +160,7 @@ class Translation(Unit):
 
 
 class _Entrance:
-    """What calls a function with arguments from outside, see `gaussopt.jit.entry`."""
+    """A function that calls another with arguments from outside, see `gaussopt.jit.entry`."""
 
     def __init__(self, function: ir.Function) -> None:
         self.b = ir.IRBuilder(function.append_basic_block())
@@ -176,7 +176,7 @@ class _Entrance:
         return [self._taken(part) for part in parts_of(kind)]
 
     def leave(self, result: ir.Value) -> None:
-        """Write the result, if there is one, or both numbers of it."""
+        """Write the result, if there is one, or both of its numbers."""
         b, self._next, results = self.b, self._first, [result]
         if isinstance(result.type, ir.LiteralStructType):
             results = [b.extract_value(result, i) for i in range(2)]

@@ -1,4 +1,4 @@
-"""Types and values of the kernel language as LLVM has them."""
+"""Types and values of the kernel language in terms of LLVM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAIR = ir.LiteralStructType([REAL, REAL])
 
 @dataclass(frozen=True)
 class Arrays:
-    """Arrays of entries of a type, row by row: handed over as the place of the first entry and the shape."""
+    """Arrays of entries of a type, row by row: passed as the address of the first entry and the shape."""
 
     entry: ir.Type
     dimensions: int
@@ -29,14 +29,14 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Records:
-    """Named tuples of a class, handed over field by field."""
+    """Named tuples of a class, passed field by field."""
 
     fields: tuple[tuple[str, Kind], ...]
 
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions of one signature, handed over as addresses."""
+    """Functions of one signature, passed as addresses."""
 
     arguments: tuple[Kind, ...]
     result: ir.Type
@@ -47,7 +47,7 @@ Kind: TypeAlias = Any
 
 
 class Array(NamedTuple):
-    """Entries row by row."""
+    """An array of entries, row by row."""
 
     type: Arrays
     first: ir.Value
@@ -62,7 +62,7 @@ class RecordValue(NamedTuple):
 
 
 class Address(NamedTuple):
-    """Where a function begins."""
+    """The address of a function."""
 
     type: Functions
     place: ir.Value
@@ -82,12 +82,12 @@ def constant(value: float) -> ir.Constant:
 
 
 def untranslated(node: ast.AST) -> NotCompiled:
-    """Return the error of a form that the kernel language does not have."""
+    """Return the error for a form that the kernel language does not have."""
     return NotCompiled(f"its generated source holds '{ast.unparse(node)}', which has no translation")
 
 
 def parts_of(kind: Kind) -> list[ir.Type]:
-    """Return types of the parts that a value is handed over in."""
+    """Return the types of the parts in which a value is passed."""
     match kind:
         case Arrays():
             return [kind.entry.as_pointer(), *[INTEGER] * kind.dimensions]
@@ -100,7 +100,7 @@ def parts_of(kind: Kind) -> list[ir.Type]:
 
 
 def value_of(kind: Kind, parts: Iterator[ir.Value]) -> Any:
-    """Return a value of its parts."""
+    """Return the value made of its parts."""
     match kind:
         case Arrays():
             return Array(kind, next(parts), tuple(next(parts) for _ in range(kind.dimensions)))
@@ -124,7 +124,7 @@ def parts_of_value(value: Any) -> list[ir.Value]:
 
 
 def result_type(annotation: ast.expr) -> ir.Type:
-    """Return the type of what a function returns."""
+    """Return the type of the result of a function."""
     match annotation:
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[one, other])):
             return ir.LiteralStructType([result_type(one), result_type(other)])
@@ -132,7 +132,7 @@ def result_type(annotation: ast.expr) -> ir.Type:
 
 
 def taken_from(node: ast.expr, module: str) -> str | None:
-    """Return the name that an expression takes from a module; None if it takes nothing from it."""
+    """Return the name that an expression takes from a module; None if it takes no name from that module."""
     match node:
         case ast.Attribute(value=ast.Name(id=base), attr=name) if base == module:
             return name

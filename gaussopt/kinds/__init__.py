@@ -1,6 +1,6 @@
-"""A page for each kind of problem: how one is read, solved, certified and judged, and the words for it.
+"""A page for each kind of problem: how its problems are read, solved, certified, judged and named.
 
-Code that treats kinds differently looks up their pages; no other code asks what kind a program is of.
+Code that treats kinds differently looks up their pages; no other code tests the kind of a program.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PAGES: tuple[Page[Any], ...] = (
     StepPage(), QPPage(), LinearPage(), LeastSquaresPage(), LCPPage(), ContactPage(), ConeProgramPage(),
     GlobalContactPage(),
 )  # fmt: skip
-"""A kind of problem is known by being named here."""
+"""Pages of all kinds; a new kind of problem is added here."""
 
 _PAGES = {page.kind: page for page in PAGES}
 
 
 def page_of(problem: object) -> Page[Any]:
-    """Return the page of a problem; raises BadInput for what is none."""
+    """Return the page of a problem; raises BadInput for anything else."""
     for kind in type(problem).__mro__:
         if kind in _PAGES:
             return _PAGES[kind]
@@ -39,7 +39,7 @@ def page_of(problem: object) -> Page[Any]:
 
 
 def checked(program: object) -> Any:
-    """Return a program made by hand, checked like one from a file; raises BadInput for what is none.
+    """Return a program made by hand, checked like one from a file; raises BadInput for anything else.
 
     Steps and contacts in global form have pages too, but no solver takes them as they are.
     """
@@ -55,7 +55,7 @@ def _no_program(given: object) -> BadInput:
 
 
 def residuals(program: Program, x: Any, y: Any) -> Residuals:
-    """Residuals of a point x with duals y (gaussopt's sign; estimated if absent); infinite where there is no point."""
+    """Return residuals of a point x with duals y (gaussopt's sign; estimated if absent), infinite without a point."""
     if x is None or x.shape != (program.n,) or not np.isfinite(x).all():
         return Residuals()
     return page_of(program).residuals(program, x, y)

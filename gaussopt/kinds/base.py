@@ -1,4 +1,4 @@
-"""The interface of pages: what is known of a kind of problem, and how an answer to it is judged."""
+"""The interface of pages: properties of a kind of problem, and how an answer to it is judged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Judged(NamedTuple):
     Attributes
     ----------
     status, message
-    proof : the certificate; None where there is nothing to certify
+    proof : the certificate; None if there is nothing to certify
     y : duals that belong to the point, (m,)
     solutions : all solutions, (n,) each, where they are known and there are several
     """
@@ -52,25 +52,25 @@ class Judged(NamedTuple):
 
     @property
     def certificate(self) -> Mapping[str, Any]:
-        """What was verified, for JSON."""
+        """The verified numbers, for JSON."""
         found: Mapping[str, Any] = {} if self.proof is None else self.proof.to_mapping()
         return found
 
 
 class Page(Generic[D]):
-    """All that is known of a kind of problem; a page for each kind, named in `gaussopt.kinds`.
+    """The properties of a kind of problem; a page for each kind, listed in `gaussopt.kinds`.
 
     Class attributes
     ----------------
     kind : the class of its problems
     title : what a problem is called in a table
-    name : "kind" of its files, "" where no file holds it
+    name : "kind" of its files, "" if it has no files
     article : name with its article, for sentences
     entries : entries of its files that are numbers
     answer : entries of a file with an answer
-    solver : a solver that takes its programs and is exact, where it is the same for all
+    solver : a solver that takes its programs and is exact, if it is the same for all
     formulations : formulations that make programs of it, "step" or "contact"; "" of a program, which solvers take
-    not_exported : why sequences of it are not exported, behind "The formulation ... makes"; None where they are
+    not_exported : why sequences of it are not exported, after "The formulation ... makes"; None if they are
     """
 
     kind: ClassVar[type]
@@ -84,42 +84,42 @@ class Page(Generic[D]):
     not_exported: ClassVar[str | None] = None
 
     def parse(self, data: Mapping[str, Any]) -> D:
-        """The checked problem from the contents of a file; raises BadInput."""
+        """Return the checked problem from the contents of a file; raises BadInput."""
         found: D = self.kind.from_mapping(data)  # type: ignore[attr-defined]
         return found
 
     def check(self, problem: D) -> D:
-        """A problem made by hand, checked like one from a file where there are files; raises BadInput."""
+        """Return a problem made by hand, checked like one from a file if there are files; raises BadInput."""
         return problem
 
     def default_solver(self, program: D) -> str:
-        """The name of a solver that takes the program and is exact."""
+        """Return the name of a solver that takes the program and is exact."""
         return self.solver
 
     def usual_solver(self, program: D) -> str:
-        """The solver of `gaussopt solve` where none is given."""
+        """Return the solver of `gaussopt solve` if none is given."""
         return self.default_solver(program)
 
     def size(self, problem: D) -> list[int]:
-        """Number of unknowns, and of rows where the kind has rows apart."""
+        """Return the number of unknowns, and that of rows if the kind has separate rows."""
         return [problem.n]  # type: ignore[attr-defined]
 
     def in_units(self, problem: D, c: float, s: float) -> D:
-        """The problem with masses in a unit 1/c and accelerations in a unit 1/s; its answer is s times the old one."""
+        """Return the problem with masses in units of 1/c, accelerations of 1/s; its answer is s times the old one."""
         raise NotImplementedError
 
     # -- an answer judged ---------------------------------------------------------------------------
 
     def certify(self, program: D, raw: RawSolution, tolerance: float) -> ProgramCertificate | None:
-        """The certificate of a solver's answer; None where there is nothing to certify."""
+        """Return the certificate of a solver's answer; None if there is nothing to certify."""
         raise NotImplementedError
 
     def truth(self, program: D, proof: Any, raw: RawSolution, tolerance: float) -> Verdict | None:
-        """Return the verdict on the program itself, for any answer; None where an answer can be right."""
+        """Return the verdict on the program itself, for any answer; None if an answer can be right."""
         return None
 
     def solved(self, program: D, proof: Any) -> str:
-        """The sentence of an answer that passes."""
+        """Return the sentence for an answer that passes."""
         return Status.SOLVED.sentence
 
     def doubt(self, program: D, proof: Any, raw: RawSolution, tolerance: float) -> Verdict:
@@ -127,15 +127,15 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def duals(self, proof: Any, raw: RawSolution, tolerance: float) -> Vector | None:
-        """The duals that are handed out with a point."""
+        """Return the duals that accompany a point."""
         return raw.y
 
     def solutions(self, proof: Any) -> tuple[Vector, ...]:
-        """All solutions, where they are known and there are several."""
+        """Return all solutions, if they are known and there are several."""
         return ()
 
     def judge(self, program: D, raw: RawSolution, tolerance: float) -> Judged:
-        """The verified status of a solver's answer: the program first, then the certificate, the solver's word last."""
+        """Return the verified status of an answer, by the program first, the certificate, the solver's claim last."""
         proof = self.certify(program, raw, tolerance)
         verdict = self.truth(program, proof, raw, tolerance)
         if verdict is None and proof is not None and proof.passed(tolerance):
@@ -145,34 +145,34 @@ class Page(Generic[D]):
         return Judged(status, message, proof, self.duals(proof, raw, tolerance), self.solutions(proof))
 
     def residuals(self, program: D, x: Vector, y: Vector | None) -> Residuals:
-        """Residuals of a finite point x with duals y, estimated if absent."""
+        """Return residuals of a finite point x with duals y, estimated if absent."""
         raise NotImplementedError
 
     def motion(self, problem: D, r: Vector) -> tuple[dict[str, Vector], dict[str, float]]:
-        """What impulses do to the bodies, where the kind has bodies: velocities by name, and their residuals."""
+        """Return the velocities of bodies that impulses cause, by name, and their residuals; empty without bodies."""
         return {}, {}
 
     def least_cost(self, program: D) -> float | None:
-        """The least cost of a search for the answer; None where it takes a solver to know."""
+        """Return the least cost of a search for the answer; None if only a solver can tell."""
         return None
 
-    # -- an answer that anybody computed ------------------------------------------------------------
+    # -- an answer from any source -------------------------------------------------------------------
 
     def answer_sizes(self, problem: D) -> dict[str, int]:
-        """Lengths of the vectors of an answer, by their names; the first is needed."""
+        """Return lengths of the vectors of an answer, by their names; the first vector is required."""
         raise NotImplementedError
 
     def arrays(self, given: Mapping[str, Any], problem: D) -> dict[str, Any]:
-        """The arrays of an answer, None where they are not given; raises BadInput."""
+        """Return the arrays of an answer, None if they are not given; raises BadInput."""
         sizes = self.answer_sizes(problem)
         return {k: None if given.get(k) is None else as_array(k, given[k], (size,)) for k, size in sizes.items()}
 
     def verify(self, problem: D, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
-        """Status, message and certificate of an answer, for JSON; raises BadInput."""
+        """Return status, message and certificate of an answer, for JSON; raises BadInput."""
         raise NotImplementedError
 
     def read_answer(self, given: Mapping[str, Any], problem: D, place: Any) -> dict[str, Any]:
-        """The arrays of an answer from the entries of a file; raises BadInput, naming the file."""
+        """Return the arrays of an answer from the entries of a file; raises BadInput, naming the file."""
         wanted = next(iter(self.answer_sizes(problem)))
         if given.get(wanted) is None:
             raise BadInput(f"{place} has no {wanted!r}; an answer to this file needs one.")
@@ -183,10 +183,10 @@ class Page(Generic[D]):
 
 
 def claim_sentence(raw: RawSolution) -> str:
-    """The sentence of a solver's own claim, with its note."""
+    """Return the sentence of a solver's own claim, with its note."""
     return f"{raw.claim.sentence}{note_of(raw)}"
 
 
 def note_of(raw: RawSolution) -> str:
-    """A solver's own words in brackets, behind a sentence."""
+    """Return a solver's note in brackets, to follow a sentence."""
     return f" ({raw.note})" if raw.note else ""

@@ -1,4 +1,4 @@
-"""Contacts with friction cones, in local and in global form: what is proved of the problem comes first."""
+"""Contacts with friction cones, in local and in global form: proofs about the problem come first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEGATIVE = 1e-7
 class ContactPage(Page[ConeComplementarity]):
     """The page of `ConeComplementarity`.
 
-    A problem of which two solutions with different velocities are certified is never `solved`.
+    A problem with two certified solutions of different velocities is never `solved`.
     """
 
     kind = ConeComplementarity
@@ -91,14 +91,14 @@ class ContactPage(Page[ConeComplementarity]):
         return proof.solutions
 
     def residuals(self, program: ConeComplementarity, x: Vector, y: Vector | None) -> Residuals:
-        """`primal` is r in the cones, `dual` the shifted velocities in theirs."""
+        """Return residuals: `primal` of r in the cones, `dual` of the shifted velocities in the dual cones."""
         return Residuals(*violations(program, x))
 
     def answer_sizes(self, problem: ConeComplementarity) -> dict[str, int]:
         return {"r": problem.n}
 
     def verify(self, problem: ConeComplementarity, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
-        """Status, message, velocities and certificate of an answer r."""
+        """Return status, message, velocities and certificate of an answer r."""
         found = self.judge(problem, RawSolution(answer["r"], None, Status.SOLVED), tolerance)
         proof, message = found.proof, found.message
         if proof.solutions:
@@ -132,7 +132,7 @@ class GlobalContactPage(Page[GlobalContacts]):
         return {"r": ROWS * problem.k, "v": len(problem.f)}
 
     def verify(self, problem: GlobalContacts, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
-        """Status, message, velocities and certificate of an answer r, and v."""
+        """Return status, message, velocities and certificate of an answer r and v."""
         result = ContactPage().verify(problem.local, answer, tolerance)
         if answer.get("v") is None:
             return result
@@ -148,7 +148,7 @@ class GlobalContactPage(Page[GlobalContacts]):
 
 
 def _margin(proof: ConeCertificate) -> str:
-    """What is known of existence, as the end of a message."""
+    """Return a sentence on the existence of a solution, for the end of a message."""
     t = proof.existence_margin
     if t is None:
         return ""
@@ -160,7 +160,7 @@ def _margin(proof: ConeCertificate) -> str:
 
 
 def distance(certificate: Mapping[str, Any]) -> str:
-    """What is proved of the distance of a solved problem to a solution, as a sentence behind its message."""
+    """Return a sentence on the proved distance of an answer to a solution, to follow its message."""
     unique, bound = certificate["velocity_unique"], certificate["error_bound"]
     if bound is None:
         only = "It is near the only velocity; " if unique else ""
@@ -170,7 +170,7 @@ def distance(certificate: Mapping[str, Any]) -> str:
 
 
 def motion_residuals(problem: GlobalContacts, v: Vector, r: Vector) -> dict[str, float]:
-    """|v - v(r)| in the norm of the masses, relative to |v(r)|, and |G^T v + b| relative to its terms."""
+    """Return |v - v(r)| in the mass norm, relative to |v(r)| or |q|, and |G^T v + b| relative to its terms."""
     wanted, _ = problem.velocities(r)
     heaviest = float(np.sqrt(np.abs(problem.M.diagonal()).max(initial=0.0)))
     size = max(_momentum(problem, wanted), float(np.linalg.norm(problem.local.q)) * heaviest)
@@ -183,12 +183,12 @@ def motion_residuals(problem: GlobalContacts, v: Vector, r: Vector) -> dict[str,
 
 
 def _momentum(problem: GlobalContacts, v: Vector) -> float:
-    """|v| in the norm of the masses."""
+    """Return |v| in the mass norm."""
     return float(np.sqrt(max(float(v @ (problem.M @ v)), 0.0)))
 
 
 def several(problem: ConeComplementarity, solutions: Sequence[Vector]) -> dict[str, Any]:
-    """The entries of several solutions, none where there is one."""
+    """Return the entries of several solutions, empty if there are not several."""
     if not solutions:
         return {}
     return {"solutions": [r.tolist() for r in solutions], "u_range": velocity_range(problem, solutions).tolist()}

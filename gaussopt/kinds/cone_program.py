@@ -19,7 +19,7 @@ from gaussopt.linalg.cones import feasible, steps_of
 
 @dataclass(frozen=True, slots=True)
 class ConeProgramCertificate(ProgramCertificate):
-    """The natural map at a point; the program is convex, so that a small one is a minimiser nearby."""
+    """The natural map at a point; since the program is convex, a small value means that a minimiser is nearby."""
 
     relative_residual: float
 
@@ -55,7 +55,7 @@ class ConeProgramPage(Page[ConeProgram]):
 
 
 def natural_map(program: ConeProgram, r: Vector) -> float:
-    """|r - P(r - rho (P r + q))| / rho relative to |q|, rho from the trace of each block of P."""
+    """Return |r - P(r - rho (P r + q))| / rho relative to |q|, rho from the trace of each block of P."""
     rho = np.repeat(steps_of(program.P), 3)
     e = (r - feasible(program, r - rho * (program.P @ r + program.q))) / rho
     return float(np.linalg.norm(e)) / (float(np.linalg.norm(program.q)) or 1.0)

@@ -1,7 +1,7 @@
-"""Step, qp, lcp and answer files (JSON): their entries, names that are nearly right, values that are no numbers.
+"""Step, qp, lcp and answer files (JSON): their entries, misspelt names, values that are not numbers.
 
-A file may hold more than what is read here, such as a name or a time, and that is ignored. What is nearly the name of
-an entry is not: a step whose friction coefficients are called "Mu" would be solved without friction.
+A file may hold more than what is read here, such as a name or a time, and that is ignored. A name that is nearly that
+of an entry is refused: a step whose friction coefficients are called "Mu" would be solved without friction.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from gaussopt.core.step_data import StepData
 from gaussopt.kinds import PAGES, page_of
 
 Problem = StepData | QP | LCP | ConeComplementarity | GlobalContacts
-"""What a problem file holds."""
+"""Contents of a problem file."""
 
 BESIDE = frozenset((
     "a", "answer", "formulation", "lam", "lam_N", "lam_T", "message", "name", "note", "omega", "problem", "q", "r",
     "solver", "source", "t", "title", "u", "v", "w", "x", "y", "z",
 ))  # fmt: skip
-"""Entries of other meaning that a file may hold, however near they come to one that is read."""
+"""Entries with other meanings that a file may hold, even with names near those of entries that are read."""
 
 STATE = ("t", "q", "v")
-"""Entries of one letter of which another letter size is no misprint: the state is not needed."""
+"""One-letter entries whose name in the other case is no misprint, since the state is optional."""
 
 SHORT = 4
-"""Letters below which a name with another letter is another name."""
+"""Number of letters below which a name that differs in one letter is another name."""
 
 ALIKE = 0.8
 """Share of letters in common, see `difflib`, from which a name is taken for a misprint."""
@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Problem:
 
 
 def check_entries(data: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse names that are nearly those of entries, and values of entries that are no numbers; raises BadInput."""
+    """Refuse names that are nearly those of entries, and values of entries that are not numbers; raises BadInput."""
     for key, value in data.items():
         if key in names:
             _check_numbers(key, value)
@@ -88,18 +88,18 @@ def check_entries(data: Mapping[str, Any], names: Sequence[str]) -> None:
 ELSEWHERE = {
     "lower": "l", "lb": "l", "xl": "l", "upper": "u", "ub": "u", "xu": "u", "G": "A", "h": "u", "b": "u"
 }  # fmt: skip
-"""Names of bounds and rows of a quadratic program in the files of other codes, and what they are about here."""
+"""Names of bounds and rows of a quadratic program in the files of other codes, and their names here."""
 
 
 def _near(key: str, value: Any, names: Iterable[str], data: Mapping[str, Any]) -> str | None:
-    """Return the entry that a name is taken for, None if it is a name of its own."""
+    """Return the entry of which a name is taken for a misspelling, None if it is another name."""
     if "u" in names and key in ELSEWHERE and isinstance(value, list | dict):
         return ELSEWHERE[key]
     plain = {_plain(name): name for name in names if len(name) > 1}
     if _plain(key) in plain:
         return plain[_plain(key)]
     if len(key) == 1 and isinstance(value, list | dict):
-        # Another letter size is a misprint where the entry itself is missing; a list m may hold masses beside M.
+        # The other case is a misprint if the entry itself is missing; with M given, a list m may be masses.
         return next((n for n in names if n.casefold() == key.casefold() and n not in STATE and n not in data), None)
     long = [name for name in plain if len(name) >= SHORT]
     close = get_close_matches(_plain(key), long, n=1, cutoff=ALIKE) if len(_plain(key)) >= SHORT else []
@@ -116,7 +116,7 @@ def _check_numbers(key: str, value: Any) -> None:
         return
     place, entry = found
     if key == "t" and isinstance(entry, str) and not reads_as_number(entry):
-        return  # a time in words is a remark
+        return  # a time given as text is a remark
     where = key + "".join(f"[{i!r}]" for i in place)
     if isinstance(entry, bool):
         raise BadInput(f"{where} is {str(entry).lower()}, which is no number; write 1 or 0 if that is meant.")

@@ -1,4 +1,4 @@
-"""Linear complementarity problems: what is true of the problem comes first."""
+"""Linear complementarity problems: the verdict on the problem comes first."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gaussopt.linalg.dense import EPS, largest
 class LCPPage(Page[LCP]):
     """The page of `LCP`.
 
-    A problem with several w is never `solved`, whichever the solver found, and one with none is `no_solution` whatever
-    the solver says.
+    A problem with several w is never `solved`, whichever the solver found, and a problem without any is `no_solution`
+    whatever the solver claims.
     """
 
     kind = LCP
@@ -34,7 +34,7 @@ class LCPPage(Page[LCP]):
     answer = ("z",)
 
     def check(self, problem: LCP) -> LCP:
-        """A problem made by hand, which may be empty."""
+        """Return a problem made by hand, which may be empty."""
         q = as_array("q", problem.q, (None,))
         if not len(q):
             return LCP(as_array("M", problem.M, (0, 0)), q)

@@ -18,7 +18,7 @@ E = TypeVar("E", LinearSystem, LeastSquares)
 
 
 class EquationsPage(Page[E]):
-    """What the pages of linear systems and of least squares have in common."""
+    """Base of the pages of linear systems and of least squares."""
 
     def default_solver(self, program: E) -> str:
         return "sparse-kkt" if program.sparse else "kkt"
@@ -33,7 +33,7 @@ class EquationsPage(Page[E]):
 
 
 def relative(residual: Vector, size: Vector) -> float:
-    """The largest residual relative to 1 + the largest size."""
+    """Return the largest residual relative to 1 + the largest size."""
     return largest(residual) / (1.0 + largest(size))
 
 

@@ -56,14 +56,14 @@ class QPPage(Page[QP]):
 
     def in_units(self, problem: QP, c: float, s: float) -> QP:
         lower = s * problem.l
-        # Bounds of equalities may be one array, by which they are known.
+        # Bounds of equalities may be one array, by which equalities are recognised.
         upper = lower if problem.l is problem.u else s * problem.u
         return replace(problem, P=c * problem.P, q=c * s * problem.q, l=lower, u=upper)
 
     def certify(self, program: QP, raw: RawSolution, tolerance: float) -> QPCertificate:
         c = certify_qp(program, raw.x, raw.y, tolerance)
         if raw.x is not None and raw.y is not None and c.verdict is Status.SOLVED and not c.passed(tolerance):
-            # The point may be right and the solver's duals not: those that belong to the point are found without it.
+            # The point may be right and the solver's duals wrong: find the duals of the point without them.
             own = certify_qp(program, raw.x, None, tolerance)
             c = own if own.passed(tolerance) else c
         decided = c.passed() or c.verdict is not Status.SOLVED
@@ -114,10 +114,10 @@ class QPPage(Page[QP]):
 
 
 def _no_minimiser(qp: QP, c: QPCertificate, verdict: Status, claim: Status, tolerance: float) -> Verdict:
-    """What is said of a program without a minimiser.
+    """Return the verdict on a program without a minimiser.
 
-    Rows may contradict each other by bounds alone that stand for zero, as published data have them. They are rounding
-    of the largest bound, in the units of the certificate, and do not refute an answer whose residuals are small.
+    In published data rows may contradict each other only by bounds that stand for zero: these are rounding of the
+    largest bound, in the units of the certificate, and do not refute an answer whose residuals are small.
     """
     refuted = claim is not Status.SOLVED or verdict is not Status.INFEASIBLE or qp.sparse
     if refuted or _unconfirmed(c, tolerance) is not Status.NOT_PROVED:
@@ -132,5 +132,5 @@ def _no_minimiser(qp: QP, c: QPCertificate, verdict: Status, claim: Status, tole
 
 
 def _unconfirmed(c: QPCertificate, tolerance: float) -> Status:
-    """What is said of an answer that the certificate does not confirm."""
+    """Return the status of an answer that the certificate does not confirm."""
     return Status.NOT_PROVED if c.small and tolerance >= DEFAULT_TOLERANCE else Status.INACCURATE

@@ -1,4 +1,4 @@
-"""Steps, which formulations make programs of: the mechanics first, then the certificate, the solver's word last."""
+"""Steps, which formulations make programs of: the mechanics first, then the certificate, the solver's claim last."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "ga
 
 
 class StepPage(Page[StepData]):
-    """The page of `StepData`; a step has no default solver, as its programs have."""
+    """The page of `StepData`; a step has no default solver, only its programs have."""
 
     kind = StepData
     title = "step"
@@ -55,7 +55,7 @@ class StepPage(Page[StepData]):
         return {"a": problem.n, "lam": problem.m} | ({"lam_N": problem.k} if problem.k else {})
 
     def arrays(self, given: Mapping[str, Any], problem: StepData) -> dict[str, Any]:
-        """The arrays of an answer; in the plane lam_T may leave out the axis of the tangents."""
+        """Return the arrays of an answer; in the plane lam_T may leave out the axis of the tangents."""
         found, lam_T, shape = super().arrays(given, problem), given.get("lam_T"), problem.v_T.shape
         if not problem.k or lam_T is None:
             return found
@@ -64,7 +64,7 @@ class StepPage(Page[StepData]):
         return {**found, "lam_T": as_array("lam_T", lam_T, shape)}
 
     def verify(self, problem: StepData, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
-        """Status, message, forces_unique and certificate; raises BadInput if an open contact has a force."""
+        """Return status, message, forces_unique and certificate; raises BadInput if an open contact has a force."""
         step, a, lam = problem, answer["a"], answer["lam"]
         lam_N, lam_T = answer.get("lam_N"), answer.get("lam_T")
         if step.k:
@@ -95,18 +95,18 @@ def certify_step(
 
 
 def is_step(value: object) -> TypeGuard[StepData]:
-    """Whether a value that a user or a plug-in hands over is a step."""
+    """Tell whether a value from a user or a plug-in is a step."""
     return isinstance(value, StepData)
 
 
 def check_step(step: Any) -> None:
-    """Refuse what is no step; raises BadInput."""
+    """Refuse a value that is not a step; raises BadInput."""
     if not is_step(step):
         raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
 
 
 def _check_open(step: StepData, closed: Any, lam_N: Vector | None, lam_T: Any) -> None:
-    """See that open contacts have no forces."""
+    """Check that open contacts have no forces; raises BadInput."""
     for i in set(range(step.k)) - set(closed.tolist()):
         if (lam_N is not None and lam_N[i] != 0) or (lam_T is not None and lam_T[i].any()):
             assert step.g_N is not None
@@ -119,7 +119,7 @@ def _check_open(step: StepData, closed: Any, lam_N: Vector | None, lam_T: Any) -
 def judge(
     step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float, advice: str
 ) -> tuple[Status, str]:
-    """The verified status: the mechanics first, then the certificate, the solver's word last."""
+    """Return the verified status: by the mechanics first, then the certificate, the solver's claim last."""
     if certificate.verdict is not Status.SOLVED:
         return certificate.verdict, _why_ill_posed(step, certificate)
     if certificate.passed(tolerance):
@@ -130,7 +130,7 @@ def judge(
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
         why = explain(certificate, tolerance)
         if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):
-            # No solver and no option can change that.
+            # No solver and no option can change this.
             return Status.INACCURATE, f"{why} {near_dependency(step) or ILL_CONDITIONED}"
         return Status.INACCURATE, f"{why} {advice}"
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
@@ -153,7 +153,7 @@ def judge(
 
 
 def _why_ill_posed(step: StepData, certificate: Certificate) -> str:
-    """The verdict's sentence, how many solutions there are, and which rows contradict each other."""
+    """Return the verdict's sentence, with the number of solutions or the rows that contradict each other."""
     verdict = certificate.verdict
     if isinstance(certificate, ContactCertificate) and certificate.contact.reason is UniquenessProof.ENUMERATION:
         return _why_not_one(certificate.contact)
@@ -161,7 +161,7 @@ def _why_ill_posed(step: StepData, certificate: Certificate) -> str:
 
 
 def _why_not_one(contact: Uniqueness) -> str:
-    """The sentence on what enumeration of the contact modes found."""
+    """Return a sentence on the result of enumerating the contact modes."""
     if contact.status is Status.MULTIPLE_SOLUTIONS:
         forces = "; ".join(
             f"lam_N = {np.array2string(s.lam_N, precision=6, separator=', ')}" for s in contact.solutions[:4]

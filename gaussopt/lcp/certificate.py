@@ -1,4 +1,4 @@
-"""How far a point is from the solution of a linear complementarity problem, whoever computed it.
+"""The distance of a point, from any source, to the solution of a linear complementarity problem.
 
 The natural residual r = min(z, rho w) with rho_i = 1 / M_ii has the unit of z and vanishes exactly at solutions. With
 d_i = M_ii^(-1/2) and the dimensionless A = diag(d) M diag(d), of unit diagonal, the error of z is bounded by
@@ -6,8 +6,8 @@ d_i = M_ii^(-1/2) and the dimensionless A = diag(d) M diag(d), of unit diagonal,
     ||z - z*|| <= (1 + ||A||_2) / c ||r||,   ||x||^2 = sum (x_i / d_i)^2,   c = lambda_min(sym A) > 0,
 
 and for every P-matrix, in the largest entry of x_i / d_i, by beta times that of r, beta = max over all subsets S of
-||(I - I_S + I_S A)^-1||_inf. Otherwise the distance to the nearest solution is measured where all can be enumerated.
-Pairs with M_ii <= 0 take rho_i and d_i from the entries that tie them to the others.
+||(I - I_S + I_S A)^-1||_inf. Otherwise the distance to the nearest solution is measured if all can be enumerated.
+Pairs with M_ii <= 0 take rho_i and d_i from the entries that couple them to the others.
 References: J.-S. Pang, "Error bounds in mathematical programming", Math. Prog. 79, 1997; X. Chen, S. Xiang,
 "Computation of error bounds for P-matrix linear complementarity problems", Math. Prog. 106, 2006.
 """
@@ -34,25 +34,25 @@ from gaussopt.linalg.dense import EPS, largest_share, ratio
 MAX_VERTICES = 10
 """Largest n whose 2^n vertex matrices are inverted for beta."""
 NEGLIGIBLE = 1e-10
-"""Components this far below the size of z and q need not hold on their own."""
+"""Size relative to z and q below which components need not be accurate relative to themselves."""
 
 
 @shown
 @dataclass(frozen=True, slots=True)
 class LCPCertificate(ProgramCertificate):
-    """Proved errors of a point z of an LCP; without a point what is known of the problem, and infinite errors.
+    """Proved errors of a point z of an LCP; without a point the findings on the problem, and infinite errors.
 
     Attributes
     ----------
     verdict : Status or None
         Of the problem itself: solved (w is determined), no_solution, multiple_solutions or
-        acceleration_not_unique; None if that was not decided.
-    unique : whether z is determined; None if not decided
+        acceleration_not_unique; None if this is undecided.
+    unique : whether z is unique; None if undecided
     matrix : the class of M
-    solutions : all solutions, where they had to be enumerated
+    solutions : all solutions, if they had to be enumerated
     residual : ||r||, in the norm above
     relative_residual : float
-        Relative to ||z|| + the same norm of q where the error has a bound, to the norm of q alone where it has none.
+        Relative to ||z|| + the same norm of q if the error has a bound, to the norm of q alone if not.
     own_residual : largest entry of r relative to the terms of its own row
     error_bound : on ||z - z*||, rounding of w included; infinite if there is none
     relative_error : `error_bound` relative to the same size
@@ -78,7 +78,7 @@ class LCPCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """Residual and error relative to the size of z and q; every row for itself, to the root of the tolerance."""
+        """Residual and error relative to the size of z and q; rows one by one, to the square root of the tolerance."""
         error = self.relative_error if math.isfinite(self.error_bound) else 0.0
         return Measures(self.verdict in (Status.SOLVED, None), self.relative_residual, error, rough=self.own_residual)
 
@@ -112,7 +112,7 @@ class LCPCertificate(ProgramCertificate):
 
 
 def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
-    """min(z, rho w), the size of the terms of each entry, and d; all (n,)."""
+    """Return min(z, rho w), the size of the terms of each entry, and d; all (n,)."""
     d = unit_diagonal(lcp.M)
     rho = d * d
     size = rho * (np.abs(lcp.M) @ np.abs(z) + np.abs(lcp.q))
@@ -120,7 +120,7 @@ def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
-    """Certify a point z, (n,); None only says what the problem is.
+    """Certify a point z, (n,); with None only classify the problem.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     verdict, unique = _verdict(lcp, kind, found, z)
     relative = ratio(residual, norm)
     if not math.isfinite(bound):
-        # Nothing ties z to the data, and relative to a z that runs away every residual would be small.
+        # The data do not bound z, and relative to a diverging z every residual would be small.
         given = float(np.linalg.norm(d * lcp.q)) or norm
         relative, own = ratio(residual, given), max(own, largest_share(r, size + NEGLIGIBLE * d * given))
     return LCPCertificate(
@@ -175,7 +175,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
 
 
 def vertex_bound(A: Matrix) -> float:
-    """The maximum over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix in the natural residual."""
+    """Return the maximum over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix."""
     n = len(A)
     D = np.where(matrix_classes.subsets(n)[:, :, None], A, np.eye(n))
     if (np.linalg.det(D) == 0.0).any():
@@ -193,8 +193,8 @@ def _verdict(
     if infeasible(lcp):
         return Status.NO_SOLUTION, False
     if kind.positive_semidefinite and kind.symmetric:
-        # w is the gradient of a convex function at its minimisers; z is then determined where the columns that may
-        # push are independent.
+        # w is the gradient of a convex function at its minimisers; z is then unique if the columns whose z_i may be
+        # positive are independent.
         if z is None:
             return Status.SOLVED, None
         _, size, d = natural_residual(lcp, z)
@@ -205,7 +205,7 @@ def _verdict(
 
 
 def infeasible(lcp: LCP) -> bool:
-    """Tell whether not even z >= 0, w >= 0 can be met, by a linear program."""
+    """Tell by a linear program whether even z >= 0, w >= 0 alone cannot be satisfied."""
     from scipy.optimize import linprog
 
     R, C = matrix_classes.equilibrate(lcp.M)
@@ -218,7 +218,7 @@ def infeasible(lcp: LCP) -> bool:
 
 
 def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
-    """Distance from z to the nearest solution, their rounding included."""
+    """Return the distance from z to the nearest solution, including its rounding error."""
     best = math.inf
     for solution, rounding in zip(found.solutions, found.floors, strict=True):
         best = min(best, float(np.linalg.norm((np.abs(z - solution) + rounding) / d)))
@@ -230,21 +230,21 @@ def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
     for face in found.faces:
         V, W = face.vertices / d, face.rays / d
         size = max(float(np.abs(V).max()), float(np.abs(z / d).max())) or 1.0
-        # Only the directions of rays count; their numbers may lie far from those of the vertices.
+        # Only the directions of rays count; their lengths may differ much from those of the vertices.
         W = W * (size / np.abs(W).max(axis=1, keepdims=True)) if len(W) else W
         weights = np.append(np.ones(len(V)), np.zeros(len(W))) * size
         A = np.vstack((np.vstack((V, W)).T, 1e3 * weights))
         part, _ = nnls(A / size, np.append(z / d, 1e3 * size) / size)
         hull = part[: len(V)]
         if hull.sum() > 0:
-            # Made to sum to one the point is on the face, so its distance is a bound.
+            # With weights scaled to sum to one the point is on the face, so its distance is a bound.
             near = (hull / hull.sum()) @ V + part[len(V) :] @ W
             best = min(best, float(np.linalg.norm(z / d - near)) + floor)
     return best
 
 
 def polish(lcp: LCP, z: Vector) -> Vector:
-    """Solve once for the pairs that push according to z, and keep the better of the two points."""
+    """Solve once for the pairs whose z_i is positive according to z, and return the better of the two points."""
     r, _, d = natural_residual(lcp, z)
     push = z > d * d * lcp.w(z)
     candidate = np.zeros(lcp.n)

@@ -1,17 +1,17 @@
-"""A set of linear complementarity problems that tells solvers apart, each with its exact answer.
+"""A set of linear complementarity problems on which solvers differ, each with its exact answer.
 
-All entries are whole numbers or powers of two times such, and so are the solutions: M z + q is exact in floating point,
-and complementarity can be checked without rounding. Those of the literature are
+All entries are integers, or integers times powers of two, and so are the solutions: M z + q is exact in floating point,
+and complementarity can be checked without rounding. Problems from the literature are
 
 - `murty`: Murty's least-index pivoting takes 2^n - 1 pivots; `murty-lemke`: Lemke's algorithm takes 2^n (K. G. Murty,
   "Computational complexity of complementary pivot methods", Math. Prog. Study 7, 1978);
-- `fathi`: the same with M symmetric positive definite (Y. Fathi, "Computational complexity of LCPs associated with
+- `fathi`: as `murty`, with M symmetric positive definite (Y. Fathi, "Computational complexity of LCPs associated with
   positive definite symmetric matrices", Math. Prog. 17, 1979);
 - `kostreva`: Lemke's algorithm cycles if ties of the ratio test go to the lowest index (M. M. Kostreva, "Cycling in
-  linear complementarity problems", Math. Prog. 16, 1979), times three;
-- `bimatrix`: equilibria of a game as of C. E. Lemke and J. T. Howson, 1964: M is copositive.
+  linear complementarity problems", Math. Prog. 16, 1979), its entries times three;
+- `bimatrix`: equilibria of a game after C. E. Lemke and J. T. Howson, 1964: M is copositive.
 
-The others are drawn from fixed seeds: the solution first, then q so that it is one.
+The others are drawn from fixed seeds: the solution first, and q is computed from it.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
 
 SIZES = (1, 2, 3, 6, 10, 30, 100, 300)
-"""Numbers of pairs of the problems that are drawn."""
+"""Numbers of pairs in the random problems."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownLCP:
-    """A problem and the truth about it.
+    """A problem and its known answer.
 
     Attributes
     ----------
-    name : with the number of pairs
+    name : ends with the number of pairs
     lcp : the problem
-    answers : "one" solution; "forces-open": one w, and several z; "several" w; "none"
+    answers : "one" solution; "forces-open": one w, several z; "several" w; "none": no solution
     z : a solution, (n,), exact; None if there is none
     """
 
@@ -49,7 +49,7 @@ class KnownLCP:
 
 @cache
 def known_lcps() -> dict[str, KnownLCP]:
-    """The problems by name."""
+    """Return the problems by name."""
     return {known.name: known for part in (_literature(), _drawn(), _special()) for known in part}
 
 
@@ -99,7 +99,7 @@ def _drawn() -> Iterator[KnownLCP]:
 
 
 def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, push: float = 0.5) -> KnownLCP:
-    """A problem whose solution was drawn: z is positive in a share `push` of the pairs, less the share `idle`."""
+    """Return a problem with a random solution: z > 0 in a share `push` of the pairs, less the share `idle`."""
     n = len(M)
     size, pushing = rng.integers(1, 10, size=n) * (rng.random(n) >= idle), rng.random(n) < push
     pushing[rng.integers(n)] = True
@@ -108,13 +108,13 @@ def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, pu
 
 
 def _scaled(known: KnownLCP, R: Vector, C: Vector) -> KnownLCP:
-    """The same with other units of the rows and of z, powers of two."""
+    """Return the problem with other units of the rows and of z, powers of two."""
     assert known.z is not None
     return replace(known, lcp=LCP(R[:, None] * known.lcp.M * C, R * known.lcp.q), z=known.z / C)
 
 
 def _special() -> Iterator[KnownLCP]:
-    """Problems with no, several or a continuum of solutions, copositive ones, and a tridiagonal one."""
+    """Yield problems with no, several or a continuum of solutions, copositive ones, and a tridiagonal one."""
     for n in (1, 2, 6):
         yield _known("both-ways", -np.eye(n), np.ones(n), np.zeros(n), "several")
         yield _known("no-way", -np.eye(n), -np.ones(n), None, "none")

@@ -4,16 +4,16 @@ For every subset S of the pairs let z_i = 0 outside S and w_i = 0 in S. The rema
 
     B_S x = -q,   x >= 0,   column i of B_S is M e_i if i is in S, else -e_i,
 
-a point where B_S is regular and a polyhedron, perhaps empty, where it is singular; the solutions of the problem are
+at most a point if B_S is regular and a polyhedron, perhaps empty, if it is singular; the solutions of the problem are
 the union over all S. Regular bases are solved in one stacked call, polyhedra are described by `gaussopt.lcp.polyhedra`.
 
 Tolerances are relative and independent of the scaling of rows and columns:
 
 - B_S is singular if a relative change of `SINGULAR` in one entry makes it so; |b_ij (B^-1)_ji| is the reciprocal of
   that change.
-- x_i counts as zero below `FEASIBLE` times f_i, f = |B^-1| (|B| |x| + |q|) (below `FLAT` times it on polyhedra): what
-  relative changes of that size in the entries of M and q can do to it.
-- Two accelerations are the same if they agree to `OBSERVED` times the size of their terms.
+- x_i counts as zero below `FEASIBLE` times f_i, f = |B^-1| (|B| |x| + |q|) (below `FLAT` times it on polyhedra): the
+  effect on x_i of relative changes of that size in the entries of M and q.
+- Two accelerations count as equal if they agree to `OBSERVED` times the size of their terms.
 
 References: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 1.3, 3.1;
 F. Bauer, "Optimally scaled matrices", Numer. Math. 5, 1963; R. D. Skeel, "Scaling for numerical stability in Gaussian
@@ -63,16 +63,16 @@ class LCPSolutions:
     Attributes
     ----------
     points : (p, n), isolated solutions z
-    faces : continua of solutions; overlapping ones may share boundaries
+    faces : continua of solutions; those that overlap may share boundaries
     status : Status
         no_solution; solved if y is the same for all solutions; multiple_solutions if it takes several isolated
         values; acceleration_not_unique if it takes a continuum of values.
-    unique : whether it is proved that z itself is determined
+    unique : whether z itself is proved to be unique
     solutions : the isolated solutions and the vertices of the continua, (n,) each
     floors : rounding error that each of them may have, (n,)
-    representatives : one z, (n,), for each distinct value of y (for each continuum, where y is not determined)
-    observed : the values of y there
-    decided : whether `unique` is known; where rounding hides what a singular basis holds, it is False without proof
+    representatives : a z, (n,), for each distinct value of y (for each continuum, if y is not unique)
+    observed : the values of y at `representatives`
+    decided : whether `unique` is known; False, as then is `unique`, if rounding hides the solutions of a singular basis
     """
 
     points: Matrix
@@ -96,7 +96,7 @@ class LCPSolutions:
         return len(self.observed)
 
     def ranges(self, C: Matrix | None = None, c0: Vector | None = None) -> Matrix:
-        """Smallest and largest value of each component of C z + c0 over all solutions, (r, 2).
+        """Return the smallest and largest value of each component of C z + c0 over all solutions, (r, 2).
 
         They are infinite where unbounded, and +inf, -inf where there is no solution; C is the identity if absent.
         """
@@ -116,18 +116,18 @@ def enumerate_lcp(
     lcp: LCP, observe: Matrix | None = None, offset: Vector | None = None, limit: int = MAX_ENUMERATED,
     size: Vector | None = None, supports: Mask | None = None,
 ) -> LCPSolutions:  # fmt: skip
-    """All solutions of a small LCP; the work grows as 2^n.
+    """Return all solutions of a small LCP; the work grows as 2^n.
 
     Parameters
     ----------
     lcp : LCP
     observe, offset : (r, n), (r,), optional
-        What must be the same for the problem to count as solved, y = observe z + offset; w if absent. For contacts
-        the acceleration.
+        Define y = observe z + offset, which must be unique for the problem to count as solved; w if absent. For
+        contacts y is the acceleration.
     limit : largest n; beyond it NotAccepted is raised
     size : (n,), optional
         Size of the terms that q was summed from, |q| if absent. Where they cancelled, q_i is rounding noise relative
-        to them, and whether it is 1e-17 or -1e-17 must decide nothing.
+        to them, and its sign must decide nothing.
     supports : (s, n) bool, optional
         The complementary bases to visit, if it is known that the others hold no further solutions.
 
@@ -149,7 +149,7 @@ def enumerate_lcp(
     x, f, regular = regular_bases(M, q, q_size, masks)
     feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
     points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
-    # Far below zero in an ill-conditioned basis may be within its tolerance, but without it the rows no longer hold.
+    # A very negative entry of an ill-conditioned basis may be within tolerance, but set to zero violate the rows.
     points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
     continua: list[SolutionPart] = []
     decided = True
@@ -160,7 +160,7 @@ def enumerate_lcp(
         if lawful := _lawful(part, lcp, q_size / R, C):
             (continua if len(lawful.rays) or len(lawful.vertices) > 1 else points).append(lawful)
         elif len(part.vertices) > 1:
-            # Of vertices that rounding has moved some may be solutions, with more of them in between.
+            # Some of the vertices, which rounding has moved, may be solutions, and points between them, too.
             decided &= not any(_holds(part._replace(vertices=v[None]), lcp, q_size / R) for v in part.vertices)
     continua = _maximal(continua, lcp)
     points = _isolated(points, continua, lcp)
@@ -173,13 +173,13 @@ def regular_bases(
 ) -> tuple[Matrix, Matrix, Mask]:
     """Solve the system of every complementary basis of M (..., n, n), q (..., n).
 
-    `size`, (..., n), is at least |q|, which it is if absent.
+    `size`, (..., n), is at least |q|; |q| if absent.
 
     Returns
     -------
     x : (..., 2^n, n), z_i for i in the subset, w_i for the others
-    f : (..., 2^n, n), |B^-1| (|B| |x| + size), and one rounding of the largest that B ties to it
-    regular : (..., 2^n), where x means anything
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), and one rounding of the largest entry that B couples to it
+    regular : (..., 2^n), where B is regular and x is valid
     """
     n = M.shape[-1]
     identity = np.eye(n)
@@ -192,7 +192,7 @@ def regular_bases(
     absolute, absolute_inverse = np.abs(B), np.abs(inverse)
     gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
     regular &= gain < 1.0 / SINGULAR
-    # Elimination on a singular matrix may end in a wrong inverse with harmless entries; its products give it away.
+    # Elimination on a singular matrix may give a wrong inverse with moderate entries; its products with B reveal it.
     # Their diagonals do not depend on the scaling of rows and columns.
     left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
     regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
@@ -201,12 +201,12 @@ def regular_bases(
     x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
     sizes = np.abs(rhs) if size is None else size[..., None, :, None]
     f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
-    # Where all terms of a row vanish, f is the rounding of a rounding, and x may be as large as that.
+    # Where all terms of a row vanish, f is the rounding of rounding errors, and x may be as large as that.
     return x[..., 0], f + EPS * np.where(_tied(absolute), f[..., None, :], 0.0).max(axis=-1, initial=0.0), regular
 
 
 def _tied(absolute: Matrix) -> Mask:
-    """Which unknowns entries of B tie together, directly or not: elimination mixes rounding among these only."""
+    """Return which unknowns B couples, directly or not: elimination mixes rounding errors among these only."""
     n = absolute.shape[-1]
     tied = np.minimum(absolute + absolute.swapaxes(-1, -2), 1.0) > 0.0
     for _ in range(max(n - 1, 1).bit_length()):
@@ -220,7 +220,7 @@ def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:
 
 
 def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPart | None:
-    """The part if it satisfies every row, or does without the entries that rounding beside larger ones left in it."""
+    """Return the part if it satisfies every row, perhaps after entries that are rounding of larger ones are zeroed."""
     if _holds(part, lcp, size):
         return part
     scaled = part.vertices / C
@@ -230,7 +230,7 @@ def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPa
 
 
 def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
-    """Whether the vertices satisfy every row in its own scale; the null space sees the rows together."""
+    """Tell whether the vertices satisfy every row in its own scale, which the null space of all rows cannot."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
     inside, outside = part.support, ~part.support
@@ -242,7 +242,7 @@ def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
 
 
 def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
-    """Supports, and which z_i and w_i are positive somewhere on each part; all (p, n)."""
+    """Return supports, and which z_i and w_i are positive somewhere on each part; all (p, n)."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
     for k, (support, vertices, rays, _) in enumerate(parts):
@@ -256,18 +256,18 @@ def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
 
 
 def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
-    """The continua that lie in no other one."""
+    """Return the continua that are in no other continuum."""
     if len(parts) < 2:
         return parts
     supports, z, w = (p.astype(float) for p in _patterns(parts, lcp))
     inside = (z @ (1.0 - supports).T == 0) & (w @ supports.T == 0)
-    # Of two that contain each other the earlier one stays.
+    # Of two continua that contain each other the earlier one is kept.
     beaten = inside & (~inside.T | np.tri(len(parts), k=-1, dtype=bool))
     return [p for p, covered in zip(parts, beaten.any(axis=1), strict=True) if not covered]
 
 
 def _isolated(points: list[SolutionPart], continua: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
-    """Points that are not found twice and lie on no continuum."""
+    """Return points without duplicates that are on no continuum."""
     if len(points) > 1:
         z, f = np.vstack([p.vertices for p in points]), np.vstack([p.f for p in points])
         points = [points[i] for i in distinct(z, OBSERVED * z + FLAT * f)]

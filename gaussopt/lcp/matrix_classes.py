@@ -21,16 +21,16 @@ DOUBTFUL = 1e-6
 SYMMETRIC = 1e-12
 """Relative asymmetry, in scaled rows, that counts as rounding."""
 SINGULAR = 1e-11
-"""Relative change of one entry that makes a matrix singular whose inverse means nothing."""
+"""A matrix counts as singular if a relative change of one entry by this much makes it singular."""
 INVERTED = 1e-4
-"""Deviation of the diagonals of B^-1 B and B B^-1 from 1 at which an inverse is not believed."""
+"""Deviation of the diagonals of B^-1 B and B B^-1 from 1 at which an inverse is rejected."""
 
 
 def regular_inverse(A: Matrix) -> Matrix | None:
-    """The inverse of A, or None where a relative change of `SINGULAR` in one entry makes A singular.
+    """Return the inverse of A, or None if a relative change of `SINGULAR` in one entry makes A singular.
 
-    Independent of the scaling of rows and columns. Elimination on a matrix that is singular but for rounding gives
-    solutions that run away along its null space.
+    Independent of the scaling of rows and columns. Elimination on a matrix that is singular up to rounding gives
+    solutions that diverge along its null space.
     """
     try:
         inverse = np.asarray(np.linalg.inv(A), dtype=np.float64)
@@ -43,20 +43,20 @@ def regular_inverse(A: Matrix) -> Matrix | None:
 
 @lru_cache(maxsize=16)
 def subsets(n: int) -> NDArray[np.bool_]:
-    """All subsets of n indices as rows of a mask, (2^n, n); row s holds the bits of s."""
+    """Return all subsets of n indices as rows of a mask, (2^n, n); row s holds the bits of s."""
     masks: NDArray[np.bool_] = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
     masks.setflags(write=False)
     return masks
 
 
 def power_of_two(x: Vector) -> Vector:
-    """1 / x rounded to powers of two, so that scaling by it adds no rounding; 1 where x vanishes."""
+    """Return 1 / x rounded to powers of two, so that scaling by it adds no rounding; 1 where x vanishes."""
     positive = x > 0
     return np.asarray(np.where(positive, np.exp2(-np.round(np.log2(np.where(positive, x, 1.0)))), 1.0))
 
 
 def equilibrate(M: Matrix) -> tuple[Vector, Vector]:
-    """Positive factors R of the rows and C of the columns, (..., n), that bring diag(R) M diag(C) near unit size.
+    """Return positive factors R of rows and C of columns, (..., n), with entries of diag(R) M diag(C) near unit size.
 
     With z = C z', w' = R w the scaled problem has the same complementary pairs, whatever the units were.
     """
@@ -69,13 +69,13 @@ def equilibrate(M: Matrix) -> tuple[Vector, Vector]:
 @shown
 @dataclass(frozen=True, slots=True)
 class MatrixClass:
-    """Class of a square matrix, which decides about its complementarity problems.
+    """Class of a square matrix, which decides how many solutions its complementarity problems have.
 
     Attributes
     ----------
     symmetric : bool
     positive_definite, positive_semidefinite : of the symmetric part
-    p_matrix : whether all principal minors are positive; None if there are too many to tell
+    p_matrix : whether all principal minors are positive; None if they are too many to compute
     lowest : smallest eigenvalue of the symmetric part, in coordinates where the diagonal is 1
     """
 
@@ -109,11 +109,11 @@ class MatrixClass:
 
 
 def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
-    """Symmetry, definiteness of the symmetric part and the P-property of a square matrix.
+    """Find symmetry, definiteness of the symmetric part and the P-property of a square matrix.
 
     Definiteness is judged after scaling to unit diagonal, the P-property by all principal minors of the balanced
     matrix; both are independent of units (z_i in other units, w_i in their reciprocals), the P-property also of the
-    scaling of single rows. What vanishes to about 13 digits counts as zero.
+    scaling of single rows. Numbers below about 1e-13, relative, count as zero.
 
     Parameters
     ----------
@@ -142,11 +142,11 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
 
 
 def unit_diagonal(M: Matrix) -> Vector:
-    """Factors d with diag(d) M diag(d) of unit diagonal, (n,).
+    """Return factors d with diag(d) M diag(d) of unit diagonal, (n,).
 
-    Where M_ii <= 0, d_i makes the largest entry 1 that ties i to those whose d is known, so that other units (z_i by a
-    factor, w_i by its reciprocal) change nothing. What nothing ties to a positive diagonal takes the sizes of its own
-    row and column.
+    Where M_ii <= 0, d_i makes the largest entry 1 that couples i to indices whose d is known, so that other units (z_i
+    by a factor, w_i by its reciprocal) change nothing. An index coupled to no positive diagonal entry takes the sizes
+    of its own row and column.
     """
     diagonal = M.diagonal()
     positive = diagonal > 0
@@ -170,7 +170,7 @@ def unit_diagonal(M: Matrix) -> Vector:
 
 
 def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
-    """Whether all principal minors are positive; None beyond `max_minors` if pairs do not decide."""
+    """Tell whether all principal minors are positive; None for n > `max_minors` unless those of order 2 decide."""
     from scipy.linalg import matrix_balance
 
     n = len(M)
@@ -189,10 +189,10 @@ def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
 
 
 def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
-    """Whether all principal minors are positive, for matrices (..., n, n) of unit diagonal.
+    """Tell whether all principal minors are positive, for matrices (..., n, n) of unit diagonal.
 
-    A minor is compared with that of the subset without its highest index: their quotient is a pivot, which noise
-    of a singular block leaves at rounding level.
+    A minor is compared with that of the subset without its highest index: their quotient is a pivot, which in a
+    singular block is at rounding level.
     """
     n = A.shape[-1]
     masks = subsets(n)
@@ -202,7 +202,7 @@ def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
     without = index ^ (1 << (np.frexp(index.astype(float))[1] - 1))
     size = np.maximum(1.0, np.abs(A).max(axis=(-2, -1)))[..., None]
     positive = np.asarray((minors[..., 1:] > 8 * n * EPS * size * np.abs(minors[..., without])).all(axis=-1))
-    # Relative to a small minor of the subset without its highest index, the noise of others looks like a pivot.
+    # Relative to a small minor of the subset without its highest index, rounding of other minors looks like a pivot.
     doubtful = positive[..., None] & (minors < DOUBTFUL)
     for place in zip(*np.nonzero(doubtful), strict=True):
         inside = masks[place[-1]]
@@ -211,7 +211,7 @@ def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
 
 
 def _regular(A: Matrix) -> bool:
-    """Whether it takes a relative change of one entry of more than n `POSITIVE` to make a matrix singular."""
+    """Tell whether only a relative change of an entry by more than n `POSITIVE` can make a matrix singular."""
     try:
         inverse = np.linalg.inv(A)
     except np.linalg.LinAlgError:

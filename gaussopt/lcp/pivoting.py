@@ -1,12 +1,12 @@
 """Linear complementarity by pivoting, as compiled kernels: 0 <= z, w = M z + q >= 0, z . w = 0.
 
-A set of active pairs (w_i = 0) names one linear system, the principal system of that set. Along a motion the set is the
-same at most steps, so that one elimination and a look at the signs is all there is to do. Where signs are wrong, the
-offending pairs change sides, all at once while that helps and one by one (the last of them, Murty's rule) where it does
-not. Where this does not end, Lemke's lexicographic method follows from the beginning.
+A set of active pairs (w_i = 0) defines a linear system, the principal system of that set. Along a motion the set is the
+same at most steps, so that one elimination and a check of the signs suffice. Where signs are wrong, the
+offending pairs change sides, all at once while that helps, else one by one (the last of them, Murty's rule). If this
+does not end, Lemke's lexicographic method starts from the beginning.
 
-Dependent rows in the active set are recognised in the elimination with complete pivoting, and their forces left at
-zero: redundant contacts are the normal case. No point is handed out as solved that does not satisfy every row of the
+Dependent rows in the active set are recognised in the elimination with complete pivoting, and their forces set to
+zero: redundant contacts are the normal case. A point counts as solved only if it satisfies every row of the
 problem to `SOLVES` of that row's own terms, and signs exactly.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
 J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
@@ -26,13 +26,13 @@ from gaussopt.jit.kernel import inlined, kernel
 
 Index = NDArray[np.int64]
 Indices = NDArray[np.int64]
-"""Integers in rows."""
+"""Array of integers."""
 Active = NDArray[np.int64]
-"""1 for what is in a set, 0 for what is not."""
+"""1 for members of a set, 0 for all others."""
 
 SOLVED, UNSOLVED, RAY, LIMIT, SINGULAR = 0, 1, 2, 3, 4
-"""Codes of a kernel: a point that satisfies all rows; none found; Lemke's method ended on a ray, at its limit, or at a
-basis without an inverse."""
+"""Codes of a kernel: solved, with a point that satisfies all rows; no such point; Lemke's method ended on a ray, at its
+limit, or at a singular basis."""
 
 SIGN = 1e-12
 """Entry of z or w, relative to the terms of its row, below which a negative sign is rounding."""
@@ -41,24 +41,24 @@ SOLVES = 1e-11
 """Natural residual of a row, relative to its terms, of a point that counts as solved."""
 
 STABLE = 1e-3
-"""Pivot, relative to the largest entry, that elimination in the given order must keep; else rows and columns are
+"""Least pivot, relative to the largest entry, of elimination in the given order; below it rows and columns are
 exchanged."""
 
 DEPENDENT = 1e-11
 """Largest entry left by elimination with complete pivoting, relative to the largest entry, that counts as zero."""
 
 PIVOT = 1e-11
-"""Entry of Lemke's entering column, relative to the largest, that is no pivot."""
+"""Entry of Lemke's entering column, relative to the largest, up to which it cannot be the pivot."""
 
 TIE = 1e-13
 """Relative difference of ratios that is rounding."""
 
 PATIENCE = 3
-"""Exchanges of all offending pairs that may fail to make them fewer before they change sides one by one."""
+"""Exchanges of all offending pairs that may fail to reduce their number before they change sides one by one."""
 
 
 def power_of_two(x: float) -> float:
-    """1 / x rounded down to a power of two, 1 if x is zero; scaling by it adds no rounding."""
+    """Return 1 / x rounded down to a power of two, 1 if x is zero; scaling by it adds no rounding."""
     if not x > 0.0:
         return 1.0
     _, exponent = math.frexp(x)
@@ -66,7 +66,7 @@ def power_of_two(x: float) -> float:
 
 
 def scales(M: Matrix, row: Vector, column: Vector) -> None:
-    """Factors that bring the largest entry of every row and column of diag(row) M diag(column) near 1."""
+    """Write factors that bring the largest entry of every row and column of diag(row) M diag(column) near 1."""
     n = len(M)
     for j in range(n):
         column[j] = 0.0
@@ -85,8 +85,8 @@ def scales(M: Matrix, row: Vector, column: Vector) -> None:
 def eliminate(A: Matrix, right: Index, left: Index, size: int) -> int:
     """Factorise A[:size, :size], of entries near 1, in place, P A Q = L U with unit L; returns the rank.
 
-    In the given order as long as every pivot is above `STABLE`, as it is for well-conditioned definite matrices; what
-    is left is eliminated with complete pivoting. `right` and `left` are written: the column and row at each place.
+    Elimination keeps the given order while every pivot is above `STABLE`, as for well-conditioned definite matrices;
+    the rest is eliminated with complete pivoting. `right` and `left` are written: the column and row at each place.
     """
     largest = 0.0
     for i in range(size):
@@ -124,7 +124,7 @@ def eliminate(A: Matrix, right: Index, left: Index, size: int) -> int:
 
 
 def back_substitute(A: Matrix, right: Index, left: Index, rank: int, b: Vector, x: Vector, size: int) -> None:
-    """X of A x = b from the factors of `eliminate`, zero at dependent columns; b is in the original order of rows."""
+    """Write x of A x = b from the factors of `eliminate`, zero at dependent columns; b is in the original row order."""
     for s in range(size):
         x[s] = b[left[s]]
     for s in range(rank):
@@ -134,7 +134,7 @@ def back_substitute(A: Matrix, right: Index, left: Index, rank: int, b: Vector, 
         for j in range(s + 1, rank):
             x[s] -= A[s, j] * x[j]
         x[s] /= A[s, s]
-    # Back into the order of the unknowns; b serves as the place for it.
+    # Back into the order of the unknowns, with b as working memory.
     for s in range(size):
         b[right[s]] = x[s] if s < rank else 0.0
     for s in range(size):
@@ -170,7 +170,7 @@ def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active,
             i = members[a]
             z[i] += error[i]
             error[i] = column[i] * x[a]
-        # What is left of the rows with the correction included; at the last turn it stays out, as the error.
+        # Residuals of the rows with the correction, which at the last turn is not added to z but kept as the error.
         for a in range(size):
             i = members[a]
             rest = q[i]
@@ -185,7 +185,7 @@ def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active,
 
 @inlined
 def row_of(M: Matrix, q: Vector, z: Vector, i: int) -> tuple[float, float]:
-    """Row i of M z + q, and the sum of its terms by absolute value."""
+    """Return row i of M z + q, and the sum of its terms by absolute value."""
     value, size = q[i], abs(q[i])
     for j in range(len(q)):
         term = M[i, j] * z[j]
@@ -205,7 +205,7 @@ def look(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: V
         scaled = z[i] / column[i]
         wrong[i] = 0
         if active[i]:
-            # Not merely "negative": a NaN is wrong too.
+            # Written so that a NaN is wrong, too.
             if not (scaled >= -tiny and abs(row[i] * value) <= 10.0 * tiny):
                 wrong[i] = 1
         elif not row[i] * value >= -tiny:
@@ -215,7 +215,7 @@ def look(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: V
 
 
 def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vector) -> bool:
-    """Make z and w non-negative where rounding made them negative, and say whether every row holds by its own terms."""
+    """Make z non-negative, write w, and tell whether every row holds relative to its own terms."""
     n = len(q)
     for i in range(n):
         z[i] = max(z[i], 0.0)
@@ -223,7 +223,7 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
         value, size = row_of(M, q, z, i)
         w[i] = value
         force = z[i] / column[i]
-        # Not beside the force itself: where its own entry of M vanishes it may be as large as it likes.
+        # Not relative to the force itself, which may have any size if its diagonal entry of M vanishes.
         if not abs(min(force, row[i] * value)) <= SOLVES * row[i] * size:
             return False
     return True
@@ -232,7 +232,7 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
 def exchange_pairs(
     M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, w: Vector, error: Vector, most: int
 ) -> int:
-    """Follow principal systems from the pairs of `active` until one has all signs right.
+    """Solve principal systems, beginning with the pairs of `active`, until the signs of one are all right.
 
     Returns the number of sets tried, negative if none of them solves the problem.
     """
@@ -268,14 +268,14 @@ def solve_lcp(
     Parameters
     ----------
     M, q : (n, n), (n,)
-    active : (n,), the guess; written: the pairs of the solution that are held at w_i = 0
-    z, w, error : (n,), written: the solution, and what one refinement more would add to z
+    active : (n,), the guess; written: the pairs of the solution with w_i = 0
+    z, w, error : (n,), written: the solution, and the correction that one more refinement would add to z
     most : limit of the pivots of Lemke's method
-    path : whether Lemke's method may follow where exchanges do not end
+    path : whether Lemke's method may follow if exchanges do not end
 
     Returns
     -------
-    code, pivots : `SOLVED` and its fellows; sets of pairs tried, and pivots of Lemke's method
+    code, pivots : `SOLVED` or another code; number of sets of pairs tried plus pivots of Lemke's method
     """
     n = len(q)
     row, column = np.empty(n), np.empty(n)
@@ -286,7 +286,7 @@ def solve_lcp(
     if not path:
         return UNSOLVED, -tried
     code, pivots = lemke_path(M, q, row, column, active, most)
-    # In a degenerate problem the artificial variable may be rounding where the path ends, and the point a solution.
+    # In a degenerate problem the artificial variable may be rounding at the end of the path, and the point a solution.
     if exchange_pairs(M, q, row, column, active, z, w, error, 1) > 0:
         code = SOLVED
     elif code == SOLVED:
@@ -295,7 +295,7 @@ def solve_lcp(
 
 
 def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, most: int) -> tuple[int, int]:
-    """Lemke's method with a covering vector of ones in scaled rows; writes its last active pairs."""
+    """Run Lemke's method with a covering vector of ones in scaled rows; write its last active pairs."""
     n = len(q)
     # Columns of w - M z - 1 z0 = q: w is 0..n-1 and so the inverse of the basis, z is n..2n-1, z0 is 2n; then q.
     T = np.zeros((n, 2 * n + 2))
@@ -337,9 +337,9 @@ def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active
 
 
 def leaving_row(T: Matrix, basis: Index, entering: int, first: bool, ratio: Vector, tied: Active) -> int:
-    """The row that leaves for a column by the lexicographic ratio test, -1 on a ray; z0 leaves wherever it can.
+    """Return the row that leaves for a column by the lexicographic ratio test, -1 on a ray; z0 leaves if it can.
 
-    At the first pivot z0 enters, whose column is negative in every row: the row that needs it most leaves.
+    At the first pivot z0 enters, whose column is negative in every row: the most violated row leaves.
     """
     n = len(basis)
     steepest = 0.0
@@ -371,7 +371,7 @@ def leaving_row(T: Matrix, basis: Index, entering: int, first: bool, ratio: Vect
 
 
 def exchange(T: Matrix, place: int, entering: int) -> bool:
-    """Pivot on T[place, entering]; False where that entry cannot be one."""
+    """Pivot on T[place, entering]; return False if that entry is zero or not finite."""
     pivot = T[place, entering]
     if not (abs(pivot) > 0.0 and abs(pivot) < math.inf):
         return False

@@ -20,21 +20,21 @@ from gaussopt.linalg.dense import EPS
 Mask = NDArray[np.bool_]
 
 FEASIBLE = 1e-13
-"""Entry relative to its rounding size f that counts as zero in a regular basis."""
+"""Entry of a regular basis's solution, relative to its rounding size f, that counts as zero."""
 FLAT = 1e-11
-"""The same on polyhedra."""
+"""`FEASIBLE` for polyhedra."""
 CONSISTENT = 1e-11
 """Relative residual at which the equations of a singular basis contradict each other."""
 OBSERVED = 1e-9
-"""Difference of two points, relative to their terms, up to which they are the same."""
+"""Difference of two points, relative to their terms, up to which they count as equal."""
 UNEVEN = 1e-6
-"""Entry of a basis of largest entries 1 below which its scaling may hide what it is."""
+"""Entry of a basis scaled to largest entries 1 below which the scaling may hide rank and consistency."""
 BALANCING = 30
 """Passes over a basis that is scaled by geometric means."""
 
 
 class SolutionPart(NamedTuple):
-    """Vertices and rays of one basis in z, and f there, the size that rounding errors are relative to."""
+    """Vertices and rays of one basis in z, and f at the vertices, the size that rounding errors are relative to."""
 
     support: Mask
     vertices: Matrix
@@ -43,12 +43,12 @@ class SolutionPart(NamedTuple):
 
 
 def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> SolutionPart | None:
-    """The solutions of a singular basis by vertices and rays, or None if there are none."""
+    """Return the solutions of a singular basis by vertices and rays, or None if there are none."""
     B = np.where(support, M, -np.eye(len(q)))
     found = _described(B, q, q_size, support, C)
     if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C)):
-        # The largest entries of rows and columns are alike, others may hide below them, and rank and consistency with
-        # them: once more with all entries brought to one size as far as that goes.
+        # Scaling by the largest entries of rows and columns may hide smaller entries, and with them rank and
+        # consistency: try again with all entries brought as near to one size as possible.
         r, c = _geometric(B)
         again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
         found = again if found is None or (again is not None and _lasting(again, M, C)) else found
@@ -56,14 +56,14 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
 
 
 def _lasting(part: SolutionPart, M: Matrix, C: Vector) -> bool:
-    """Whether the rays satisfy every row of M, whose columns are scaled by C, in its own scale."""
+    """Tell whether the rays satisfy every row of M, whose columns are scaled by C, in its own scale."""
     rays = part.rays / C
     w, noise = rays @ M.T, OBSERVED * (rays @ np.abs(M).T)
     return bool((w >= -noise).all() and (np.abs(w) <= noise)[:, part.support].all())
 
 
 def _geometric(B: Matrix) -> tuple[Vector, Vector]:
-    """Powers of two that bring the geometric means of rows and columns to 1 (A. R. Curtis, J. K. Reid, 1972)."""
+    """Return powers of two that bring geometric means of rows and columns near 1 (A. R. Curtis, J. K. Reid, 1972)."""
     there = B != 0
     logs = np.log2(np.where(there, np.abs(B), 1.0))
     r, c = np.zeros(len(B)), np.zeros(len(B))
@@ -75,7 +75,7 @@ def _geometric(B: Matrix) -> tuple[Vector, Vector]:
 
 
 def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> SolutionPart | None:
-    """`polyhedron` from a scaled matrix of the basis; C scales back."""
+    """Return `polyhedron` from a scaled matrix of the basis; C scales back."""
     n = len(q)
     U, s, Vt = np.linalg.svd(B)
     rank = min(int((s > n * SINGULAR * s[0]).sum()), n - 1)
@@ -85,8 +85,8 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     size = np.abs(B) @ np.abs(x) + q_size
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
-    # The null space is exact beside its largest entries only; refined, every row holds beside its own terms.
-    # What that leaves of entries that vanish is rounding: of the terms before, or of the largest corrections.
+    # The null space is exact relative to its largest entries; after refinement every row holds relative to its own
+    # terms. Entries that should vanish are then rounding of the terms before, or of the largest corrections.
     N = Vt[rank:].T
     first = pinv @ (B @ N)
     second = pinv @ (B @ (N - first))
@@ -105,7 +105,7 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
 
 
 def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matrix]:
-    """Vertices of {x + N t >= 0}, (k, n), and the size of the errors there, (k, n), from those of x and N."""
+    """Return vertices of {x + N t >= 0}, (k, n), and the sizes of their errors, (k, n), from those of x and N."""
     k = N.shape[1]
     chosen = _choices(len(x), k)
     A = N[chosen]
@@ -124,7 +124,7 @@ def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matri
 
 
 def _rays(N: Matrix, F: Matrix) -> Matrix:
-    """Extreme rays of {N t >= 0}, scaled to largest entry 1, (r, n), if N has errors relative to F."""
+    """Return the extreme rays of {N t >= 0}, scaled to largest entry 1, (r, n), where N has errors relative to F."""
     n, k = N.shape
     if k == 1:
         t = np.ones((1, 1))
@@ -149,7 +149,7 @@ def _choices(n: int, k: int) -> NDArray[np.intp]:
 
 
 def distinct(rows: Matrix, tolerance: Matrix) -> list[int]:
-    """Indices of rows that differ from all earlier ones by more than the tolerance in some entry."""
+    """Return indices of rows that differ from all earlier ones by more than the tolerance in some entry."""
     kept: list[int] = []
     for i, row in enumerate(rows):
         near = np.abs(rows[kept] - row) <= np.maximum(tolerance[kept], tolerance[i])

@@ -1,14 +1,14 @@
-"""A step in units that suit it, and what counts as a contradiction there.
+"""A step in units of its own size, and the limits beyond which its equations count as contradictory.
 
-Coordinates are measured so that masses are one, rows are multiplied so that their lengths are: no change of units
-changes a rank or a verdict, but for rounding. Rows of J count as
+Coordinates are scaled to unit mass, rows to unit length: apart from rounding, no change of units
+changes a rank or a verdict. Rows of J count as
 dependent where a singular value is below 8 max(m, n) eps of the largest. Right-hand sides of dependent rows, and forces
-on directions that neither mass nor row holds, count as consistent where what contradicts is below 8 max(m, n) eps of
+on directions that have no mass and no constraint, count as consistent where their residual is below 8 max(m, n) eps of
 the terms |J| |a| + |gamma| of its row, or |M| |a| + |h - Q| + |J^T| |lam| of its coordinate, and of the rows it depends
-on: data that differ from the given ones by rounding alone are consistent.
+on: data count as consistent if a change within rounding makes them so.
 
-A step that carries the state it was evaluated at (`v`) holds the rounding of that evaluation: terms of gamma that
-cancel are not seen in it. There what contradicts must also exceed 1e-9 of the largest numbers of the whole step.
+A step that carries the state it was evaluated at (`v`) contains the rounding of that evaluation: terms of gamma that
+cancel do not show in it. A contradiction must then also exceed 1e-9 of the largest numbers of the whole step.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import EPS, RowSpace, equilibrate, norm, row_space
 
 EVALUATED = 1e-9
-"""Contradiction, relative to the largest numbers of the step, that evaluating a step at a state may leave."""
+"""Contradiction, relative to the largest numbers of the step, that rounding in its evaluation at a state may leave."""
 
 REFINEMENTS = 3
-"""Times that an answer is corrected by what its equations leave, so that every row holds by its own terms."""
+"""Times that an answer is refined by its residuals, so that every row holds relative to its own terms."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Balanced:
     """A step in coordinates of unit mass and rows of unit length.
 
     With a = d a' and lam = row lam' these are M = d M d (n, n), f = d (Q - h), J = row J d (m, n) and g = row gamma;
-    `evaluated` says whether the step carries the velocity it was evaluated at. Where the terms of the rows are known,
-    `noise_J` (m,) is the rounding of a whole row and `noise_g` (m,) that of g; else None.
+    `evaluated` says whether the step carries the velocity it was evaluated at. If the terms of the rows are known,
+    `noise_J` (m,) is the rounding error of a whole row and `noise_g` (m,) that of g; else None.
     """
 
     d: Vector
@@ -53,7 +53,7 @@ class Balanced:
 
     @classmethod
     def of(cls, step: StepData, M: Matrix | None = None) -> Balanced:
-        """The equality part of a dense step; M where another matrix stands for its mass matrix."""
+        """Return the equality part of a dense step; M, if given, replaces its mass matrix."""
         M = step.M if M is None else M
         d, row = equilibrate(M, step.J)
         J = step.J * d * row[:, None]
@@ -79,12 +79,12 @@ class Balanced:
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
-        """Which of these directions have no mass."""
+        """Mask of the directions of `inertia` without mass, (n - rank,)."""
         return self.inertia[0] <= 64 * len(self.d) * EPS
 
     @cached_property
     def _answer(self) -> tuple[Vector, Vector, Vector, Vector]:
-        """Acceleration and multipliers that meet the equations best, none along free directions; what is left."""
+        """Best acceleration and multipliers, zero along free directions, and the residuals of both equations."""
         values, ways = self.inertia
         values, ways = values[~self.free], ways[:, ~self.free]
         a, lam, rest_f, rest_g = np.zeros(len(self.f)), np.zeros(len(self.g)), self.f, self.g
@@ -101,47 +101,47 @@ class Balanced:
         return norm(self.f) + norm(self.g) + norm(self._answer[0])
 
     def limits_g(self) -> Vector:
-        """Contradiction of each row up to which it counts as rounding, (m,)."""
+        """Return the residual of each row up to which it counts as rounding, (m,)."""
         a = self._answer[0]
-        # Rows that depend on each other to rounding only, as they are given, do so for this acceleration, too.
+        # Rows that are dependent only up to their rounding contradict each other by that rounding times a.
         terms = np.abs(self.J) @ np.abs(a) + np.abs(self.g)
         limits = self._limits(terms, self.space.left_null, norm(a)) + self.space.dropped * norm(a)
         return limits if self.noise_g is None else limits + self.noise_g
 
     def limits_f(self) -> Vector:
-        """Force on each massless coordinate up to which it counts as rounding, (n,)."""
+        """Return the residual force on each coordinate up to which it counts as rounding, (n,)."""
         a, lam, _, _ = self._answer
         terms = np.abs(self.M) @ np.abs(a) + np.abs(self.J).T @ np.abs(lam) + np.abs(self.f)
         return self._limits(terms, self.inertia[1][:, self.free], float(np.abs(self.M).max()) * norm(a))
 
     def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
-        """Limits of rounding of equations with these terms, whose combinations `null` (columns) have no unknowns.
+        """Return rounding limits of equations with these terms, whose combinations `null` (columns) have no unknowns.
 
-        `size` is how large terms may be that are not there, because unknowns next to others are zero.
+        `size` is the size of terms that are missing because unknowns are zero relative to others.
         """
-        # What contradicts is the projection onto these combinations: it carries the rounding of the terms of all rows
-        # that they combine, also into a row whose own terms are zero; and where all of these are zero an answer holds
-        # the rounding of its own rounding.
+        # The contradiction is the projection onto these combinations: it carries the rounding of the terms of all rows
+        # that they combine, also into a row whose own terms are zero; if all of these are zero, what is left is the
+        # rounding of rounding errors.
         relative = rounding(len(self.f), len(self.g))
         limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * (norm(terms) + size))
         return np.maximum(limits, EVALUATED * self._whole) if self.evaluated else limits
 
     def contradictory(self) -> bool:
-        """Whether no acceleration satisfies the rows."""
+        """Tell whether no acceleration satisfies the rows."""
         if self.space.rank == len(self.g):
             return False
         known = 0.0 if self.noise_g is None else self.noise_g
         if not self.evaluated and (np.abs(self.g) > known)[~self.J.any(axis=1)].any():
-            return True  # nothing but the terms of gamma is rounded in 0 a = gamma
+            return True  # in 0 a = gamma only the terms of gamma are rounded
         return bool((np.abs(self._answer[3]) > self.limits_g()).any())
 
     def pulled(self) -> bool:
-        """Whether a force acts on a direction that neither mass nor row holds."""
+        """Tell whether a force acts along a direction that has no mass and no constraint."""
         return bool(self.free.any()) and bool((np.abs(self._answer[2]) > self.limits_f()).any())
 
 
 def row_noise(step: StepData, d: Vector, row: Vector) -> Vector | None:
-    """Rounding of the first rows of J in units d (n,) of coordinates and `row` of rows; None where it is unknown."""
+    """Return rounding errors of the first rows of J, scaled by d (n,) on coordinates and `row`; None if unknown."""
     if step.J_terms is None:
         return None
     sizes: Vector = np.linalg.norm(step.J_terms[: len(row)] * d, axis=1)
@@ -149,5 +149,5 @@ def row_noise(step: StepData, d: Vector, row: Vector) -> Vector | None:
 
 
 def resistance(values: Vector) -> float:
-    """Norm of 1 / sqrt(values)."""
+    """Return the norm of 1 / sqrt(values)."""
     return math.sqrt(float((1.0 / values).sum())) if len(values) else 0.0

@@ -21,11 +21,11 @@ MOST_ROWS = 6_000
 """Most rows of an operator of blocks that is made dense at all."""
 
 DENSE_ROWS = 1_500
-"""Most rows of an operator of blocks that is made dense to prove something of it."""
+"""Most rows of an operator of blocks that is made dense for a proof."""
 
 
 def dense(problem: ConeComplementarity) -> ConeComplementarity:
-    """The same problem with a dense operator; raises BadInput where that would be too large."""
+    """Return the same problem with a dense operator; raises BadInput where that would be too large."""
     if not problem.sparse:
         return problem
     if problem.n > MOST_ROWS:
@@ -38,12 +38,12 @@ def dense(problem: ConeComplementarity) -> ConeComplementarity:
 
 
 def rows_of(x: Vector) -> Matrix:
-    """The rows of each contact, (k, 3)."""
+    """Return the rows of each contact, (k, 3)."""
     return x.reshape(-1, ROWS)
 
 
 def project(x: Vector, mu: Vector) -> Vector:
-    """The nearest point of the friction cones K, (3 k,)."""
+    """Return the nearest point of the friction cones K, (3 k,)."""
     normal, tangent = rows_of(x)[:, 0], rows_of(x)[:, 1:]
     size = np.hypot(tangent[:, 0], tangent[:, 1])
     # Without friction the cone is a ray, and a pull lies in the polar cone only.
@@ -54,7 +54,7 @@ def project(x: Vector, mu: Vector) -> Vector:
 
 
 def feasible(program: ConeProgram, x: Vector) -> Vector:
-    """The nearest point that a cone program allows, (3 k,)."""
+    """Return the nearest point that a cone program allows, (3 k,)."""
     if program.radius is None:
         return project(x, program.mu)
     found = rows_of(x).copy()
@@ -65,14 +65,14 @@ def feasible(program: ConeProgram, x: Vector) -> Vector:
 
 
 def shifted(u: Vector, mu: Vector) -> Vector:
-    """De Saxce's u~ = u + mu |u_T| n, (3 k,)."""
+    """Return de Saxce's u~ = u + mu |u_T| n, (3 k,)."""
     found = rows_of(u).copy()
     found[:, 0] += mu * np.hypot(found[:, 1], found[:, 2])
     return found.ravel()
 
 
 def steps_of(W: Matrix) -> Vector:
-    """rho_i = 3 / tr W_ii in kg, (k,); a contact whose block vanishes takes that of the average contact."""
+    """Return rho_i = 3 / tr W_ii in kg, (k,); a contact with a zero block takes that of the average contact."""
     trace = W.diagonal().reshape(-1, ROWS).sum(axis=1)
     mean = float(np.abs(trace).mean()) if len(trace) else 0.0
     small = ~(trace > 1e-14 * mean)
@@ -80,19 +80,19 @@ def steps_of(W: Matrix) -> Vector:
 
 
 def natural_map(problem: ConeComplementarity, r: Vector, rho: Vector) -> Vector:
-    """e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i in m/s, (3 k,): zero exactly at solutions."""
+    """Return e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i in m/s, (3 k,): zero exactly at solutions."""
     each = np.repeat(rho, ROWS)
     u = shifted(problem.u(r), problem.mu)
     return np.asarray((r - project(r - each * u, problem.mu)) / each)
 
 
 def velocity_size(problem: ConeComplementarity) -> float:
-    """|q|, to which residuals are relative; 1 if q vanishes."""
+    """Return |q|, to which residuals are relative; 1 if q vanishes."""
     return math.sqrt(problem.q.dot(problem.q)) or 1.0
 
 
 def residual(problem: ConeComplementarity, r: Vector) -> float:
-    """The natural map relative to |q|, or itself where q vanishes."""
+    """Return the norm of the natural map relative to |q|, or the norm itself if q vanishes."""
     if not np.isfinite(r).all():
         return np.inf
     with np.errstate(over="ignore", invalid="ignore"):
@@ -101,12 +101,12 @@ def residual(problem: ConeComplementarity, r: Vector) -> float:
 
 
 def rounding(problem: ConeComplementarity, r: Vector) -> Vector:
-    """What rounding may hide of u = W r + q, and of r - rho u beside r, in each entry in m/s, (3 k,)."""
+    """Return rounding errors of u = W r + q and, divided by rho, of r - rho u in each entry, m/s, (3 k,)."""
     lost = np.abs(r) / np.repeat(steps_of(problem.W), ROWS)
     return np.asarray(EPS * (abs(problem.W) @ np.abs(r) + np.abs(problem.q) + lost))
 
 
 def scaled(problem: ConeComplementarity) -> tuple[ConeComplementarity, Vector]:
-    """The problem in r^ = r / s and u^ = s u, s_i = sqrt(rho_i), which keeps every cone; and s, (3 k,)."""
+    """Return the problem in r^ = r / s and u^ = s u, s_i = sqrt(rho_i), which keeps every cone; and s, (3 k,)."""
     s = np.repeat(np.sqrt(steps_of(problem.W)), ROWS)
     return ConeComplementarity(scaled_operator(problem.W, s), s * problem.q, problem.mu), s

@@ -1,4 +1,4 @@
-"""Small dense linear algebra that states its ranks."""
+"""Dense linear algebra of small matrices, with explicit ranks."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 EPS = float(np.finfo(np.float64).eps)
 
 WIDE_EPS = float(np.finfo(np.longdouble).eps)
-"""Rounding of the extended precision; that of a double where the machine has none."""
+"""Relative rounding error of extended precision; that of a double if the machine has no extended precision."""
 
 SQUARES = (1e-250, 1e250)
-"""Squares beyond which a norm is computed of scaled numbers."""
+"""Limits of a square beyond which a norm is computed from scaled numbers."""
 
 LARGE = 64
-"""Rows and columns from which on singular values take too long for least squares."""
+"""Rows and columns beyond which singular values take too long for least squares."""
 
 ALONE = 1e3
-"""Share of a coordinate in a row, beside all others, from which on the row counts as holding it alone."""
+"""Entry of a coordinate in a row, relative to all others, beyond which it counts as alone in the row."""
 
 IDLE = 1e-3
-"""Entry of a null vector of M, in units of mass 1, from which on the mass of a coordinate is that of others."""
+"""Entry of a null vector of M, in units of mass 1, beyond which the mass of a coordinate belongs to others."""
 
 
 @cache
 def lapack() -> Any:
-    """SciPy's LAPACK, imported at its first use: a tenth of a second that motions by generated code need not wait."""
+    """Return SciPy's LAPACK, imported at its first use: that takes 0.1 s, and generated code does not need it."""
     from scipy.linalg import lapack as found
 
     return found
@@ -43,14 +43,14 @@ def lapack() -> Any:
 
 @cache
 def _triangular() -> Any:
-    """BLAS's solution by a triangular matrix; that of LAPACK starts threads for several columns of any length."""
+    """Return BLAS's triangular solver; LAPACK's starts threads for several columns of any length."""
     from scipy.linalg.blas import dtrsm
 
     return dtrsm
 
 
 def least_norm(A: Matrix, b: Vector) -> Vector:
-    """The least-squares solution of least norm: by singular values, of many rows and columns by a faster pivoted QR."""
+    """Return the least-squares solution of least norm, by singular values, or a faster pivoted QR if A is large."""
     if min(A.shape) <= LARGE:
         return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0])
     from scipy.linalg import lstsq
@@ -59,19 +59,19 @@ def least_norm(A: Matrix, b: Vector) -> Vector:
 
 
 def cholesky(M: Matrix) -> Matrix | None:
-    """Lower factor L with M = L L^T, or None if M is not numerically positive definite."""
+    """Return the lower factor L of M = L L^T, or None if M is not numerically positive definite."""
     L = gram_factor(M)
     if L is None or not len(L):
         return L
     # In units of mass 1 the squares of the diagonal multiply to the determinant, which is at most e times the smallest
-    # eigenvalue; behind small pivots rounding leaves pivots that are not small.
+    # eigenvalue; after small pivots rounding leaves pivots that are not small.
     diagonal = L.diagonal()
     unsure = float(np.prod(diagonal * diagonal / M.diagonal())) < math.e * 64 * len(L) * EPS
     return None if unsure and _semidefinite(M) else L
 
 
 def gram_factor(G: Matrix) -> Matrix | None:
-    """The same by the pivots alone, for those who look at them: of rows, which are checked apart."""
+    """Return L as `cholesky` does, but judged by the pivots alone: for Gram matrices, which are checked elsewhere."""
     L, info = lapack().dpotrf(G, lower=1)
     if info != 0:
         return None
@@ -83,20 +83,20 @@ def gram_factor(G: Matrix) -> Matrix | None:
 
 
 def _semidefinite(M: Matrix) -> bool:
-    """Whether an eigenvalue of M in coordinates of unit mass is at rounding level."""
+    """Tell whether an eigenvalue of M in coordinates of unit mass is at rounding level."""
     d = mass_scale(M)
     return float(np.linalg.eigvalsh(M * d * d[:, None])[0]) <= 64 * len(d) * EPS
 
 
 def solve_lower(L: Matrix, B: Matrix | Vector) -> Matrix:
-    """L^{-1} B."""
+    """Return L^{-1} B."""
     if not B.size:
         return np.array(B)
     return _solved(L, B, 0)
 
 
 def solve_lower_transposed(L: Matrix, B: Matrix | Vector) -> Matrix:
-    """L^{-T} B."""
+    """Return L^{-T} B."""
     if not B.size:
         return np.array(B)
     return _solved(L, B, 1)
@@ -109,7 +109,7 @@ def _solved(L: Matrix, B: Matrix | Vector, transposed: int) -> Matrix:
 
 
 def invert_lower(L: Matrix) -> Matrix:
-    """L^{-1}."""
+    """Return L^{-1}."""
     if not L.size:
         return L
     inverse, _ = lapack().dtrtri(L, lower=1)
@@ -117,7 +117,7 @@ def invert_lower(L: Matrix) -> Matrix:
 
 
 def norm(x: Vector) -> float:
-    """The Euclidean norm; squares that overflow or vanish are scaled."""
+    """Return the Euclidean norm; numbers whose squares overflow or vanish are scaled."""
     if not x.size:
         return 0.0
     square = float(x.dot(x))
@@ -128,7 +128,7 @@ def norm(x: Vector) -> float:
 
 
 def mass_norm(a: Vector, Ma: Vector) -> float:
-    """The root of a^T M a from a and M a; 0 where rounding makes it negative."""
+    """Return the square root of a^T M a from a and M a; 0 if rounding makes the square negative."""
     square = float(a.dot(Ma))
     if SQUARES[0] < square < SQUARES[1]:
         return math.sqrt(square)
@@ -139,7 +139,7 @@ def mass_norm(a: Vector, Ma: Vector) -> float:
 
 
 def cancelled(e: Vector, M: Matrix, length: float) -> float:
-    """Rounding of the mass norm of e, which is `length`, where the terms of its square nearly cancel."""
+    """Return the rounding error of the mass norm of e, `length`, if the terms of its square nearly cancel."""
     size = float(np.abs(e).max(initial=0.0))
     if not 0.0 < size < math.inf:
         return 0.0
@@ -149,27 +149,27 @@ def cancelled(e: Vector, M: Matrix, length: float) -> float:
 
 
 def ratio(value: float, size: float) -> float:
-    """Value relative to a size: 0 of nothing, infinite beside nothing."""
+    """Return a value relative to a size: 0 if the value is 0, else infinite if the size is 0."""
     return value / size if size > 0 else 0.0 if value == 0 else math.inf
 
 
 def largest_ratio(values: Vector, sizes: Vector) -> float:
-    """The largest of non-negative values relative to their sizes; infinite where something has no size."""
+    """Return the largest of non-negative values relative to their sizes; infinite if a positive value has size 0."""
     return float(np.where(values == 0, 0.0, values / sizes).max(initial=0.0))
 
 
 def largest_share(residual: Vector, terms: Vector) -> float:
-    """The largest of residuals relative to the sizes of their own terms; where there are none, the residual itself."""
+    """Return the largest residual relative to the size of its terms; where this is zero, the residual itself counts."""
     return float((np.abs(residual) / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
 
 
 def largest(values: Vector) -> float:
-    """The largest absolute value, 0 of nothing."""
+    """Return the largest absolute value, 0 for an empty array."""
     return float(np.abs(values).max(initial=0.0))
 
 
 def mass_scale(M: Matrix | Sparse) -> Vector:
-    """1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
+    """Return 1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
     diagonal = M.diagonal()
     if not (positive := diagonal > 0).all():
         diagonal = np.where(positive, diagonal, 1.0)
@@ -177,16 +177,16 @@ def mass_scale(M: Matrix | Sparse) -> Vector:
 
 
 def coordinate_scale(M: Matrix, J: Matrix) -> Vector:
-    """`mass_scale`, smaller where the mass of a coordinate is that of others, as of a quaternion near its axes."""
+    """Return `mass_scale`, smaller for a coordinate whose mass belongs to others, as in a quaternion near its axes."""
     return without_own_mass(M, np.abs(J), mass_scale(M))
 
 
 def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
-    """Scales of coordinates and rows that make ranks independent of units.
+    """Return scales of coordinates and rows that make ranks independent of units.
 
-    Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them, beginning at
-    rows that hold masses too; rows have unit length. For d (n,) and row (m,) the scaled data are M d d^T and row J d.
-    A coordinate whose little mass is that of others, as that of a quaternion near (1, 0, 0, 0), is measured between.
+    Coordinates with mass are scaled to mass 1, coordinates without mass by the rows that constrain them, beginning at
+    rows with masses too; rows have unit length. For d (n,) and row (m,) the scaled data are M d d^T and row J d.
+    A coordinate whose small mass belongs to others, as in a quaternion near (1, 0, 0, 0), takes a scale in between.
     """
     d, size = mass_scale(M), np.abs(J)
     d = without_own_mass(M, size, d)
@@ -201,7 +201,7 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
             return d, row
         held = (row[:, None] * size).max(axis=0, initial=0.0)
         fresh = ~measured & (held > 0)
-        if not fresh.any():  # what is left hangs on rows without mass alone: one of it sets the measure
+        if not fresh.any():  # the rest is in rows without mass only: one coordinate sets the scale
             held = size.max(axis=0, initial=0.0)
             fresh = ~measured & (held > 0)
             fresh[np.flatnonzero(fresh)[1:]] = False
@@ -211,12 +211,12 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 
 
 def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -> Vector:
-    """Scales d of coordinates (n,), smaller where a row of these sizes (m, n) would hold a coordinate nearly alone.
+    """Return scales d (n,), smaller where a coordinate would be nearly alone in a row of these sizes (m, n).
 
-    `share` says how large its entry then is beside all others.
+    `share` is the least ratio of its entry to the sum of all others then.
 
-    That is so where M is singular and its null vector nearly along a coordinate: the reciprocal root of its mass is as
-    much too large as what the others move in the row, beside it, is too small; their geometric mean has its unit.
+    This happens if M is singular and its null vector is nearly along a coordinate: the reciprocal root of its mass is
+    then as much too large as the scaled entries of the others in the row are too small; the scale is a geometric mean.
     """
     scaled = size * d
     largest_entry = scaled.max(axis=1, initial=0.0, keepdims=True)
@@ -235,7 +235,7 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
 
 
 def _without_rounding(size: Matrix) -> Matrix:
-    """Sizes of entries (m, n), zero where one is rounding in its row and in its column; no unit is taken from it."""
+    """Return sizes of entries (m, n), zero if rounding both in the row and in the column, so that they set no scale."""
     if not size.size:
         return size
     limit = 64 * EPS
@@ -244,7 +244,7 @@ def _without_rounding(size: Matrix) -> Matrix:
 
 
 def _lengths(A: Matrix) -> Vector:
-    """Lengths of rows, also where squares overflow or vanish, (m,)."""
+    """Return the lengths of rows, also where squares overflow or vanish, (m,)."""
     squares = np.einsum("ij,ij->i", A, A)
     if not len(squares) or (min(entries := squares.tolist()) > SQUARES[0] and max(entries) < SQUARES[1]):
         return np.asarray(np.sqrt(squares))
@@ -253,7 +253,7 @@ def _lengths(A: Matrix) -> Vector:
 
 
 def unit_scales(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
-    """`equilibrate` by powers of two, without rounding: masses and lengths of rows are one up to a factor of two."""
+    """Return `equilibrate` in powers of two, without rounding; masses and row lengths are one up to a factor of two."""
     d, row = equilibrate(M, J)
     return np.exp2(np.round(np.log2(d))), np.exp2(np.round(np.log2(row)))
 
@@ -281,7 +281,7 @@ class RowSpace:
 
 
 def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray[np.bool_]:
-    """Which singular values s of rows, with left vectors U, are rounding: relative to the largest, or of their rows."""
+    """Return which singular values s of rows, with left vectors U, are rounding of the largest one or of the rows."""
     found: NDArray[np.bool_] = ~(s > least * s[0])
     return (
         found if noise is None else np.logical_or(found, s <= np.linalg.norm(noise[:, None] * U[:, : len(s)], axis=0))
@@ -289,10 +289,10 @@ def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray
 
 
 def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None) -> RowSpace:
-    """Rank-revealing decomposition of J, (m, n); rows are not rescaled.
+    """Return a rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
-    `least` is the singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given. Where
-    the rounding of each row is known as `noise`, (m,), that of a combination of rows counts as zero, too.
+    `least` is the singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given. With
+    the rounding error of each row as `noise`, (m,), singular values within that of their combination are zero, too.
     """
     m, n = J.shape
     if m == 0:
@@ -301,7 +301,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
     least = 8 * max(m, n) * EPS if least is None else least
     counts = ~rounded(U, s, least, noise)
     if noise is not None:
-        # Those that count come first: a row of much rounding may stand before a small one of hardly any.
+        # Those that count come first: a row with large rounding errors may precede a small, nearly exact row.
         order = np.argsort(~counts, kind="stable")
         s, counts = s[order], counts[order]
         U[:, : len(s)], Vt[: len(s)] = U[:, order], Vt[order]
@@ -313,12 +313,12 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
 
 
 def nearest(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
-    """Smallest x in the mass metric with J x = r, (n,), also where M is singular or rows depend on each other.
+    """Return the smallest x in the mass metric with J x = r, (n,), also if M is singular or rows are dependent.
 
-    Beside it stands the smallest singular value that counts, relative to the largest.
+    The second value is the smallest singular value that counts, relative to the largest.
 
-    Massless coordinates follow at no cost; of what neither mass nor rows decide, least. Rows that contradict each other
-    are met in the least-squares sense. In the null space of J: of x_p - Z z the z with Z^T M (x_p - Z z) = 0.
+    Massless coordinates cost nothing; where neither mass nor rows decide, x is least. Contradictory rows are met in the
+    least-squares sense. With x_p from the pseudoinverse, x = x_p - Z z, where Z^T M (x_p - Z z) = 0.
     """
     d, row = equilibrate(M, J)
     scaled = M * np.outer(d, d)

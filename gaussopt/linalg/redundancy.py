@@ -1,4 +1,4 @@
-"""Which rows of a step depend on which, and what that leaves undetermined."""
+"""Dependencies between rows of a step, and the forces and accelerations that they leave undetermined."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from gaussopt.linalg.dense import EPS, equilibrate, mass_scale, norm, row_space
 from gaussopt.linalg.sparse_saddle_point import Saddle
 
 NEGLIGIBLE = 1e-9
-"""Coefficients of a dependency below this (of unit rows) are rounding."""
+"""Coefficient of a dependency of unit rows below which it is rounding."""
 
 NEAR = 1e-4
-"""Length of a combination of unit rows, relative to its coefficients, below which they nearly depend on each other."""
+"""Length of a combination of unit rows, relative to its coefficients, below which they are nearly dependent."""
 
 LOOSE = 1e-6
-"""Singular value of unit columns below which they count as dependent where forces are asked for, as in
+"""Singular value of unit columns below which they count as dependent for forces, as in
 `gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
-"""Contradiction relative to the numbers of the step that counts as rounding, where the step is given by itself."""
+"""Contradiction relative to the numbers of a step that counts as rounding if the step carries no state."""
 
 TINY = 64 * EPS
-"""Largest entry of a row, relative to that of all rows, below which the row is told of: it may be rounding."""
+"""Largest entry of a row, relative to that of all rows, below which a message mentions the row: it may be rounding."""
 
 MOST_NAMED = 6
-"""Rows that a sentence names."""
+"""Most rows that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Row `row` of J is the sum of `coefficients[k]` times row k; `contradiction` is what is left in gamma."""
+    """Row `row` of J is the sum of `coefficients[k]` times row k; `contradiction` is the remainder in gamma."""
 
     row: int
     coefficients: dict[int, float]
     contradiction: float
 
     def sentence(self) -> str:
-        """Say it in words, rows counted from 1."""
+        """Return the dependency in words, rows counted from 1."""
         if self.coefficients:
             listed = sorted(self.coefficients.items(), key=lambda term: -abs(term[1]))
             named = sorted(listed[:MOST_NAMED])
@@ -85,7 +85,7 @@ class RankReport:
         return self.rank_M == self.n and self.rank_J == self.m
 
     def sentences(self) -> list[str]:
-        """Sentences on singular masses, dependent rows and multipliers that are not unique."""
+        """Return sentences on singular masses, dependent rows and multipliers that are not unique."""
         out = []
         if self.rank_M < self.n:
             out.append(f"M is singular: rank {self.rank_M} of {self.n}.")
@@ -104,7 +104,7 @@ class RankReport:
 
 
 def rank_report(step: StepData) -> RankReport:
-    """Ranks of a step and dependencies of its rows.
+    """Return the ranks of a step and the dependencies of its rows.
 
     Raises NotAccepted if the step is sparse: ranks are read off dense singular values.
 
@@ -130,7 +130,7 @@ def rank_report(step: StepData) -> RankReport:
 
 
 def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
-    """Rows are taken in order; each one that adds nothing to those before it is expressed by them."""
+    """Find each row that adds nothing to the rank of those before it, and express it by them."""
     J, gamma, unit, rank = data.J, data.g, 1.0 / data.row, data.space.rank
     limits = data.limits_g() if rank < len(J) else gamma
     kept: list[int] = []
@@ -149,7 +149,7 @@ def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
 
 
 def contradictions(step: StepData) -> list[Dependency]:
-    """Dependencies of rows of J whose right-hand sides contradict each other; of a sparse step the plainest one."""
+    """Return dependencies of rows of J that gamma contradicts; of a sparse step only the clearest one."""
     if not step.sparse:
         return [d for d in rank_report(step).dependencies if d.contradiction]
     found = _idle_combination(step, by_gamma=True)
@@ -165,21 +165,21 @@ def contradictions(step: StepData) -> list[Dependency]:
 
 
 def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
-    """Contradiction of a sparse step, in unit masses and rows of unit length, up to which it counts as rounding."""
+    """Return the size, in unit masses and unit rows, up to which a contradiction of a sparse step is rounding."""
     return (CONTRADICTION if step.v is None else EVALUATED) * size_in_units(step, row, d)
 
 
 def size_in_units(step: StepData, row: Vector, d: Vector) -> float:
-    """Size of the numbers of a step in unit masses and rows of unit length."""
+    """Return the size of the numbers of a step in unit masses and rows of unit length."""
     return norm(step.gamma * row) + norm(step.force * d)
 
 
 def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Vector, float] | None:
-    """Rows of a sparse step that together vanish, or nearly.
+    """Find a combination of rows of a sparse step that vanishes, or nearly does.
 
-    Of several such combinations any, or `by_gamma` the one that gamma contradicts most: weights of the rows taken at
-    unit length, of length 1; what makes the rows that long; the length of the sum of the weighted rows. None where all
-    rows are safely independent, or the step is beyond any factors.
+    Of several combinations any, or `by_gamma` the one that gamma contradicts most. Return weights, of norm 1, of rows
+    scaled to unit length, these scales, and the length of the weighted sum. None if all
+    rows are safely independent, or the step cannot be factorised.
     """
     M, J = parts(step)
     saddle = Saddle.of(M, J)
@@ -190,7 +190,7 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     whole = saddle.left_null(probe)
     if not norm(whole) > 0:
         return None
-    # Of all such combinations that of the row that counts most, and what goes with it.
+    # Of all these combinations the one of the row with the largest weight.
     w = saddle.left_null((np.arange(step.m) == _leading(whole)) / row)
     if not norm(w) > 0:
         return None
@@ -199,13 +199,13 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
 
 
 def _leading(w: Vector) -> int:
-    """The row that counts most in a combination; of rows that count alike the last one, as it is told of dense rows."""
+    """Return the row of largest weight in a combination; of equal ones the last, as for dense rows."""
     size = np.abs(w)
     return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
 
 
 def tiny_row(step: StepData) -> str:
-    """A sentence on a row of J of which nothing tells whether it is small or rounding; empty where there is none."""
+    """Return a sentence on a row of J that may be small or rounding, with no way to tell; empty if there is none."""
     if step.m < 2 or step.sparse or step.J_terms is not None:
         return ""
     sizes = np.abs(step.J).max(axis=1)
@@ -219,7 +219,7 @@ def tiny_row(step: StepData) -> str:
 
 
 def near_dependency(step: StepData) -> str | None:
-    """A sentence on the rows of J that come closest to a dependency without being one; None where they are far from it.
+    """Return a sentence on rows of J that are nearly, but not quite, dependent; None if there are none.
 
     A combination of the rows taken at unit length nearly vanishes: its length in coordinates of unit mass, relative to
     that of its weights, is below NEAR.
@@ -252,11 +252,11 @@ def near_dependency(step: StepData) -> str | None:
 
 
 def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Forces that may change together without any change of the acceleration.
+    """Return forces that may change together without any change of the acceleration.
 
-    They are those that the null space of the columns of J^T, J_N^T and J_T^T takes part in, the friction of a sliding
-    contact going with its normal force. What bounds the forces (no pull, Coulomb's law) is not asked: at a bound the
-    share may be settled all the same. The contacts of the step are closed; `v_T` tells which of them slide.
+    These are the forces with entries in the null space of the columns of J^T, J_N^T and J_T^T; friction of a sliding
+    contact belongs to its normal force. Bounds of the forces (no pull, Coulomb's law) are left out: at a bound the
+    forces may be determined all the same. The contacts of the step are closed; `v_T` shows which of them slide.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple
 
 
 def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) -> str:
-    """Forces in words: rows of lam by name, or counted from 1 (given from 0), and contacts of lam_N and lam_T."""
+    """Return forces in words: rows of lam, given from 0, by name or counted from 1, and contacts of lam_N and lam_T."""
     named = []
     for name, where in forces.items():
         listed = [str(x) if name != "lam" else rows[x] if rows else str(x + 1) for x in where[:MOST_NAMED]]
@@ -289,7 +289,7 @@ def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) 
 
 
 def rows_by_name(sentence: str, rows: Sequence[str]) -> str:
-    """Names of the rows of J that a sentence counts from 1, as a sentence behind it; nothing where there are none."""
+    """Return a sentence with the names of rows of J that another sentence gives by number from 1; "" if none has."""
     found = re.findall(r"Row \d+ of J is .*?(?=, but gamma|\.(?:\s|$))", sentence)
     met = dict.fromkeys(int(n) for text in found for n in re.findall(r"\b[Rr]ow (\d+)\b", text))
     named = [f"row {n} is {rows[n - 1]}" for n in met if n <= len(rows)]

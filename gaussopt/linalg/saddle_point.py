@@ -1,9 +1,9 @@
-"""Whether the joints and masses of a step determine its acceleration, and the factors that prove it.
+"""Decide whether the joints and masses of a step determine its acceleration, with factors as the proof.
 
     M a - J^T lam = f,     J a = gamma
 
 has one solution a for every f exactly if J has full row rank and M is definite on ker J. Where M is definite and the
-rows are far from dependent, Cholesky factors say so; else ranks are read off singular values in balanced units.
+rows are far from dependent, Cholesky factors prove it; else ranks are read off singular values in balanced units.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import cholesky, gram_factor, solve_lower
 
 DEPENDENT = 1e-8
-"""Pivot of J M^-1 J^T, relative to its diagonal, below which rows go to the rank-revealing path."""
+"""Pivot of J M^-1 J^T, relative to its diagonal, below which singular values decide on the rank of the rows."""
 
 
 class SaddleFactors(NamedTuple):
@@ -38,7 +38,7 @@ class SaddleFactors(NamedTuple):
 
 
 def factorise(step: StepData) -> SaddleFactors | None:
-    """Factors of a dense step; None where M is not definite or rows may depend on each other."""
+    """Return factors of a dense step; None if M is not definite or rows may be dependent."""
     if step.J_terms is not None and may_be_rounding(step.J, step.J_terms):
         return None
     L = cholesky(step.M)
@@ -50,13 +50,13 @@ def factorise(step: StepData) -> SaddleFactors | None:
     if C is None:
         return None
     pivots = C.diagonal() ** 2
-    # Beyond this conditioning the Gram matrix has lost the digits that tell dependent rows apart.
+    # In worse conditioned Gram matrices the digits that distinguish dependent rows are lost.
     return None if len(C) and (pivots < DEPENDENT * diagonal).any() else SaddleFactors(L, B, C, pivots, diagonal)
 
 
 @dataclass(frozen=True, slots=True)
 class Posedness:
-    """Verdict of joints and masses on a dense step.
+    """Verdict on a dense step from its joints and masses.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def posedness(step: StepData) -> Posedness:
 
 
 def careful_posedness(step: StepData) -> Posedness:
-    """The same from singular values, whether or not the step has factors."""
+    """Decide as `posedness` does, but from singular values even if the step has factors."""
     # Coordinates scaled by their masses and rows to unit length: ranks must not depend on units.
     M = check_mass_matrix(step.M)
     data = Balanced.of(step, M)

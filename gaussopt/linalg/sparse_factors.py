@@ -22,7 +22,7 @@ class Factor(Protocol):
     fill: int
 
     def solve(self, b: Vector) -> Vector:
-        """One solution, (m,)."""
+        """Return the solution for a right-hand side b, (m,)."""
 
 
 class Band:
@@ -34,7 +34,7 @@ class Band:
 
     @classmethod
     def of(cls, lower: NDArray[np.float64], order: Indices) -> Band | None:
-        """The factor of the matrix with these lower diagonals, (bands, m); None where its rows may be dependent."""
+        """Return the factor of the matrix with these lower diagonals, (bands, m); None if it may be singular."""
         diagonal = lower[0].copy()
         factor, info = lapack().dpbtrf(lower, lower=1, overwrite_ab=1)
         if info != 0 or (factor[0] ** 2 < DEPENDENT * diagonal).any():
@@ -42,7 +42,7 @@ class Band:
         return cls(factor, order)
 
     def solve(self, b: Vector) -> Vector:
-        """One solution."""
+        """Return the solution for b."""
         x, _ = lapack().dpbtrs(self._factor, b[self._order], lower=1)
         out = np.empty_like(b)
         out[self._order] = x
@@ -50,10 +50,10 @@ class Band:
 
 
 class Qdldl:
-    """L D L^T after minimum degree by QDLDL; its analysis is kept where the pattern stays."""
+    """L D L^T by QDLDL in minimum-degree order; its analysis is kept while the pattern stays the same."""
 
     def __init__(self, upper: Any, before: Factor | None) -> None:
-        """Factorise a matrix given by the upper triangle in compressed columns; takes over what was there before."""
+        """Factorise a matrix given by its upper triangle in compressed columns; reuse the analysis of `before`."""
         if isinstance(before, Qdldl):
             self._solver: Any = before._solver
             self._solver.update(upper, upper=True)
@@ -63,14 +63,14 @@ class Qdldl:
         self.fill = int(L.nnz) + len(self.pivots)
 
     def solve(self, b: Vector) -> Vector:
-        """One solution."""
+        """Return the solution for b."""
         return np.asarray(self._solver.solve(b))
 
 
 class SuperLU:
-    """L U after minimum degree by SuperLU.
+    """L U by SuperLU in minimum-degree order.
 
-    Pivots are those on the diagonal as long as they are not below `threshold` times the largest entry of their column.
+    Pivots are diagonal entries unless they are below `threshold` times the largest entry of their column.
     """
 
     def __init__(self, upper: Any, threshold: float = 0.0) -> None:
@@ -84,12 +84,12 @@ class SuperLU:
         self.order = np.argsort(self._lu.perm_c)
 
     def solve(self, b: Vector) -> Vector:
-        """One solution."""
+        """Return the solution for b."""
         return np.asarray(self._lu.solve(b))
 
 
 def factorise(upper: Any, before: Factor | None = None, threshold: float = 0.0) -> Qdldl | SuperLU | None:
-    """Factors of a symmetric matrix given by its upper triangle in compressed columns; None where a pivot vanishes.
+    """Return factors of a symmetric matrix given by its upper triangle in compressed columns; None if a pivot vanishes.
 
     With a `threshold`, of pivots as in `SuperLU`; without, in any order.
     """

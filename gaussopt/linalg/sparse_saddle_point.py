@@ -2,8 +2,8 @@
 
     M x - J^T y = f,     J x = g
 
-Where every block of M is positive definite and the rows of J are independent, M is eliminated first and what is left,
-S = J M^-1 J^T with y = S^-1 (g - J M^-1 f), has a row a joint row and an entry where two joints share a body. Its
+Where every block of M is positive definite and the rows of J are independent, M is eliminated; the Schur complement,
+S = J M^-1 J^T with y = S^-1 (g - J M^-1 f), has a row per joint row and an entry where two joints share a body. Its
 factor needs O(N) numbers where joints can be numbered along the mechanism: a banded Cholesky factor after reverse
 Cuthill-McKee for chains and ladders, L D L^T by minimum degree for trees and meshes. Everything else (singular M,
 dependent rows, a body with so many joints that S is full) goes to the regularised system
@@ -13,10 +13,10 @@ dependent rows, a body with so many joints that S is full) goes to the regularis
 
 in coordinates of unit mass and rows of unit length, which has factors for every order of elimination. Both are
 preconditioners only: answers are refined until the equations themselves, formed by plain products with M and J, are
-met, and what is left of them is handed back.
+met, and the residuals are returned.
 
-What depends on the places of the entries alone (order, fill, lists of products) is kept between steps in a
-`Structure`; numbers never are.
+Everything that depends only on the places of the entries (order, fill, lists of products) is kept between steps in a
+`Structure`; numbers are not.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 from gaussopt.linalg.sparse_factors import Band, Factor, SuperLU, factorise
 
 MOST_PRODUCTS = 64
-"""Products an entry of J beyond which J M^-1 J^T counts as full: a body with so many joints ties them all together."""
+"""Products per entry of J beyond which J M^-1 J^T counts as full: a body with many joints couples them all."""
 
 NARROW = 16
-"""Half bandwidth up to which a band is taken without asking what another order would fill."""
+"""Half bandwidth up to which a banded factor is taken without computing the fill of another order."""
 
 BAND_ADVANTAGE = 4
 """Ratio of the times per entry of a factor with lists of rows and of a band (measured, QDLDL and LAPACK)."""
@@ -49,7 +49,7 @@ REGULARISATION = 1e-8
 """delta, relative to unit masses and rows of unit length."""
 
 PIVOT = 0.01
-"""Least pivot beside its column where M is singular: delta alone on the diagonal would swallow half of the digits."""
+"""Least pivot relative to its column if M is singular: pivots of the size of delta would lose half of the digits."""
 
 MOST_REFINEMENTS = 200
 
@@ -57,17 +57,17 @@ ACCURACY = 1e-8
 """Relative accuracy of a correction that meets constraint rows."""
 
 PURIFICATIONS = 6
-"""Passes that take out of a null vector what is none; each by a factor of delta over the eigenvalue."""
+"""Passes that purify a null vector; each reduces other parts by a factor of delta over their eigenvalue."""
 
 
 class Products:
     """The product A B of two sparse matrices with fixed patterns: its values are sums over a fixed list of pairs."""
 
     def __init__(self, A: Pattern, B: Pattern, turn: Indices | None = None, order: Indices | None = None) -> None:
-        """List the pairs.
+        """List the pairs of entries to be multiplied.
 
-        `turn` says where the entries of B lie in what `values` is given for it; `order`, (m,), numbers every row and
-        column of a symmetric product: only its lower triangle in this numbering is listed.
+        `turn` gives the places of the entries of B in the argument b of `values`; `order`, (m,), numbers every row
+        and column of a symmetric product: only its lower triangle in this numbering is listed.
         """
         counts = np.diff(B.indptr)[A.indices]
         left = np.repeat(np.arange(len(A.indices)), counts)
@@ -91,7 +91,7 @@ class Products:
         self.pattern = Pattern((A.shape[0], B.shape[1]), indptr.astype(small), second.astype(small))
 
     def values(self, a: Vector, b: Vector) -> Vector:
-        """Entries of the product in the order of its pattern."""
+        """Return the entries of the product in the order of its pattern."""
         if not len(self._starts):
             return np.zeros(0)
         terms = a[self._left]
@@ -117,7 +117,7 @@ class MassBlocks:
         self.root = Pattern((n, n), indptr, column[self._order])
 
     def inverse_root(self, M: Sparse) -> Vector | None:
-        """Entries of R in the order of its pattern; None where a block is not numerically positive definite."""
+        """Return the entries of R in the order of its pattern; None if a block is not numerically positive definite."""
         if self.largest > LARGEST_BLOCK:
             return None
         if self.diagonal:
@@ -141,8 +141,8 @@ class MassBlocks:
 class Structure:
     """Order, fill and lists of products that follow from the places of the entries of M and J; kept between steps.
 
-    `eliminates` says whether M is eliminated first, as far as places go; `half_band` is that of the factor of S, 0
-    where another order is taken.
+    `eliminates` says whether the pattern allows M to be eliminated first; `half_band` is the half bandwidth of the
+    factor of S, 0 if its factor is not banded.
     """
 
     def __init__(self, mass: Pattern, rows: Pattern) -> None:
@@ -179,7 +179,7 @@ class Structure:
             self._place = lower.indices * (self.half_band + 1) + (lower.rows - lower.indices)
 
     def schur(self, root: Vector, J: Sparse, before: Factor | None) -> Factor | None:
-        """Factors of J M^-1 J^T; None where the rows may be dependent."""
+        """Return factors of J M^-1 J^T; None if the rows may be dependent."""
         m = J.shape[0]
         W = J.data * root[J.indices] if self._whitened is None else self._whitened.values(J.data, root)
         values = self._gram.values(W, W)
@@ -196,11 +196,11 @@ class Structure:
 
 
 structure_of = lru_cache(maxsize=4)(Structure)
-"""The structure of matrices with these patterns; the last few are remembered."""
+"""Return the structure for two patterns; the last few are cached."""
 
 
 def transposed(pattern: Pattern) -> tuple[Pattern, Indices]:
-    """The pattern of the transpose, and which entry of the matrix each of its entries is."""
+    """Return the pattern of the transpose, and for each of its entries the number of the entry of the matrix."""
     rows, columns = pattern.shape
     turn = np.lexsort((pattern.rows, pattern.indices))
     indptr = np.searchsorted(pattern.indices[turn], np.arange(columns + 1))
@@ -208,14 +208,14 @@ def transposed(pattern: Pattern) -> tuple[Pattern, Indices]:
 
 
 def _fill(S: Sparse) -> int:
-    """Entries of the factor of a matrix with this pattern after minimum degree."""
+    """Return the number of entries of the factor of a matrix with this pattern in minimum-degree order."""
     m = S.shape[0]
     dominant = scipy.sparse.triu(S + scipy.sparse.diags_array(S.sum(axis=1)), format="csc")
     return SuperLU(dominant).fill if m else 0
 
 
 class SaddleSolution(NamedTuple):
-    """A solution (x, y), what is left of its equations, f - M x + J^T y and g - J x, and how often it was refined."""
+    """A solution (x, y), the residuals f - M x + J^T y and g - J x, and the number of refinements."""
 
     x: Vector
     y: Vector
@@ -243,9 +243,9 @@ class Saddle:
 
     @classmethod
     def of(cls, M: Sparse, J: Sparse, before: Saddle | None = None) -> Saddle | None:
-        """Factorise; the factors of a step before are used up if they are of the same structure.
+        """Factorise; the factors of an earlier step are overwritten if they have the same structure.
 
-        None where even the regularised system has no factors.
+        Return None if even the regularised system has no factors.
         """
         structure = structure_of(Pattern.of(M), Pattern.of(J))
         usable = before if before is not None and before.structure is structure else None
@@ -272,22 +272,22 @@ class Saddle:
         return self._root is not None
 
     def stored(self) -> tuple[int, int]:
-        """Bytes of the numbers of the factors, and of the lists of a band of S that are kept between steps."""
+        """Return the bytes of the numbers of the factors, and of the lists kept between steps for a banded S."""
         structure, gram = self.structure, self.structure._gram
         lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
         numbers = self.factor.fill + (0 if self._root is None else len(self._root.data))
         return 8 * numbers, sum(x.nbytes for x in lists)
 
     def whiten(self, f: Vector) -> Vector:
-        """A vector whose length is that of f in the metric M^-1; in unit masses where M is singular."""
+        """Return a vector whose norm is that of f in the metric M^-1; in unit masses if M is singular."""
         return f * self.scale if self._root is None else times(self._root, f)
 
     def whiten_sizes(self, f: Vector) -> Vector:
-        """`whiten` for magnitudes, without cancellation."""
+        """Return `whiten` for magnitudes, without cancellation."""
         return f * self.scale if self._root is None else times(abs(self._root), f)
 
     def precondition(self, f: Vector, g: Vector) -> tuple[Vector, Vector]:
-        """One pass through the factors."""
+        """Return the solution by one pass through the factors, without refinement."""
         if self.regular and self._root is not None:
             R, J = self._root, self.J
             free = times(R.T, times(R, f))
@@ -298,9 +298,9 @@ class Saddle:
         return z[:n] * self.scale, -z[n:] * self.row
 
     def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
-        """Refine until corrections are below `accuracy`, relative, or at rounding level, or help no longer."""
+        """Solve and refine until corrections are below `accuracy`, relative, or rounding, or no longer shrink."""
         M, J = self.M, self.J
-        # A regularised system converges slowly where S has eigenvalues near delta, and yet it does.
+        # A regularised system converges even if S has eigenvalues near delta, but slowly.
         least_gain = 0.5 if self.regular else 0.98
         x, y = self.precondition(f, g)
         before, passes, settled, left = math.inf, 0, False, (math.inf, math.inf)
@@ -308,8 +308,8 @@ class Saddle:
             Mx, force = times(M, x), times(J.T, y)
             rest_f, rest_g = f - Mx + force, g - times(J, x)
             if settled:
-                # Without mass forces and accelerations have nothing to do with each other, and rounding of the larger
-                # ones is no reason to miss the others.
+                # Without mass, forces and accelerations are independent: rounding of the larger residuals does not
+                # justify errors in the smaller ones.
                 last, left = left, (norm(rest_f * self.scale), norm(rest_g * self.row))
                 sizes = norm(f * self.scale) + norm(Mx * self.scale) + norm(force * self.scale)
                 met = left[0] <= 4 * EPS * sizes and left[1] <= 4 * EPS * (norm(g * self.row) + norm(x / self.scale))
@@ -326,7 +326,7 @@ class Saddle:
         return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
 
     def left_null(self, g: Vector) -> Vector:
-        """The part w of g outside the range of J, J^T w near zero; of a regularised system, in its scaled rows.
+        """Return the part w of g outside the range of J, J^T w near zero; for a regularised system in scaled rows.
 
         From (S + delta) y = g the part of g outside the range of S is delta y: no cancellation.
         """
@@ -336,7 +336,7 @@ class Saddle:
         return w
 
     def null(self, f: Vector) -> Vector:
-        """The part w of f that neither mass nor constraint resists, M w and J w near zero; in scaled coordinates."""
+        """Return the part w of f that neither mass nor constraint resists, M w, J w near 0; in scaled coordinates."""
         w = f * self.scale
         for _ in range(PURIFICATIONS):
             w = REGULARISATION * self.precondition(w / self.scale, np.zeros(len(self.row)))[0] / self.scale
@@ -348,14 +348,14 @@ _own = threading.local()
 
 
 def nearest_sparse(M: Sparse, J: Sparse, r: Vector) -> Vector:
-    """`linalg.dense.nearest` for sparse matrices, to ACCURACY; NaN where no factors are found."""
+    """Return `linalg.dense.nearest` for sparse matrices, to ACCURACY; NaN if no factors are found."""
     before: Saddle | None = vars(_own).pop("last", None)
     saddle = _own.last = Saddle.of(M, J, before)
     return np.full(M.shape[0], np.nan) if saddle is None else saddle.solve(np.zeros(M.shape[0]), r, ACCURACY).x
 
 
 def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
-    """`linalg.dense.equilibrate` for sparse matrices; all that hangs on rows without mass is measured at once."""
+    """Return `linalg.dense.equilibrate` of sparse matrices; all coordinates in rows without mass are scaled at once."""
     measured, places, size = M.diagonal() > 0, Pattern.of(J), np.abs(J.data)
     while True:
         known = np.where(measured, d, 0.0)[J.indices]
@@ -373,9 +373,9 @@ def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]
 
 
 def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
-    """Upper triangle of the regularised system in compressed columns, every place of M and J and the diagonal kept.
+    """Return the upper triangle of the regularised system in compressed columns, with every place of M, J and diagonal.
 
-    Products and sums of sparse matrices drop entries that happen to be zero, and factors are updated place by place.
+    Products and sums of sparse matrices would drop entries that happen to be zero, but factor updates need them.
     """
     n, m = len(d), len(row)
     mass, rows = Pattern.of(M), Pattern.of(J)

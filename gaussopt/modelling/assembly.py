@@ -16,41 +16,41 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.redundancy import rank_report
 
 CLOSED = 1e-13
-"""Largest residual of an assembly, relative to 1 + the largest coordinate, from which only ROUNDING is left to do."""
+"""Residual, relative to 1 + the largest coordinate, at which joints are closed; steps go on while they halve it."""
 
 ROUNDING = 1e-15
-"""Residual, relative to the largest coordinate, of a guess that is left as it is; from others Newton's method goes on
-while it halves the residual."""
+"""Residual, relative to the largest coordinate, up to which a guess is returned unchanged; above it Newton's method
+runs, and goes on while it halves the residual."""
 
 OPEN = 1e-9
-"""Residual, relative to the same, that counts as a joint that does not close."""
+"""Residual, relative to 1 + the largest coordinate or velocity, above which a joint counts as open."""
 
 DEPENDENT = 1e-9
 """Singular value relative to the largest below which rows count as dependent."""
 
 SLIGHT = 1e-6
-"""Length of a column, relative to the longest, below which it is not scaled up: it may be nothing but rounding."""
+"""Length of a column of J, relative to the longest, below which it is not scaled up: it may be rounding error only."""
 
 PARTICIPATES = 1e-6
-"""Entry of a unit direction above which a coordinate takes part in it."""
+"""Entry of a unit vector of a free direction above which its coordinate counts as movable."""
 
 ITERATIONS = 60
 
 ASIDE = (1e-3, 1e-3, 1e-2, 1e-2, 1e-1, 1e-1)
-"""Distances, relative to 1 + the largest coordinate, of new guesses from one whose assembly does not close."""
+"""Distances, relative to 1 + the largest coordinate, of new guesses from a guess whose assembly does not close."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mobility:
-    """What the constraints of a state leave free, and what they say twice.
+    """Degrees of freedom, movable coordinates and redundant constraints of a state.
 
     Attributes
     ----------
     coordinates, rows : numbers n and m
-    freedoms : n less the rank of J, the number of independent velocities
+    freedoms : n minus the rank of J, the number of independent velocities
     movable : names of the coordinates that can still move
     redundant : (row, rows that it follows from) for each row that others imply, by their names
-    joints : names of the joints, or rows, between or at what can still move
+    joints : names of the joints, or rows, that act on a movable coordinate
     loose : names of the coordinates on which no row acts in this position
     """
 
@@ -63,7 +63,7 @@ class Mobility:
     loose: tuple[str, ...]
 
     def sentences(self) -> list[str]:
-        """Say it in words."""
+        """Return the result as sentences."""
         counts = f"{counted(self.coordinates, 'coordinate')} and {counted(self.rows, 'row')}"
         if self.freedoms:
             why = [f"what moves is joined by {listed(self.joints)}"] if self.joints else []
@@ -104,7 +104,7 @@ def assemble(
     """Return the state on the constraints that is nearest to a guess.
 
     Gauss-Newton steps of least length on phi(t, q) = 0, halved where the residual grows, then one step on J v + phi_t.
-    Where they end open, as they do where the residual is stationary, they begin again near the guess.
+    If joints stay open, as they do where the residual is stationary, the steps start again from guesses nearby.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def assemble(
     Raises
     ------
     BadInput
-        If no position is found in which the joints are closed, naming those that stay open; UnknownName for a
-        coordinate that there is not.
+        If no position is found in which the joints close, naming those that stay open; UnknownName if `hold` names a
+        coordinate that the system does not have.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _check_system(system: Any) -> None:
 
 
 def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_], hold: tuple[str, ...]) -> Vector:
-    """Return positions on the holonomic constraints."""
+    """Return positions that satisfy the holonomic constraints."""
     if (left := system.position_residual(t, q)) is None or not len(left):
         return q
     found, left, closed = _nearest(system, t, q, free)
@@ -173,7 +173,7 @@ def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
 def _nearest(
     system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
 ) -> tuple[Vector, Vector, bool]:  # fmt: skip
-    """Tell where the steps from q end, what stays open there, and whether that is nothing."""
+    """Return where Newton's method from q ends, the residual there, and whether the joints are closed."""
     phi = system.position_residual(t, q)
     assert phi is not None
     for k in range(ITERATIONS):
@@ -198,7 +198,7 @@ def _nearest(
 
 
 def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str, ...], unit: str) -> str:
-    """Tell why an assembly ends open, with the joints that stay so."""
+    """Return a message that says why an assembly fails and which joints stay open."""
     rows, size = _row_names(system, len(left)), np.abs(left)
     order = [i for i in np.argsort(-size) if size[i] > 0.01 * size.max()]
     joints = joints_of([rows[i] for i in order]) or [rows[order[0]]]
@@ -212,23 +212,23 @@ def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str
 
 
 def joints_of(rows: Sequence[str]) -> tuple[str, ...]:
-    """Return names of the joints of named rows, each once: what stands before the last point.
+    """Return the names of the joints of named rows, each once: the part of a row's name before the last dot.
 
-    That a quaternion is a unit one, as in the row body.unit, is no joint.
+    A row that ends in .unit keeps a quaternion at unit length and belongs to no joint.
     """
     return tuple(dict.fromkeys(row.rpartition(".")[0] or row for row in rows if not row.endswith(".unit")))
 
 
 def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
-    """Return names of m rows, numbers where the system has none."""
+    """Return the names of m rows, or their numbers if the system has no names."""
     names = system.row_names
     return names[:m] if len(names) >= m else tuple(f"row {i + 1}" for i in range(m))
 
 
 def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
-    """Return the shortest x of the free coordinates with J x = r, as near as possible where rows contradict."""
+    """Return the shortest x of the free coordinates with J x = r, by least squares if rows contradict each other."""
     J = (J.toarray() if is_sparse(J) else J)[:, free]
-    # Ranks are decided in units in which an angle counts as much as a way, in a mechanism of any size.
+    # Ranks are decided in units in which an angle counts as much as a displacement, in a mechanism of any size.
     length = np.linalg.norm(J, axis=0)
     units = np.maximum(length, SLIGHT * length.max(initial=0.0))
     units[units == 0.0] = 1.0
@@ -240,7 +240,7 @@ def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
 
 
 def _null_space(J: Matrix) -> Matrix:
-    """Return directions that J leaves free, (n, n - rank J), unit columns."""
+    """Return an orthonormal basis of the null space of J, (n, n - rank J)."""
     if not len(J):
         return np.eye(J.shape[1])
     _, s, Vt = np.linalg.svd(J)

@@ -54,9 +54,9 @@ class System(AbstractSystem):
     force : (n,) array or callable (t, q, v) -> (n,), generalised applied force Q
     equality : callable (t, q, v) -> (J, gamma) or (J, gamma, J_terms), optional
         Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
-        constraints come first, in the order of `position`. Where entries of J are differences of larger numbers, that
-        may leave nothing but rounding, J_terms (m, n) are the sums of the sizes of these numbers; without them
-        entries count as exact to rounding of their own size.
+        constraints come first, in the order of `position`. Where an entry of J is a difference of larger numbers
+        and may be rounding error only, J_terms (m, n) holds the sum of their absolute values; without J_terms
+        entries count as exact up to rounding error of their own size.
     inertia : callable (t, q, v) -> (n,), optional
         Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
     position : callable (t, q) -> (m_h,), optional
@@ -66,7 +66,7 @@ class System(AbstractSystem):
         Constraint residuals at velocity level; J v if absent, which is right for constraints without
         explicit time.
     energy : callable (t, q, v) -> (kinetic, potential) or (kinetic, potential, power), optional
-        J, and W for the power of the forces that the potential does not hold; NaN, unknown, where it is not given.
+        In J, and in W the power of the forces without potential; the power is NaN, unknown, if not given.
     contacts : callable (t, q, v) -> ContactData or a mapping with its names, optional
         Gaps and directions of k unilateral contacts, always the same k; `contact_points` makes such a callable
         from the positions of the contact points.
@@ -150,7 +150,7 @@ class System(AbstractSystem):
         }  # fmt: skip
         return derive(q, v, parts, parameters, t, name)
 
-    # -- what every system answers -------------------------------------------------------------
+    # -- the interface of every system ---------------------------------------------------------
 
     def coordinates(self, n: int) -> tuple[str, ...]:
         if self._coordinates is not None and len(self._coordinates) == n:
@@ -211,7 +211,7 @@ class System(AbstractSystem):
         return f"coordinates {listed(self._coordinates)}; " if self._coordinates else ""
 
     def outline(self, q: Vector) -> Outline | None:
-        """Return the contact points that `contact_points` was given."""
+        """Return the contact points of `contact_points`, joined in order by rods; None for other contacts."""
         if not isinstance(self._contacts, ContactPoints):
             return None
         places = np.asarray(self._call("position", self._contacts.position, 0.0, q), dtype=float)
@@ -230,7 +230,7 @@ class System(AbstractSystem):
         return system
 
     def _rows(self, t: float, q: Vector, v: Vector) -> Any:
-        """J and gamma as they are given."""
+        """Return J and gamma, and J_terms if given, as the callable returned them."""
         assert self._equality is not None
         pair = self._call("equality", self._equality, t, q, v)
         if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
@@ -238,7 +238,7 @@ class System(AbstractSystem):
         return pair
 
     def _evaluate_sparse(self, mass: Any, t: float, q: Vector, v: Vector, pair: Any = None) -> StepData:
-        """`evaluate` where the mass matrix or J is sparse; `pair` holds J and gamma where they are known."""
+        """Evaluate with a sparse mass matrix or J; `pair` holds J and gamma if they are already known."""
         if self._contacts is not None:
             raise BadInput(f"{self.name!r} has contacts and sparse matrices; contacts need a dense M and a dense J.")
         n = len(q)
@@ -264,7 +264,7 @@ class System(AbstractSystem):
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts, in the order of the step data; empty if there are none.
 
-        A callable without names has as many contacts as its first evaluation shows, called contact 1, contact 2 ...
+        Contacts without given names are called contact 1, contact 2 ..., as many as the first evaluation returns.
         """
         return self._contact_names or ()
 
@@ -306,7 +306,7 @@ class System(AbstractSystem):
     # -- calling a user's functions ----------------------------------------------------------
 
     def _contact_arrays(self, t: float, q: Vector, v: Vector) -> tuple[Kinematics, Coefficients]:
-        """Return what the contacts callable returns, checked."""
+        """Return the arrays of the contacts callable, checked."""
         assert self._contacts is not None
         raw = self._call("contacts", self._contacts, t, q, v)
         try:
@@ -348,7 +348,7 @@ class System(AbstractSystem):
         return Kinematics(g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T), coefficients
 
     def _count_contacts(self, k: int) -> None:
-        """Remember how many contacts there are, and insist on it."""
+        """Store the number of contacts at the first call; raise BadInput if a later call has another number."""
         if self._contact_names is None:
             self._contact_names = tuple(f"contact {i + 1}" for i in range(k))
         for label, known in (("name", self._contact_names), ("two_sided flag", self._two_sided)):
@@ -365,10 +365,10 @@ class System(AbstractSystem):
         return self._checked(label, value, shape, t, q, v)
 
     def _call(self, label: str, function: Callable[..., Any], t: float, q: Vector, v: Vector | None = None) -> Any:
-        """Return what a user's function returns at a state, which it is given as copies.
+        """Return the result of a user's function at a state, which is passed as copies.
 
-        Raises BadInput if it raises, or changes the copies: it would compute with another state than the one that is
-        meant.
+        Raises BadInput if the function raises, or changes the copies: it would compute with another state than the
+        given one.
         """
         try:
             value = call_with_copies(function, t, q, v)

@@ -36,13 +36,13 @@ class Chain:
     links : number of links N; n = 3 N coordinates
     end : (x, y) or None
         Where the head of the last link is pinned to the ground, m; None leaves it free. m = 2 N rows, or 2 N + 2.
-        Of two links or more.
+        Only for chains of at least two links.
     length : of a link, m
     mass : float or (N,), of a link, kg
     gravity : m/s^2
 
-    Raises BadInput for no links, lengths or masses that are not positive, numbers that are none, or an end that the
-    chain does not reach.
+    Raises BadInput for no links, lengths or masses that are not positive, values that are not numbers, or an end that
+    the chain does not reach.
     """
 
     links: int
@@ -101,7 +101,7 @@ class Chain:
     # -- geometry ------------------------------------------------------------------------------
 
     def state(self, phi: Vector, spin: Vector | None = None) -> tuple[Vector, Vector]:
-        """Give positions and velocities with these angles and rates, (N,) each: every pin closed but the one at `end`.
+        """Return positions and velocities for given angles and rates, (N,) each; all pins are closed but that at `end`.
 
         Raises BadInput if there is not one finite number for each link.
         """
@@ -118,5 +118,5 @@ class Chain:
         return self.state(np.full(self.links, -0.5 * np.pi))
 
     def arc(self, opening: float) -> tuple[Vector, Vector]:
-        """Give the chain at rest along an arc, whose tangent turns evenly by `opening` rad in all, from -opening/2."""
+        """Return the chain at rest along an arc whose tangent turns evenly from -opening/2 to opening/2 (rad)."""
         return self.state(finite_number("opening", opening) * ((np.arange(self.links) + 0.5) / self.links - 0.5))

@@ -1,9 +1,9 @@
-"""Whether rows typed by hand belong to the functions given beside them, by numerical differentiation.
+"""Checks that rows typed by hand agree with the functions given with them, by numerical differentiation.
 
     phi_q = C J for some C,   phi'' = 0 for every a with J a = gamma;   J_N = dg_N/dq,   zeta_N = g_N'' at a = 0
 
-Rows may be scaled, exchanged, redundant or more than the functions: what matters is that J a = gamma keeps phi.
-Derivatives carry an estimate of their own error, so that a function that is hard to differentiate is let pass.
+Rows may be scaled, permuted, redundant or more numerous than the functions, if only J a = gamma keeps phi at zero.
+Derivatives carry an estimate of their own error, so that a function that is hard to differentiate is accepted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 from gaussopt.modelling.contact_points import FIRST, SECOND
 
 AGREE = 1e-4
-"""Relative difference of a typed and a numerical derivative that is still agreement."""
+"""Relative difference of a typed and a numerical derivative up to which they agree."""
 
 SAFETY = 20.0
 """Factor on the estimated error of a numerical derivative."""
@@ -32,16 +32,16 @@ DEPENDENT = 1e-10
 """Singular value of the rows of J, each of length 1, below which they count as dependent."""
 
 FLOOR = 1e-6
-"""Second derivatives below this, relative to the gradient and to a motion of size 1, count as rounding."""
+"""Second derivatives below this, relative to the gradient and to a motion of size 1, count as rounding error."""
 
 Along = Callable[[float], Vector]
-"""Values of some functions at the parameter s of a curve through the state, which has s = 0."""
+"""Values of some functions at the parameter s of a curve that passes through the state at s = 0."""
 
 
 def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: bool) -> None:
     """Refuse rows that contradict `position`, or the gaps if `gaps`, at a state on the constraints.
 
-    Raises BadInput with the row and by how much it is off.
+    Raises BadInput with the row and its error.
     """
     step = system.evaluate(t, q, v)
     if step.sparse:
@@ -50,7 +50,7 @@ def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: boo
     size = np.abs(step.J).max(axis=1, initial=0.0, keepdims=True)
     _, singular, basis = np.linalg.svd(step.J / np.where(size > 0, size, 1.0))
     rows, free = np.split(basis, [int((singular > DEPENDENT * max(1.0, singular.max(initial=0.0))).sum())])
-    # Along free directions, so that terms with the velocity show even where a motion starts at rest.
+    # Along free directions, so that velocity-dependent terms show even where a motion starts at rest.
     quick = v + max(1.0, float(np.abs(v).max(initial=0.0))) * (np.cos(1.0 + np.arange(len(free))) @ free)
     try:
         step = system.evaluate(t, q, quick)
@@ -63,7 +63,7 @@ def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: boo
 
 
 def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v: Vector) -> None:
-    """The same along one free direction instead of all coordinates, in time that grows like the number of entries."""
+    """Check the rows of a sparse system along one free direction, in time proportional to the number of entries."""
     if not len(_phi(system, t, q)):
         return
     way = np.cos(1.0 + np.arange(len(q)))
@@ -84,7 +84,7 @@ def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v
 
 
 def _phi(system: AbstractSystem, t: float, q: Vector) -> Vector:
-    """Return the functions of position, none where the system does not give them."""
+    """Return the residuals of `position`, an empty array if the system does not give them."""
     found = system.position_residual(t, q)
     return np.zeros(0) if found is None else found
 
@@ -146,19 +146,19 @@ def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
 
 
 def _worst(off: Vector, bound: Vector) -> int | None:
-    """Return the row furthest beyond its bound; a bound that is no number allows everything."""
+    """Return the row furthest beyond its bound, None if there is none; a bound that is not finite allows everything."""
     beyond = np.where(np.isfinite(bound) & (off > bound), off, 0.0)
     return int(beyond.argmax()) if beyond.any() else None
 
 
 def _motion(*parts: Vector) -> float:
-    """Return the size of a motion: its velocity, and its acceleration over one unit of time."""
+    """Return the size of a motion: the largest of 1, its velocity and the square root of its acceleration."""
     v, *a = (float(np.abs(x).max(initial=0.0)) for x in parts)
     return max(1.0, v, *map(math.sqrt, a))
 
 
 def _gradient(function: Callable[[Vector], Vector], q: Vector) -> tuple[Matrix, Vector]:
-    """Return the derivative by q, (rows, n), and the estimated error of each row."""
+    """Return the derivative with respect to q, (rows, n), and the estimated error of each row."""
     columns = []
     for j, unit in enumerate(np.eye(len(q))):
         size = max(1.0, abs(float(q[j])))
@@ -167,12 +167,12 @@ def _gradient(function: Callable[[Vector], Vector], q: Vector) -> tuple[Matrix, 
 
 
 def _second(function: Along, v: Vector, a: Vector) -> tuple[Vector, Vector]:
-    """Second derivative along a motion, and its estimated error."""
+    """Return the second derivative along a motion, and its estimated error."""
     return _derivative(function, 2, 0.1 / _motion(v, a))
 
 
 def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Vector]:
-    """The central difference of eighth order whose step halves best, and its estimated error; infinite if none does."""
+    """Return the central difference of eighth order at the best step, and its error, infinite if none works."""
     middle = function(0.0)
     tries: list[Vector] = []
     kink = np.full(len(middle), np.inf)
@@ -187,7 +187,7 @@ def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Ve
         else:
             bent = [c * (p - 2.0 * middle + m) for (_, c), (p, m) in zip(SECOND, ends, strict=True)]
             tries.append(np.sum(bent, axis=0) / h**2)
-        # A central difference does not see a kink; what bends over a short step is one.
+        # A central difference does not see a kink; a second difference that shrinks only like h shows one.
         kink = np.minimum(kink, np.abs(ends[0][0] - 2.0 * middle + ends[0][1]) / h)
     errors = np.array([np.abs(a - b) for a, b in pairwise(tries)])
     errors = np.where(np.isfinite(errors), errors, np.inf)

@@ -1,7 +1,7 @@
-"""Piles, walls and random contacts of any number, as contact problems in space built to measure.
+"""Piles, walls and random contacts of any number, as contact problems in space of chosen size and difficulty.
 
-Each is one time step of rigid bodies without rotation about their centres yet, under gravity over STEP; `local` of what
-is returned is the problem in the impulses. Memory is proportional to the contacts.
+Piles and walls are one time step of rigid bodies under gravity, of length STEP; `local` of a returned problem is the
+problem in the impulses. Memory is proportional to the number of contacts.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ STEP, GRAVITY = 2e-3, 9.81
 """s; m/s^2."""
 
 DENSITY = 1000.0
-"""kg/m^3; a body of mass ratio 1 has it."""
+"""kg/m^3, the density of the lightest body."""
 
 RADIUS, BOX = 0.01, (0.2, 0.1, 0.1)
 """Of a sphere, and length, width and height of a box, m."""
 
 SCATTER = 0.02
-"""Deviation of the places of spheres, in diameters, so that no two contacts are alike."""
+"""Standard deviation of the positions of spheres, in diameters, so that no two contacts are alike."""
 
 Bodies = NDArray[np.int64]
 
@@ -33,13 +33,13 @@ Bodies = NDArray[np.int64]
 def sphere_pile(
     contacts: int = 100, mu: float = 0.8, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
 ) -> GlobalContacts:
-    """A pyramid of spheres on the floor, each in the hollow of four others, with `contacts` contacts from the floor up.
+    """Return a pyramid of spheres on the floor, each higher one in the hollow of four, with `contacts` contacts.
 
     Parameters
     ----------
     mu : the pyramid stands at 0.8 and slides apart at 0.4
     mass_ratio : of the heaviest and the lightest sphere
-    speed : deviation of the components of the velocities of the centres, m/s; 0 for a pile at rest
+    speed : standard deviation of the velocity components of the centres, m/s; 0 for a pile at rest
     """
     _check(contacts, mu, mass_ratio)
     random = np.random.default_rng(seed)
@@ -55,7 +55,7 @@ def sphere_pile(
         pairs = cKDTree(centres).query_pairs(1.01, output_type="ndarray").astype(np.int64)
         pairs = pairs[np.abs(centres[pairs[:, 0], 2] - centres[pairs[:, 1], 2]) > 0.1]
     floor = min(layers * layers, contacts)
-    held = (contacts - floor) // 4  # spheres in hollows; what is left over lies alone beside them
+    held = (contacts - floor) // 4  # spheres in hollows; the contacts left over go to spheres on the floor
     lone = contacts - floor - 4 * held
     pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # layers are numbered upwards
     aside = np.column_stack((-2.0 - np.arange(lone), np.zeros((lone, 2))))
@@ -75,7 +75,7 @@ def sphere_pile(
 def box_wall(
     contacts: int = 100, mu: float = 0.5, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
 ) -> GlobalContacts:
-    """Return a gable of boxes in running bond, each resting on two with four contacts on either, and four on the floor.
+    """Return a gable of boxes in running bond, each with four contacts to each of two boxes below, or to the floor.
 
     Four contacts of a face are one more than rigid boxes need: W is rank deficient. `contacts` is rounded up to a
     multiple of four; boxes that are left over stand alone. The other parameters are those of `sphere_pile`.
@@ -113,7 +113,7 @@ def box_wall(
 def random_contacts(
     contacts: int = 100, mu: float = 0.5, mass_ratio: float = 10.0, deficiency: int = 0, seed: int = 1
 ) -> GlobalContacts:
-    """Contacts with random rows, each in twelve of 3 contacts - deficiency velocities; they close at random speeds."""
+    """Return contacts with random rows, each in twelve of the 3 contacts - deficiency velocities, closing at random."""
     _check(contacts, mu, mass_ratio)
     n = ROWS * contacts - deficiency
     if deficiency < 0 or n < ROWS:
@@ -139,7 +139,7 @@ def _check(contacts: int, mu: float, mass_ratio: float) -> None:
 
 
 def _masses(mass: float, ratio: float, count: int, random: np.random.Generator) -> Vector:
-    """Return masses spread by ratio between the lightest and the heaviest."""
+    """Return masses between `mass` and `ratio` times it, drawn uniformly in the logarithm."""
     return np.asarray(mass * ratio ** random.uniform(0.0, 1.0, count))
 
 
@@ -147,7 +147,7 @@ def _step(
     bodies: tuple[Bodies, Bodies], normal: Matrix, arms: tuple[Matrix, Matrix], mass: Vector, inertia: Matrix,
     velocity: Matrix, mu: float,
 ) -> GlobalContacts:  # fmt: skip
-    """One step: contacts between two bodies each, the second -1 for the floor, with arms from their centres, m."""
+    """Return one step; contacts join two bodies, the second -1 for the floor, at `arms` from their centres, m."""
     k, n = len(normal), 6 * len(mass)
     across = np.where(np.abs(normal[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
     first = across - (across * normal).sum(axis=1)[:, None] * normal

@@ -45,8 +45,8 @@ def contact_points(
     ----------
     position : callable (t, q) -> (k, d + 1)
         The contact points, m; the last column is the height over the floor. The gap is the height, the slip the
-        rate of the others. If it computes with complex numbers (numpy functions do), derivatives are exact to
-        rounding; otherwise they are central differences of eighth order.
+        rate of the others. If it computes with complex numbers (numpy functions do), derivatives are exact up to
+        rounding error; otherwise they are central differences of eighth order.
     mu, e_N, e_T : float or (k,), friction coefficients and coefficients of restitution
     names : k names, optional
     two_sided : k bools, optional
@@ -54,7 +54,7 @@ def contact_points(
     Returns
     -------
     ContactPoints
-        To be given to `System(..., contacts=...)`.
+        Pass it to `System(..., contacts=...)`.
 
     Raises
     ------
@@ -111,7 +111,7 @@ class ContactPoints:
         return value
 
     def _accepts_complex(self, t: float, q: Vector, v: Vector) -> bool:
-        """Tell whether complex arithmetic passes through `position`: abs() or a branch would falsify it silently."""
+        """Tell whether `position` is right in complex arithmetic, which abs() or a branch would falsify silently."""
         direction = np.where(v == 0, 1.0, v)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -139,10 +139,10 @@ class ContactPoints:
         return np.stack(columns, axis=-1)
 
     def _complex_along(self, t: float, q: Vector, v: Vector) -> tuple[Matrix, Matrix]:
-        """First and second derivative of the positions along the straight motion (t + s, q + s v)."""
+        """Return the first and second derivative of the positions along the motion (t + s, q + s v)."""
         h = 1e-30
         rate = self._at(t + 1j * h, q + 1j * h * v).imag / h
-        # Cauchy's integral over twelve points of a circle: error of order r^12, rounding of order 1e-16 / r^2.
+        # Cauchy's integral over twelve points of a circle: truncation error ~ r^12, rounding error ~ 1e-16 / r^2.
         r = RADIUS / max(1.0, float(np.abs(v).max(initial=0.0)))
         second = np.zeros_like(rate)
         for angle in (np.arange(6) + 0.5) * np.pi / 6:  # the lower half plane is its mirror

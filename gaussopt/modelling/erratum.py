@@ -12,21 +12,21 @@ from typing import Any
 
 
 class ErratumKind(StrEnum):
-    """How grave an erratum is."""
+    """Severity of an erratum."""
 
     SLIP = "slip"
-    """A reader repairs it from what stands around it."""
+    """A reader can correct it from the context."""
     OMISSION = "omission"
-    """What is missing is needed."""
+    """Something that is needed is missing."""
     FORMULA = "wrong formula"
     """Used as printed, the formula or value gives a wrong result."""
     CONCLUSION = "wrong conclusion"
-    """Something is said to follow that does not."""
+    """A conclusion is stated that does not follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the program computed about a printed formula.
+    """Numbers that the program computed about a printed formula.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ class Erratum:
     ----------
     id : number of the paper and of the erratum
     where : section, equation and paragraph of the source
-    printed, correct : what stands there, and what should, in words of ours
+    printed, correct : what the source prints, and what it should print, in our own words
     check : computes the evidence
-    kind : how grave it is; None if it was not graded
-    doubt : what the transcription of the source that was read may have altered; "" for nothing
+    kind : severity; None if it was not graded
+    doubt : what may come from the transcription that was read and not from the source; "" for nothing
     """
 
     id: str
@@ -64,7 +64,7 @@ class Erratum:
 
 
 def errata(checks: Mapping[str, Callable[[], Evidence]]) -> tuple[Erratum, ...]:
-    """Errata of a problem that ships, from the computations by number."""
+    """Return the errata of a problem that ships, from the computations by erratum number."""
     return tuple(_erratum(number, check, **_texts()[number]) for number, check in checks.items())
 
 
@@ -73,7 +73,7 @@ def _erratum(number: str, check: Callable[[], Evidence], kind: str = "", **texts
 
 
 def notes(problem: str) -> tuple[str, ...]:
-    """Return what a shipped problem's source leaves open or misprints without anything to compute."""
+    """Return notes on the source of a shipped problem: gaps, and misprints that need no computation."""
     return tuple(" ".join(note.split()) for note in _texts()[problem]["notes"])
 
 

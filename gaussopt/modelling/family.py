@@ -1,4 +1,4 @@
-"""What a family is: steps, or contact problems in space, built to measure, with dials for size and difficulty."""
+"""Families of steps, or of contact problems in space, whose size and difficulty are set by dials."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 
 MOST_POINTS = 10
-"""Points of a sweep beyond which the next coarser of the round spacings is taken."""
+"""Number of points of a sweep beyond which the next coarser of the round spacings is taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """One dial of a family.
+    """A dial of a family: a parameter for the size or the difficulty of its steps.
 
     Attributes
     ----------
-    default, low, high : the value where the dial is not turned, and the range it can be turned through
+    default, low, high : the value of a dial that is not set, and the range in which it can be set
     integer : whether only whole numbers make sense
     logarithmic : whether a sweep spaces its points by ratio
     """
@@ -42,9 +42,9 @@ class Dial:
     logarithmic: bool = False
 
     def check(self, value: float) -> float:
-        """Return the value itself if the dial goes there.
+        """Return the value as a number if it is in the range of the dial.
 
-        Raises BadInput for what is not a number, a fraction where whole numbers are wanted, or out of range.
+        Raises BadInput if it is not a number, not a whole number where one is required, or out of range.
         """
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise BadInput(f"The dial {self.name!r} is {value!r}; give a number.")
@@ -74,10 +74,10 @@ class Family(ABC):
 
     @abstractmethod
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData | ConeComplementarity, ...]:
-        """`count` related steps, as along a motion, or draws of contact problems; the same for the same arguments.
+        """Return `count` related steps, as along a motion, or draws of contact problems, equal for equal arguments.
 
         Dials that are not given stay at their defaults. Raises BadInput for a dial that the family does not have, or a
-        value where it does not go.
+        value out of its range.
         """
 
     def dial(self, name: str) -> Dial:
@@ -96,7 +96,7 @@ class Family(ABC):
         return {dial.name: given.get(dial.name, dial.default) for dial in self.dials}
 
     def parse_dial(self, text: str) -> tuple[str, tuple[float, ...]]:
-        """Name and values of `contacts=1:200` (a sweep), `contacts=1,4,16` or `friction=0.3`; raises BadInput."""
+        """Return name and values of `contacts=1:200` (sweep), `contacts=1,4,16` or `friction=0.3`; raises BadInput."""
         name, equals, words = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise BadInput(f"The dial {text!r} is not of the form NAME=VALUE, NAME=VALUE,VALUE or NAME=LOW:HIGH.")
@@ -117,9 +117,9 @@ def _number(dial: Dial, word: str) -> float:
 
 
 def sweep_values(dial: Dial, low: float, high: float) -> tuple[float, ...]:
-    """Round values from low to high, both included; some six to ten for the range of a dial.
+    """Return round values from low to high, both included; about six to ten for the full range of a dial.
 
-    A logarithmic dial takes 1, 2, 5 of every power of ten, or the powers of ten alone where that would be many; a
+    A logarithmic dial takes 1, 2, 5 times every power of ten, or only the powers of ten if those are too many; a
     linear one takes multiples of 1, 2 or 5 times a power of ten.
 
     Raises BadInput if an end is out of range, or low is above high.
@@ -151,9 +151,9 @@ def _round_step(least: float) -> float:
 
 
 def instants(count: int) -> Vector:
-    """Tell where between the beginning (0) and the end (1) of its motion a family puts `count` steps, (count,).
+    """Return the instants of `count` steps, from 0 at the beginning of a motion to 1 at its end, (count,).
 
-    Raises BadInput if count is no positive whole number.
+    Raises BadInput if count is not a positive whole number.
     """
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise BadInput(f"The number of steps is {count!r}; give a positive whole number.")
@@ -166,7 +166,7 @@ def draws(count: int) -> range:
 
 
 def asymmetry(step: StepData) -> float:
-    """||A - A^T|| / ||A + A^T|| of the contact operator A of a step, Frobenius norms; 0 if it is symmetric.
+    """Return ||A - A^T|| / ||A + A^T|| of the contact operator A of a step, Frobenius norms; 0 if A is symmetric.
 
     Raises NotAccepted if the step has no contact operator.
     """

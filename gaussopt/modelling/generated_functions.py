@@ -1,7 +1,7 @@
-"""The generated functions of a model at one state after another: by CPython, or by machine code.
+"""Evaluation of the generated functions of a model, state by state: by CPython, or by machine code.
 
-Which of them runs a motion depends on its length alone, never on what ran before; both agree to rounding. What cannot
-be compiled, and every state at which the equations are undefined, is left to CPython.
+Which of the two runs a motion depends on its length alone, never on earlier runs; they agree up to rounding error.
+Functions that cannot be compiled, and every state at which the equations are undefined, are left to CPython.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from gaussopt.jit.entry import Workspace
 from gaussopt.jit.kernel import COMPILED, checked_functions
 
 ENOUGH = 2_000
-"""Evaluations of a motion from which on its equations are compiled, which takes a fraction of a second once."""
+"""Evaluations in a motion from which on its equations are compiled, which takes a fraction of a second once."""
 
 LONGEST = 50_000
-"""Bytes of CPython's code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
+"""Bytes of CPython code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
 
 _NUMBERS = 9
 """Numbers of a certificate before the multipliers, see `gaussopt.codegen.certificate`."""
 
 
 class Undefined(ArithmeticError):
-    """A function has no value at a state: why, or nothing where a number is not finite."""
+    """A function has no value at a state; the message says why, and is empty if a number is not finite."""
 
 
 class ParameterValues:
@@ -66,7 +66,7 @@ class _Workspaces(threading.local):
 class GeneratedFunctions:
     """The functions of a generated module, called with arrays; made by `of`, for all systems that share the module.
 
-    `code` says of the functions that run as machine code where they are called, by name.
+    `code` holds, by name, the addresses of the functions that run as machine code.
     """
 
     def __init__(self, module: ModuleType, compiled: bool) -> None:
@@ -78,14 +78,14 @@ class GeneratedFunctions:
     @staticmethod
     @cache
     def of(module: ModuleType, compiled: bool) -> GeneratedFunctions:
-        """Return the functions of a module, as machine code if that is wanted and possible."""
+        """Return the functions of a module, as machine code if `compiled` is set and compiling is possible."""
         return GeneratedFunctions(module, compiled)
 
     def __reduce__(self) -> tuple[Callable[[str, bool], GeneratedFunctions], tuple[str, bool]]:
         return _of_module, (self.module.__name__, self._wanted)
 
     def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
-        """The `size` numbers that a function of t, state and parameters writes, in own memory; raises Undefined."""
+        """Return `size` numbers that a function of t, state and parameters writes, in a new array; raises Undefined."""
         if name in self.code:
             known = self._workspaces.of.get(name)
             if known is None:
@@ -114,11 +114,11 @@ class GeneratedFunctions:
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Return what the generated certificate finds of a step and a candidate, see `gaussopt.codegen.certificate`.
+        """Return the result of the generated certificate of a step and a candidate, see `gaussopt.codegen.certificate`.
 
         `step` is what the function `step` wrote; a (n,) and lam (m,) are the candidate, which may lack multipliers.
-        Found are numbers (9,), multipliers (m,), and reciprocal squares of the distances of rows from those before
-        them (m,); None where a pivot is too small or a number is not finite.
+        The result is numbers (9,), multipliers (m,), and reciprocal squares of the distances of rows from the span of
+        those before them (m,); None where a pivot is too small or a number is not finite.
         """
         if "certificate" in self.code:
             space = self._workspaces.certificate
@@ -145,7 +145,7 @@ class GeneratedFunctions:
 
 
 def _compiled(module: ModuleType) -> Mapping[str, int]:
-    """Tell where machine code of the functions of a module is called, by name; none where it cannot be compiled."""
+    """Return addresses of the machine code of a module's functions, by name; empty if they cannot be compiled."""
     functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}
     if not COMPILED or sum(len(x.__code__.co_code) for x in functions.values()) > LONGEST:
         return {}

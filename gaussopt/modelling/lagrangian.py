@@ -80,7 +80,7 @@ class LagrangianSystem(AbstractSystem):
         return f"coordinates {listed(self._coordinates)}; {counted(self.m, 'equality row')}, "
 
     def to_latex(self) -> str:
-        """M, h, Q, equality rows and contact rows as formulas; of a large system the form of its equations."""
+        """Return M, h, Q, equality rows and contact rows as LaTeX; of a large system only the form of its equations."""
         lines = [r", \quad ".join(line) for line in formulas_of(self.model, list(self._parameters))]
         return r"\begin{gathered} " + r" \\[6pt] ".join(lines) + r" \end{gathered}"
 
@@ -88,7 +88,7 @@ class LagrangianSystem(AbstractSystem):
         return f"$${self.to_latex()}$$"
 
     def _picture(self) -> str:
-        """Return the formulas as MathML, which browsers set without a script; on a narrow page below each other."""
+        """Return the formulas as MathML, which browsers render without a script; on a narrow page below each other."""
         from latex2mathml.converter import convert
 
         cell = '<div style="overflow-x:auto;max-width:100%;padding:.4em 0;font-size:min(1em,3.6vw)">'
@@ -101,7 +101,7 @@ class LagrangianSystem(AbstractSystem):
     def source_path(self) -> Path:
         """The generated module file.
 
-        Raises BadInput if there is no place for it, neither in the cache folder nor among temporary files.
+        Raises BadInput if it can be written neither to the cache folder nor to a temporary file.
         """
         return generated_modules.path_of(self._module)
 
@@ -112,7 +112,7 @@ class LagrangianSystem(AbstractSystem):
 
     @property
     def constant_entries(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which entries of M, (n, n), and of J, (m, n), depend on parameters alone."""
+        """Masks of the entries of M, (n, n), and of J, (m, n), that depend on parameters alone."""
         found = np.array(self._module.CONSTANT, dtype=bool).reshape(-1, self.n)
         return found[: self.n], found[self.n :]
 
@@ -121,7 +121,7 @@ class LagrangianSystem(AbstractSystem):
         return dict(self._parameters)
 
     def with_parameters(self, /, **values: float) -> LagrangianSystem:
-        """The same equations with other parameter values; nothing is derived again; raises UnknownName or BadInput."""
+        """Return the same equations with other parameter values, not derived again; raises UnknownName or BadInput."""
         for key, value in values.items():
             if key not in self._parameters:
                 raise UnknownName("parameter", key, self._parameters)
@@ -132,7 +132,7 @@ class LagrangianSystem(AbstractSystem):
         return system
 
     def __reduce__(self) -> tuple[Callable[..., LagrangianSystem], tuple[Any, ...]]:
-        """Let the energies travel to another process, which has the equations on disk or derives them."""
+        """Pickle the energies; another process reads the equations from disk or derives them."""
         said = self.name, self.notes, self.unused
         return _restored, (self.model, self._coordinates, self._parameters, self._layout, said)
 
@@ -151,7 +151,7 @@ class LagrangianSystem(AbstractSystem):
         return tuple(self.model.without_rows)
 
     def outline(self, q: Vector) -> Outline | None:
-        """Points, rods and contact points, read from the names of the coordinates, the constraints and the contacts."""
+        """Return points, rods and contact points, read from the names of coordinates, constraints and contacts."""
         return None if self._outline is None else self._outline(q, self._p.list)
 
     @cached_property
@@ -159,7 +159,7 @@ class LagrangianSystem(AbstractSystem):
         return outline_function(self.model, self._layout.names)
 
     def of_motion(self, rows: int) -> LagrangianSystem:
-        """Return the system for one motion, which may be compiled without the others."""
+        """Return a copy of the system for one motion, which may be compiled without the others."""
         return copy(self)
 
     @property
@@ -167,7 +167,7 @@ class LagrangianSystem(AbstractSystem):
         return self.n
 
     def prepare(self, evaluations: float) -> None:
-        """Evaluate by machine code from now on, if the number of evaluations is worth it."""
+        """Switch to machine code if the number of evaluations is worth it."""
         if evaluations >= ENOUGH:
             self._functions = GeneratedFunctions.of(self._module, True)
 
@@ -178,7 +178,7 @@ class LagrangianSystem(AbstractSystem):
         """Return step data of the state, by the generated source.
 
         Raises BadInput where the expressions are undefined (square root of a negative number, division by zero), where
-        the normal direction of a contact vanishes, or if mu, e_N or e_T is no such coefficient.
+        the normal direction of a contact vanishes, or if mu, e_N or e_T is not a valid coefficient.
         """
         t, q, v = as_state(t, q, v, alike=False)  # lengths are checked with the name of the system
         flat = self._run("step", self._size, t, q, v)
@@ -206,7 +206,7 @@ class LagrangianSystem(AbstractSystem):
         )  # fmt: skip
 
     def _kinematics(self, flat: Vector, t: float, q: Vector, v: Vector) -> Kinematics:
-        """Return the contact part of a flat step."""
+        """Return the contact kinematics of a flat step."""
         n, k, d = self.n, self._layout.k, self._layout.d
         c = self._contact_cuts
         found = Kinematics(
@@ -217,7 +217,7 @@ class LagrangianSystem(AbstractSystem):
         return found
 
     def _friction(self) -> Coefficients:
-        """mu, e_N and e_T; they depend on the parameters alone, so they are computed once."""
+        """Return mu, e_N and e_T, computed once as they depend on the parameters alone."""
         if self._coefficients is None:
             k = self._layout.k
             out = [0.0] * (3 * k)
@@ -239,7 +239,7 @@ class LagrangianSystem(AbstractSystem):
 
     @property
     def tangents(self) -> int:
-        """Tangent directions of a contact: 1 in the plane, 2 in space."""
+        """Number of tangent directions of a contact: 1 in the plane, 2 in space."""
         return self._layout.d
 
     def gaps(self, t: float, q: Vector) -> Vector:
@@ -253,11 +253,11 @@ class LagrangianSystem(AbstractSystem):
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
         rows = self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
-        terms = self._row_terms(t, q, np.zeros(self.n))  # of holonomic rows, which know no velocity
+        terms = self._row_terms(t, q, np.zeros(self.n))  # of holonomic rows, which do not depend on velocity
         return rows if terms is None else without_rounding(rows, terms[: self.m_h])
 
     def _row_terms(self, t: float, q: Vector, v: Vector) -> Matrix | None:
-        """Return sizes of the terms of J, (m, n), where rows may cancel."""
+        """Return the sizes of the terms of J, (m, n); None if rows cannot cancel."""
         return self._run("row_terms", self.m * self.n, t, q, v).reshape(self.m, self.n) if self._cancels else None
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
@@ -273,9 +273,9 @@ class LagrangianSystem(AbstractSystem):
         return self._run("omega", self.n, t, q, v)[: self.p_omega]
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
-        """Return the velocity with these quasi-velocities on the velocity constraints, (n,), by Newton's method.
+        """Return the velocity on the velocity constraints that has these quasi-velocities, (n,), by Newton's method.
 
-        One iteration if the constraints and the quasi-velocities are linear in v.
+        One iteration suffices if the constraints and the quasi-velocities are linear in v.
 
         Raises BadInput if no velocity is found, or the quasi-velocities are dependent.
         """
@@ -295,7 +295,7 @@ class LagrangianSystem(AbstractSystem):
         raise BadInput(f"No velocity of {self.name!r} has the quasi-velocities {omega} at t = {t:.9g}.")
 
     def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
-        """W a + bias, the first p entries."""
+        """Return the rate of the quasi-velocities: the first p entries of W a + bias."""
         if not self.p_omega:
             return super().quasi_velocity(t, q, v)
         n, p = self.n, self.p_omega
@@ -309,7 +309,7 @@ class LagrangianSystem(AbstractSystem):
             inverse = np.asarray(np.linalg.inv(W), dtype=np.float64)
         except np.linalg.LinAlgError:
             inverse = np.full_like(W, np.inf)
-        # Rows are functions of different units: judge by the entries that the inverse cancels.
+        # Rows have different units: judge by the size of the terms that cancel in W W^-1.
         if not np.isfinite(inverse).all() or (np.abs(W) @ np.abs(inverse)).max() > DEPENDENT:
             raise BadInput(
                 f"The quasi-velocities of {self.name!r} and its velocity constraints are dependent at "
@@ -322,7 +322,7 @@ class LagrangianSystem(AbstractSystem):
         return Energy(*self._run("energy", 3, t, q, v).tolist())
 
     def _run(self, function: str, size: int, t: float, *state: Vector) -> Vector:
-        """Return the output of a generated function, finite, in memory of its own."""
+        """Return the output of a generated function, finite numbers in a new array."""
         for part in state:
             if part.shape != self._shape:
                 name = "q" if part is state[0] else "v"
@@ -351,13 +351,13 @@ def derive(
     ----------
     q : n symbols, or n functions of time such as sympy's dynamicsymbols
     v : n symbols for the velocities; not needed if `q` are functions of time
-    parts : all of these but the last, by name
+    parts : by name; all but the last are required
         kinetic : kinetic energy T(q, v, t), at most quadratic in v
         potential : potential energy V(q, t)
         forces : generalised forces without potential, as n expressions or {coordinate: expression}
-        holonomic : expressions phi(q, t), zero on the constraints; a list, or {name: expression}, whose names stand in
-            messages and beside forces
-        nonholonomic : expressions f(q, v, t), zero on the constraints, alike; they may be nonlinear in v
+        holonomic : expressions phi(q, t), zero on the constraints; a list, or {name: expression}, whose names appear in
+            messages and with forces
+        nonholonomic : expressions f(q, v, t), zero on the constraints, given likewise; they may be nonlinear in v
         quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
         contacts : unilateral contacts, each by the position of its contact point or by its gap and slip
         without_rows : names of joints that hold by the choice of the coordinates, for messages; may be left out
@@ -385,7 +385,7 @@ def _restored(model: SymbolicModel, coordinates: Any, parameters: Any, contacts:
 
 
 def _check_independent(system: LagrangianSystem) -> None:
-    """Quasi-velocities that are dependent at every state are a mistake of the model."""
+    """Raise BadInput if the quasi-velocities are dependent at every state tried, a mistake of the model."""
     random = np.random.default_rng(0)
     failure: BadInput | None = None
     for _ in range(8):

@@ -33,7 +33,7 @@ GROUND = -1
 
 
 MOST_DRAWN = 60
-"""Bodies of a linkage that is drawn without a sketch."""
+"""Most bodies of a linkage that is drawn without a sketch."""
 
 
 class LinkageSystem(System):
@@ -50,7 +50,7 @@ class LinkageSystem(System):
         )  # fmt: skip
 
     def outline(self, q: Vector) -> Outline | None:
-        """Return rods between the pins of a body, or from its centre to its only one; bearings on the ground."""
+        """Return rods between the pins of a body, or from its centre to its only pin, and bearings on the ground."""
         linkage = self.linkage
         if linkage.bodies > MOST_DRAWN:
             return None
@@ -67,12 +67,12 @@ class LinkageSystem(System):
         return Outline([c for i, c in enumerate(centres) if len(of[i]) < 2], rods, bearings, {}, pins)
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Nothing: the rows belong to the pins, whatever their size."""
+        """Accept every state: the rows are computed from the pins, in systems of any size."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
-    """Bodies and pins.
+    """Rigid bodies and the pins that join them.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Linkage:
     # -- geometry ------------------------------------------------------------------------------
 
     def gaps(self, q: Vector) -> Vector:
-        """Return what the pins keep at zero, (m,), m."""
+        """Return the residuals of the pins, (m,), m."""
         first, second = self._arms(q)
         centre = _with_ground(q.reshape(-1, 3)[:, :2])
         return np.asarray(centre[self.second] + second - centre[self.first] - first).ravel()
@@ -148,7 +148,7 @@ class Linkage:
         return [(x, y) for x, y in at.tolist()]
 
     def rates(self, q: Vector, v: Vector) -> Vector:
-        """Their rates, (m,), m/s."""
+        """Return the rates of `gaps`, (m,), m/s."""
         first, second = (_turned(arm) for arm in self._arms(q))
         centre, spin = _with_ground(v.reshape(-1, 3)[:, :2]), _with_ground(v[2::3, None])
         second = second * spin[self.second]
@@ -156,9 +156,9 @@ class Linkage:
         return np.asarray(centre[self.second] + second - centre[self.first] - first).ravel()
 
     def rows(self, q: Vector) -> Sparse:
-        """J, (m, n)."""
+        """Return J, (m, n)."""
         first, second = self._arms(q)
-        data = np.ones((self.pins, 2, 4))  # of the first body: one, phi; of the second: one, phi
+        data = np.ones((self.pins, 2, 4))  # x or y and phi of the first body, x or y and phi of the second
         data[:, :, 0] = -1.0
         data[:, :, 1] = -_turned(first)
         data[:, :, 3] = _turned(second)
@@ -166,7 +166,7 @@ class Linkage:
         return sparse.csr_array((data.ravel()[keep], indices, indptr), shape=(2 * self.pins, 3 * self.bodies))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Right-hand side of J a = gamma, (m,), m/s^2."""
+        """Return gamma, the right-hand side of J a = gamma, (m,), m/s^2."""
         first, second = self._arms(q)
         square = _with_ground(v[2::3, None] ** 2)
         return np.asarray(square[self.second] * second - square[self.first] * first).ravel()
@@ -177,7 +177,7 @@ class Linkage:
         return kinetic, float(self.gravity * self.mass @ q[1::3])
 
     def _arms(self, q: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """From the centre to the pin in the plane, for the first and the second body of every pin, (p, 2)."""
+        """Return vectors from the centre to the pin, for the first and the second body of every pin, (p, 2) each."""
         phi = q[2::3]
         turn = _with_ground(np.column_stack((np.cos(phi), np.sin(phi))))
         turn[-1, 0] = 1.0
@@ -188,7 +188,7 @@ class Linkage:
             out.append(np.column_stack((c * x - s * y, s * x + c * y)))
         return out[0], out[1]
 
-    # -- what never changes --------------------------------------------------------------------
+    # -- constants -----------------------------------------------------------------------------
 
     @cached_property
     def mass_matrix(self) -> Sparse:
@@ -206,7 +206,7 @@ class Linkage:
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]:
-        """Which of the eight entries a pin exist, in canonical order, and where: none for the ground."""
+        """Sparsity of J: which of the eight entries a pin exist (none for the ground), columns and row pointers."""
         f, s = 3 * self.first[:, None], 3 * self.second[:, None]
         column = np.stack([np.hstack((f + k, f + 2, s + k, s + 2)) for k in (0, 1)], axis=1)
         ground = np.repeat(np.hstack((f, s)) < 0, 2, axis=1)[:, None, :]
@@ -218,14 +218,14 @@ class Linkage:
 
 
 def _with_ground(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return rows of the bodies and a last one of zeros, which the number GROUND finds."""
+    """Return the rows of the bodies and a last row of zeros, which the index GROUND selects."""
     out = np.zeros((len(values) + 1, values.shape[1]))
     out[:-1] = values
     return out
 
 
 def _turned(arm: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By a right angle: the derivative of an arm by its angle."""
+    """Return arms turned by a right angle: their derivatives with respect to the angle."""
     return np.column_stack((-arm[:, 1], arm[:, 0]))
 
 

@@ -1,4 +1,4 @@
-"""What a model probably does not mean: slips that leave a right program of a wrong mechanism, each as a sentence."""
+"""Slips in a model that leave a valid program of the wrong mechanism, each reported as a sentence."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 
 LONG = 100.0
-"""Coordinates beyond which, beside accelerations of about 9.81, lengths look like millimetres."""
+"""Coordinate beyond which, if bodies fall at about 9.81, lengths look like millimetres."""
 
 TURN = 2.0 * np.pi
 """Angle beyond which degrees may have been given."""
 
 WEIGHT = (9.0, 10.5)
-"""Accelerations of free fall in m/s^2, as a user may round them."""
+"""Range of accelerations of free fall in m/s^2, as a user may round them."""
 
 
 def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[str, ...]:
-    """Look for slips of a model that leave a right program of a wrong mechanism.
+    """Look for slips in a model that leave a valid program of the wrong mechanism.
 
-    Looked at are the order of the velocities, parameters that nothing uses, angles that look like degrees, lengths that
-    look like millimetres, coordinates without mass; of `gaussopt.bodies` also joints that were made and not added,
-    bodies that nothing joins, and a model in which nothing can begin to move. `simulate` warns of the same.
+    Checked are the order of the velocities, parameters that nothing uses, angles that look like degrees, lengths that
+    look like millimetres, coordinates without mass; in models of `gaussopt.bodies` also joints that were made and not
+    added, bodies without joints, and that something can begin to move. `simulate` gives the same warnings.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[s
     Returns
     -------
     tuple of str
-        A sentence for each slip: what is wrong, where, and what to do. That none was found proves nothing.
+        A sentence for each slip: what is wrong, where, and what to do. An empty tuple proves nothing.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """Yield all notes on a system with the step at its start, which is `fixed` if no parameter says where it is."""
+    """Yield all notes on a system from its step at the start; `fixed` says that no parameter sets the start."""
     yield from system.notes
     if fixed:
         yield from _unused(system)
@@ -93,14 +93,14 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
 
 
 def _without_mass(step: StepData) -> list[int]:
-    """Return coordinates that neither mass nor constraint knows."""
+    """Return the coordinates on which neither mass nor constraints act."""
     if step.sparse:
         return []
     return np.flatnonzero(~step.M.any(axis=1) & ~step.J.any(axis=0)).tolist()
 
 
 def _free_fall(step: StepData) -> float:
-    """Return the largest force beside the mass of its coordinate."""
+    """Return the largest quotient of a force and the mass of its coordinate."""
     if step.sparse or not step.n:
         return 0.0
     mass = np.diagonal(step.M)

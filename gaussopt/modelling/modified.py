@@ -1,4 +1,4 @@
-"""A system whose step data are changed on the way out: how a misprint is shown without deriving it."""
+"""A system whose step data are changed after evaluation: it shows a misprint without a new derivation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _property_of_regular(name: str) -> Any:
 
 @System.register
 class ModifiedSystem(AbstractSystem):
-    """The regular system with other step data; gaps, energies and residuals stay the regular ones."""
+    """A regular system with changed step data; gaps, energies and residuals stay those of the regular system."""
 
     def __init__(self, regular: AbstractSystem, change: Change) -> None:
         self.name = regular.name
@@ -38,7 +38,7 @@ class ModifiedSystem(AbstractSystem):
         return ModifiedSystem(self.regular.with_parameters(**values), self.change)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Changed step data of the state."""
+        """Return the changed step data of the state."""
         step = self.regular.evaluate(t, q, v)
         changed = self.change(step, self.parameters)
         smooth = ("M", "h", "Q", "J", "gamma")

@@ -10,7 +10,7 @@ from gaussopt.modelling.sketch import Shape, outlined
 
 
 class OutlinedSystem:
-    """Draws what a system knows of its shape, at the parameter values of a motion."""
+    """A drawing function that uses the outline of a system, at the parameter values of a motion."""
 
     def __init__(self, system: AbstractSystem) -> None:
         self.system = system

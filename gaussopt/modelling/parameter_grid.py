@@ -1,4 +1,4 @@
-"""Which states of a problem an atlas scans: parameter axes, and parameters that follow from others."""
+"""The states of a problem that an atlas scans: parameter axes, and parameters that follow from others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.modelling.parameter import Parameter
 
 MAX_COUNT = 100_000
-"""Most values of one axis."""
+"""Largest number of values of an axis."""
 
 
 @shown
@@ -39,9 +39,9 @@ class Axis:
     values: Vector
 
     def __init__(self, name: str, values: ArrayLike, high: float | None = None, count: int | None = None) -> None:
-        """The given values; with `high` and `count`, `count` evenly spaced values from `values` to `high`.
+        """Set the given values or, with `high` and `count`, `count` evenly spaced values from `values` to `high`.
 
-        Raises BadInput if there are no values, one is not finite, or the count is none from 1 to MAX_COUNT.
+        Raises BadInput if there are no values, one is not finite, or the count is not between 1 and MAX_COUNT.
         """
         label = f"axis {name}"
         if high is None and count is None:
@@ -80,9 +80,9 @@ class Axis:
 
 
 class PlainTable(NamedTuple):
-    """A table that a problem adds to the report of its atlas; `name` is that of its file.
+    """A table that a problem adds to the report of its atlas; `name` is the name of its file.
 
-    Numbers in the cells of the rows are printed with the digits that they need.
+    Numbers in the rows are printed with the digits that they need.
     """
 
     name: str
@@ -93,7 +93,7 @@ class PlainTable(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AtlasGrid:
-    """The states of a problem that its atlas shows where nothing else is asked for.
+    """The states of a problem that its atlas shows by default.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class AtlasGrid:
     follow : name -> (parameter values -> value)
         Parameters that are computed from the others at every point, unless they are an axis or set by hand.
     tables : (quick) -> tables, optional
-        What the report of this problem's atlas shows beside the maps: each a `PlainTable`, or anything with its fields.
+        Tables of the report in addition to the maps: each a `PlainTable`, or an object with its fields.
     """
 
     axes: tuple[Axis, ...] = ()
@@ -110,7 +110,7 @@ class AtlasGrid:
 
 
 def default_grid(parameters: Sequence[Parameter]) -> AtlasGrid:
-    """Return a grid for a problem that names none: its first angle and its first friction coefficient."""
+    """Return a grid over the first angle and the first friction coefficient, for a problem without its own grid."""
     axes = []
     angles = [p for p in parameters if p.unit == "rad"]
     if angles:

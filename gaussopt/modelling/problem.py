@@ -1,6 +1,6 @@
 """Named problems: a system with its source, parameters, start, references and errata.
 
-A problem that ships states all of that. The user's own needs a system and a start: `Problem.of`.
+A problem that ships states all of these. A user's own needs a system, a start and an end: `Problem.of`.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ class Problem:
     build : () -> AbstractSystem, derives the system once, with the default parameters
     start : parameters -> (q0, v0)
     starts : starts of the variants that have other coordinates, by the variant's name
-    events : parameters -> the instants to be located beside the mechanics' own, or None
+    events : parameters -> events to locate in addition to those of the mechanics, or None
     parameters : the parameters with units and meaning
     t_end, dt : defaults for a run, s
     references, errata
     cases : named sets of parameter values
     variants : other models of the same mechanism by name, such as a misprinted constraint: functions that build the
-        system; a `gaussopt.modelling.variant.Variant` has a description, too
+        system; a `gaussopt.modelling.variant.Variant` also has a description
     values : parameter values that differ from the defaults
     variant : the model in use, "" for the regular one
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
-    sketch : what the mechanism looks like, see `gaussopt.modelling.sketch`
+    sketch : picture of the mechanism, see `gaussopt.modelling.sketch`
     sketches : sketches of the variants that have other coordinates, by the variant's name
-    in_space : (parameters, variant) -> what a mechanism in space looks like, see `gaussopt.modelling.solids`
+    in_space : (parameters, variant) -> picture of a mechanism in space, see `gaussopt.modelling.solids`
     units : of the coordinates, by their names, such as {"theta": "rad"}, for the axes of figures and for files
     """
 
@@ -110,20 +110,20 @@ class Problem:
         title: str = "",
         **more: Any,
     ) -> Problem:
-        """Make a problem of the user's own: a system, its start and its end.
+        """Make a problem from a system, its start and its end.
 
         Parameters
         ----------
-        system : AbstractSystem, its parameters become the problem's
-        q0, v0 : (n,), or functions of the parameter values that return them, at rest if no v0 is given
+        system : AbstractSystem, whose parameters become the problem's
+        q0, v0 : (n,), or functions that return them from the parameter values; at rest if v0 is not given
         t_end : s
         dt : s, a thousandth of t_end if not given
         title : in words; the name if not given
         more : name (that of the file if not given), source, description, parameters, events, cases and the like, as in
             `Problem`
 
-        Raises BadInput if the system is none, the start does not fit it, or a time is none; UnknownName for a setting
-        that a problem does not have.
+        Raises BadInput if the system is not a System, the start does not fit it, or a time is not positive; UnknownName
+        for a setting that a problem does not have.
         """
         if not isinstance(system, AbstractSystem):
             raise BadInput(
@@ -160,14 +160,14 @@ class Problem:
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """Return the same problem under a name, which is also its system's and, where it has none, its title."""
+        """Return the same problem under a name, which its system takes too, and its title if it has none."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
     def at(self, /, **settings: Any) -> Problem:
         """Return the same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
 
-        Parameters given beside a case override the case's. Raises UnknownName and BadInput.
+        Parameters given with a case override the case's. Raises UnknownName and BadInput.
         """
         known = {p.name for p in self.parameters}
         values = dict(self.values)
@@ -222,7 +222,7 @@ class Problem:
 
     @property
     def _choices(self) -> list[str]:
-        """Settings beside parameters and start."""
+        """Return the names of the settings other than parameters and start."""
         return [name for name, there in (("case", self.cases), ("variant", self.variants)) if there]
 
     @property
@@ -237,7 +237,7 @@ class Problem:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What `problem(name, **settings)` needs to make this problem again."""
+        """Settings from which `problem(name, **settings)` makes this problem again."""
         found: dict[str, Any] = {**self.values, **({"variant": self.variant} if self.variant else {})}
         if self.state is not None:
             found |= {"q0": self.q0, "v0": self.v0}
@@ -245,7 +245,7 @@ class Problem:
 
     @property
     def label(self) -> str:
-        """The name with what differs from the default."""
+        """The name, with the settings that differ from the defaults."""
         words = [self.variant] if self.variant else []
         words += [f"{k}={v:g}" for k, v in self.values.items()]
         return f"{self.name} ({', '.join(words)})" if words else self.name
@@ -274,7 +274,7 @@ class Problem:
         return self._start_of(self.variant)
 
     def _start_of(self, variant: str) -> tuple[Vector, Vector]:
-        """Return the start of a variant; its function is a user's."""
+        """Return the start of a variant, as the user's function gives it; raises BadInput."""
         what = f"The start of {self.name!r}" if self.name else "The start"
         start = call(what, self.starts.get(variant, self.start), self.parameter_values)
         if not isinstance(start, tuple | list) or len(start) != 2:
@@ -325,7 +325,7 @@ def _time(label: str, value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """Builds a problem that was given its system; its start is `fixed` if no parameter says where it is."""
+    """Builder of a problem from a given system; `fixed` says that no parameter sets the start."""
 
     system: AbstractSystem
     name: str = ""
@@ -338,12 +338,12 @@ class _Given:
 
 
 def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
-    """Return a registered problem, or one in a Python file, with parameter overrides.
+    """Return a registered problem, or the problem in a Python file, with parameter overrides.
 
     Parameters
     ----------
     name : str or path
-        From `gaussopt list problems`, or the path of a file that defines `problem`; it is registered by that.
+        From `gaussopt list problems`, or the path of a file that defines `problem`, which is then registered.
     settings : see `Problem.at`
 
     Raises
@@ -357,7 +357,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     0.0
     """
     if name == "":
-        name = settings.pop("name", "")  # by keyword; beside a name it is a setting like others
+        name = settings.pop("name", "")  # as a keyword; after a positional name it is a setting like others
     if registry.is_file(name):
         name = registry.named_by_file("problem", name)
     name = os.fspath(name)
@@ -368,9 +368,9 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
 
 
 def sketch_of(problem: Problem) -> Sketch:
-    """The sketch of a problem in its variant, or what its system knows of its points, rods, pins and contact points.
+    """Return the sketch of a problem in its variant, or the outline of its system: points, rods, pins, contact points.
 
-    Raises BadInput if there is neither, with how to give one.
+    Raises BadInput, which says how to give a sketch, if there is neither.
     """
     found = problem.sketches.get(problem.variant)
     own = found is None and problem.variant in problem.starts

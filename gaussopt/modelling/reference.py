@@ -23,12 +23,12 @@ class Reference:
     name : str
     file : CSV in problems/data
     columns : names of the coordinates in the file; velocities and accelerations have d_ and dd_ before them
-    multipliers, energy : their columns; "" if there is no energy
+    multipliers, energy : their columns; energy is "" if the file has none
     normal_forces : columns of the normal contact forces, in the order of the system's contacts
     phase : column that counts the phases between events, "" if there is none
-    events : (kind, time) of the events on the way, in the order of time; kinds are "reversal", "stick", "slip",
-        "lift_off", "landing", or the name of a user event, with the contact's name behind a colon where one is meant
-    parameters : the parameter values it belongs to
+    events : (kind, time) of the events, in the order of time; kinds are "reversal", "stick", "slip", "lift_off",
+        "landing", or the name of a user event, followed by a colon and the contact's name for an event of a contact
+    parameters : the parameter values that the reference belongs to
     accuracy : absolute error stated for it
     """
 
@@ -47,7 +47,7 @@ class Reference:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What `Problem.at` needs for the problem it belongs to."""
+        """Settings of `Problem.at` for the problem that the reference belongs to."""
         return {**self.parameters, **({"variant": self.variant} if self.variant else {})}
 
     def load(self) -> ReferenceData:
@@ -74,7 +74,7 @@ class ReferenceData:
 
 @cache
 def _table(file: str) -> tuple[tuple[str, ...], Matrix]:
-    """Head and numbers of a reference file; what is taken from it is copied."""
+    """Return the header and the numbers of a reference file, cached: a caller must copy what it takes."""
     source = resources.files("gaussopt.problems").joinpath("data", file)
     head, *lines = source.read_text(encoding="utf-8").splitlines()
     return tuple(head.split(",")), np.array([[float(x) for x in line.split(",")] for line in lines])

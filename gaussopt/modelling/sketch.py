@@ -1,4 +1,4 @@
-"""What a picture of a mechanism is made of, at one configuration.
+"""Shapes for the picture of a mechanism at one configuration.
 
 A sketch is a function of the coordinates and the parameters that returns shapes, in metres, x to the right and y up:
 
@@ -6,8 +6,8 @@ A sketch is a function of the coordinates and the parameters that returns shapes
         tip = along((0.0, 0.0), p["l"], q[0])
         return Bearing((0.0, 0.0), "O"), Bar((0.0, 0.0), tip, "l"), Point(tip, "A", trace=True)
 
-Number and kinds of the shapes are the same at all configurations. Labels are letters of formulas; what follows an
-underscore is a subscript. `Angle`, `Length`, `Force`, `Torque` and `Axes` belong to the labelled drawing only.
+The number and the kinds of the shapes are the same at all configurations. Labels are letters of formulas; text after
+an underscore is a subscript. `Angle`, `Length`, `Force`, `Torque` and `Axes` belong to the labelled drawing only.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ Place = tuple[float, float]
 SIDES = {
     "e": (1, 0), "ne": (1, 1), "n": (0, 1), "nw": (-1, 1), "w": (-1, 0), "sw": (-1, -1), "s": (0, -1), "se": (1, -1),
 }  # fmt: skip
-"""Where a label stands beside its point."""
+"""Directions from a point to its label."""
 
 
 def along(start: Place, length: float, angle: float) -> Place:
-    """Return the point at a distance (m) and a direction (rad, from the x axis) of another."""
+    """Return the point at a distance (m) from `start`, in a direction (rad, from the x axis)."""
     return start[0] + length * math.cos(angle), start[1] + length * math.sin(angle)
 
 
 def between(a: Place, b: Place, share: float = 0.5) -> Place:
-    """Return the point that divides a segment; its middle if no share is given."""
+    """Return the point at a share of the way from a to b; the midpoint by default."""
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 
@@ -85,7 +85,7 @@ class Blade:
     label: str = ""
 
 
-# -- what joins and holds ----------------------------------------------------------------------------------
+# -- joints and supports -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ContactPoint:
-    """Where the forces of a contact act on the body: lam_N along `normal`, lam_T along `tangent`.
+    """The point at which a contact's forces act on the body: lam_N along `normal`, lam_T along `tangent`.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class ContactPoint:
     other: Place | None = None
 
 
-# -- what the labelled drawing has beside ------------------------------------------------------------------
+# -- shapes of the labelled drawing only -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class Angle:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A dimension line between two points, moved aside to the left of its direction by `aside` (m)."""
+    """A dimension line between two points, offset to the left of its direction by `aside` (m)."""
 
     start: Place
     end: Place
@@ -227,7 +227,7 @@ Shape = (
 )  # fmt: skip
 KINDS: tuple[type, ...] = Shape.__args__
 NOTES = (Angle, Length, Force, Torque, Axes)
-"""What only the labelled drawing has."""
+"""Shapes of the labelled drawing only."""
 
 SIZES = ("radius", "width", "height", "length")
 """Attributes that are never negative, m."""
@@ -237,7 +237,7 @@ Draw = Callable[[Vector, Parameters], Sequence[Shape]]
 
 
 def chain(origin: Place, *links: tuple[float, float], labels: str = "") -> tuple[Shape, ...]:
-    """Return bars hinged end to end, the first on a bearing, the path of the last end drawn.
+    """Return bars hinged end to end, the first on a bearing, with the path of the last end.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def chain(origin: Place, *links: tuple[float, float], labels: str = "") -> tuple
 
 
 def outlined(outline: Outline) -> tuple[Shape, ...]:
-    """The shapes of a system that has no sketch: floor, rods, bearings, pins, contact points and paths of points."""
+    """Return the shapes of a system without a sketch: floor, rods, bearings, pins, contact points, paths of points."""
     floor: list[Shape] = [Ground((0.0, 0.0))] if outline.contacts else []
     return (
         *floor, *(Bar(a, b) for a, b in outline.rods), *(Bearing(at) for at in outline.bearings),
@@ -273,7 +273,7 @@ def outlined(outline: Outline) -> tuple[Shape, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """How a mechanism looks.
+    """The picture of a mechanism as a function of its configuration.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ class Sketch:
     def shapes(self, q: Vector, parameters: Parameters, owner: str = "the problem") -> tuple[Shape, ...]:
         """Return the shapes at a configuration.
 
-        Raises BadInput if the function fails, or returns nothing or something else than finite shapes.
+        Raises BadInput if the function fails, or returns nothing or anything but finite shapes.
         """
         try:
             found = tuple(self.draw(q, parameters))
@@ -314,7 +314,7 @@ _ENTRIES = {kind: tuple((entry.name, str(entry.type)) for entry in fields(kind))
 
 
 def _checked(shape: Any, owner: str) -> Any:
-    """Return a shape with plain floats; what a NumPy computation left in it becomes a pair."""
+    """Return a shape with plain floats, and pairs of floats as places, in place of NumPy values."""
     kind = next((kind for kind in (type(shape), *KINDS) if kind in _ENTRIES and isinstance(shape, kind)), None)
     if kind is None:
         raise BadInput(
@@ -343,7 +343,7 @@ def _checked(shape: Any, owner: str) -> Any:
 
 
 def _numbers(value: Any, pair: bool) -> Any:
-    """Return a finite float, or a pair of them, the object itself where it is one; None if it is neither."""
+    """Return a finite float, or a pair of them; the given object if it is one already, None if it is neither."""
     if pair and isinstance(value, tuple) and len(value) == 2:
         found = tuple(_numbers(x, False) if isinstance(x, float) else None for x in value)
         if None not in found:
@@ -360,7 +360,7 @@ def _numbers(value: Any, pair: bool) -> Any:
 
 
 def segments(shape: Shape) -> tuple[Place, ...]:
-    """Return points that a picture must contain to show the shape, m."""
+    """Return the points that a picture must contain to show the shape, m."""
     match shape:
         case Bar() | Spring() | Damper() | Wall():
             return shape.start, shape.end
@@ -383,5 +383,5 @@ def segments(shape: Shape) -> tuple[Place, ...]:
 
 
 def words(label: str) -> str:
-    """Return a label as it is spoken: without the mark of the subscript."""
+    """Return a label as it is spoken, without the subscript mark."""
     return label.replace("_", "")

@@ -1,4 +1,4 @@
-"""What a picture of a mechanism in space is made of: solids fixed to bodies, lines between them, contacts.
+"""Parts of the picture of a mechanism in space: solids fixed to bodies, lines between them, contacts.
 
 A body BODY is where its coordinates x_BODY, y_BODY, z_BODY are, turned by the quaternion e0_BODY to e3_BODY if it has
 one; the ground is the body "". Places are in the frame of their body, from its centre of mass, m.
@@ -13,7 +13,7 @@ from typing import Any
 from gaussopt.core.arrays import Matrix, Vector
 
 Place = Sequence[Any]
-"""Three numbers; in a model also expressions of its parameters."""
+"""Three numbers, or in a model expressions of its parameters."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Cylinder:
 
 @dataclass(frozen=True)
 class Capsule:
-    """A cylinder with half a ball on each end; start and end are the centres of these."""
+    """A cylinder with a half ball on each end; start and end are the centres of the half balls."""
 
     radius: Any
     start: Place
@@ -53,7 +53,7 @@ class Capsule:
 
 @dataclass(frozen=True)
 class Plane:
-    """A surface without end, which is drawn as large as the motion needs."""
+    """An unbounded plane, drawn as large as the motion needs."""
 
     at: Place
     normal: Place
@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FaceContact:
-    """The ball of radius R about b, or the point b, on a face of a; the rows of `frame` are n, t1, t2 in that of a."""
+    """The ball of radius R about b, or the point b, on a face of a; the rows of `frame` are n, t1, t2 in a's frame."""
 
     name: str
     a: str
@@ -87,7 +87,7 @@ class FaceContact:
 
 @dataclass(frozen=True)
 class BallContact:
-    """Two balls; t1 is across the normal n from a to b and the direction `across`, or the axis least along n if ()."""
+    """Two balls; t1 is orthogonal to n, from a to b, and to `across`; if that is (), to the axis least along n."""
 
     name: str
     a: End
@@ -105,10 +105,10 @@ class SpacePicture:
     solids : each with its body
     lines : between points of bodies
     joints : points in which a joint acts, by its name; its rows x, y, z, where it has them, are the force on the body
-    contacts : where contact forces act and along what
-    up : direction that is up in the picture, (3,)
-    moving : poses of frames and bodies that are no coordinates of their own, by their names: instants (F,) and columns
-        of the coordinates by their names to places and quaternions, (F, 7)
+    contacts : where contact forces act, and their directions
+    up : upward direction of the picture, (3,)
+    moving : poses of frames and bodies without coordinates of their own, by name: functions of instants (F,) and
+        columns of the coordinates by name that return places and quaternions, (F, 7)
     """
 
     solids: Sequence[tuple[str, Solid]]

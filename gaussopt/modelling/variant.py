@@ -10,7 +10,7 @@ from gaussopt.core.system import AbstractSystem
 
 @dataclass(frozen=True)
 class Variant:
-    """Another model of a mechanism: the function that builds its system, and what is different, in words."""
+    """Another model of a mechanism: the function that builds its system, and a description of the difference."""
 
     build: Callable[[], AbstractSystem]
     description: str

@@ -1,19 +1,19 @@
 """Chapters on the papers: Markdown templates, filled with the numbers of judgements and of motions.
 
-The headings of a template say what stands where:
+The headings of a template determine the use of their text:
 
 - `NAME: TITLE` opens a part of the chapter; what precedes the first part is the lead;
 - `verdict C1` is the verdict on a claim;
-- `figure NAME` is a figure of the supplement with the caption below; `figure NAME, beside` joins the figure before it;
-- `found FIGURE in PART` is a sentence for the first screen, with a figure and the part that says more; `found in PART`
-  goes without a figure;
+- `figure NAME` is a figure of the supplement with the text as caption; `figure NAME, beside` joins the one before it;
+- `found FIGURE in PART` is a sentence for the first screen, with a figure and the part with details; `found in PART`
+  has no figure;
 - `words` ends the chapter; the entries after it are words that the module of the chapter uses in its values;
-- any other heading names paragraphs for those who edit them.
+- any other heading names paragraphs for the authors of the template.
 
-` if C1 is yes no` at the end of a heading: what follows stands only while the first readings of the claim hold or fail
-so; otherwise the judgement speaks for itself. Numbers of a judgement are values by the claim, as in
+` if C1 is yes no` at the end of a heading: the text is used only if the first readings of the claim hold or fail in
+this way; otherwise the judgement replaces it. Numbers of a judgement are values by the claim, as in
 `{{C1[worst]:.1e}}`, and so are those of its evidence, as in `{{C1[random steps][worst]:.1e}}`. Where a value is missing
-because a case failed, a sentence says so.
+because a case failed, a sentence states that.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Secti
 from gaussopt.reporting.texts import Texts
 
 Judged = Mapping[str, Judgement | str]
-"""The judgement of each claim, or in a sentence why it has none."""
+"""The judgement of each claim, or a sentence with the reason why it has none."""
 
 _PART = re.compile(r"([\w-]+): (.+)")
 _IF = re.compile(r"(.+?)(?: if (C\d+) is ([a-z ]+))?")
@@ -41,25 +41,25 @@ _FIGURE = re.compile(r"figure ([\w-]+)(, beside)?")
 
 
 class Important(Tex):
-    """Put a finding on the first screen, with one of the report's figures."""
+    """A finding for the first screen, with one of the report's figures."""
 
     figure: str
     anchor: str
 
     def __new__(cls, text: str, figure: str, anchor: str) -> Self:
-        """`figure` is the figure's name, `anchor` that of the section that says more."""
+        """Make a finding from its text, the figure's name, and the `anchor` of the section with details."""
         found = super().__new__(cls, text)
         found.figure, found.anchor = figure, anchor
         return found
 
     def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
-        """Give the arguments of a copy in another process."""
+        """Return the arguments that make a copy in another process."""
         return str(self), self.figure, self.anchor
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """Hold the chapter of a paper in the main document.
+    """The chapter on a paper in the main document.
 
     Attributes
     ----------
@@ -72,14 +72,14 @@ class Chapter:
 
 
 class _Absent:
-    """Stand for a value that was not computed, and for everything in it."""
+    """A value that was not computed; each of its entries is the same."""
 
     def __getitem__(self, name: str) -> Self:
         return self
 
 
 class ChapterTexts(Texts):
-    """Fill the template of a chapter."""
+    """The template of a chapter."""
 
     def chapter(
         self, number: str, judged: Judged, values: Mapping[str, Any], figures: Mapping[str, Figure | None]
@@ -120,7 +120,7 @@ class ChapterTexts(Texts):
     def _missing(
         self, heading: str, known: Mapping[str, Any], figures: Mapping[str, Figure | None] | None = None
     ) -> list[str]:  # fmt: skip
-        """Name what an entry needs and this run did not compute."""
+        """Name the values and figures that an entry needs but this run did not compute."""
         values = self.values_in(heading, **known)
         shown = _FIGURE.match(heading)
         absent = [field for field, value in values.items() if value is None or isinstance(value, _Absent)]
@@ -128,7 +128,7 @@ class ChapterTexts(Texts):
 
 
 def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]) -> None:
-    """Add a figure; if it stands beside others it joins the gallery at the end of the blocks."""
+    """Add a figure; with `beside` it joins the gallery at the end of the blocks."""
     assert figure is not None
     drawn = replace(figure, caption=Tex(caption))
     last = blocks[-1] if beside and blocks else None
@@ -139,20 +139,20 @@ def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]
 
 
 def _fits(judged: Judgement | str, wanted: str) -> bool:
-    """Tell whether the first readings of a claim hold or fail as wanted; claims that were not computed pass."""
+    """Tell whether the first readings of a claim hold or fail as wanted; claims not computed count as fitting."""
     holds = [{"yes": True, "no": False}[word] for word in wanted.split()]
     return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
 
 
 def _instead(judged: Judgement | str) -> Paragraph:
-    """Let a judgement speak for itself where a text does not fit it."""
+    """Return the judgement as a paragraph, in place of a text that does not fit it."""
     assert isinstance(judged, Judgement)
     where = " ".join(judged.conditions.splitlines())
     return Paragraph(Tex(f"The verdict is '{judged.verdict}'. {judged.sentence} {where}".strip()))
 
 
 def _verdict(claim: str, judged: Judged) -> Paragraph:
-    """Tell the verdict on a claim with the sentence that the table of all claims says of it."""
+    """Return the verdict on a claim with its sentence from the table of all claims."""
     found = judged[claim]
     if isinstance(found, str):
         return Paragraph(Tex(f"The verdict on claim {claim} is not computed: {found}"))
@@ -165,7 +165,7 @@ def _not_computed(what: str, missing: list[str]) -> Paragraph:
 
 
 def errata_counts(entry: Problem, results: PaperResults) -> dict[str, Any]:
-    """Count the errata of a problem, and those that this run confirms."""
+    """Count the errata of a problem, and how many of them this run confirms."""
     found = [results.value(f"erratum {e.id}") for e in entry.errata]
     return {"errata": len(found), "confirmed": sum(e is not None and not e.holds for e in found)}
 

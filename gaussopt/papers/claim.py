@@ -1,4 +1,4 @@
-"""Claims of papers as data: where they stand, what they say, the evidence computed for them, and the verdict."""
+"""Claims of papers as data: their place and wording, the evidence computed for them, and the verdict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Derivation:
     computed : the numbers that confirm or contradict it on this run
     holds : whether they confirm it
     values : the numbers in `computed`, by name
-    name : by which other texts quote the numbers, as in `{{NAME[worst]}}`
+    name : the name by which other texts quote the numbers, as in `{{NAME[worst]}}`
     """
 
     statement: str
@@ -45,16 +45,16 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt to refute what is said, and how far it went.
+    """An attempt to refute a statement, and its extent.
 
     Attributes
     ----------
-    sought : what would refute it
-    covered : where it was looked for: which samples, sizes, ranges, seeds, optimisers
-    found : what came out, with numbers
-    refutes : whether something was found
+    sought : the counterexample that would refute the statement
+    covered : the extent of the search: samples, sizes, ranges, seeds, optimisers
+    found : the result, with numbers
+    refutes : whether a counterexample was found
     values : the numbers in `covered` and `found`, by name
-    name : as of a derivation
+    name : as in `Derivation`
     """
 
     sought: str
@@ -70,7 +70,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Circumstance:
-    """A part of the circumstances that a source states or implies, and whether a reading holds in all of that part."""
+    """A part of the circumstances that a source states or implies, and whether a reading holds throughout that part."""
 
     text: str
     holds: bool
@@ -78,15 +78,15 @@ class Circumstance:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One meaning that the words of a claim allow, and where it holds.
+    """One meaning that the words of a claim allow, and the circumstances in which it holds.
 
     Attributes
     ----------
-    meaning : what is claimed, read so; a sentence without its full stop
+    meaning : the claim in this reading; a sentence without its full stop
     holds : whether it holds in all circumstances that the source states or implies
-    parts : named parts of these circumstances, told apart by properties of the data
+    parts : named parts of these circumstances, distinguished by properties of the data
     ours : whether the source leaves the meaning open, so that the reading is ours
-    statement : which of its statements, in a claim that makes several; a clause that follows "that"
+    statement : the statement that is read, in a claim with several; a clause that follows "that"
     """
 
     meaning: str
@@ -97,12 +97,12 @@ class Reading:
 
     @property
     def somewhere(self) -> bool:
-        """Whether it holds in all or in a named part of the circumstances."""
+        """Whether the reading holds in all circumstances or in a named part of them."""
         return self.holds or any(p.holds for p in self.parts)
 
     @property
     def where(self) -> str:
-        """Where it holds and where it fails, in sentences."""
+        """Sentences that state where the reading holds and where it fails."""
         if self.holds:
             return "It holds in general."
         does, fails = ("; and ".join(p.text for p in self.parts if p.holds is truth) for truth in (True, False))
@@ -112,13 +112,13 @@ class Reading:
 
 
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
-    """The one rule by which all claims are judged.
+    """Judge a claim by the rule that is common to all claims.
 
     A derivation that this run does not confirm leaves the claim undecided. Without a reading nothing is claimed, and
-    what was computed is a result of ours. Where the source does not print what decides (`missing` says what), it
+    the evidence is a result of ours. If the source does not print the data that decide (`missing` names them), it
     cannot be reproduced. Else each statement of the claim is true if every reading of it holds in all circumstances of
     the source, false if no reading holds in all or in a named part of them, and true under conditions otherwise. A
-    claim whose statements differ is true in part.
+    claim whose statements get different verdicts is true in part.
     """
     if not all(d.holds for d in derivations):
         return ClaimVerdict.UNDECIDED
@@ -131,7 +131,7 @@ def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], miss
 
 
 def _statements(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    """The readings of each statement of a claim."""
+    """Return the readings of each statement of a claim."""
     return {s: [r for r in readings if r.statement == s] for s in dict.fromkeys(r.statement for r in readings)}
 
 
@@ -143,12 +143,12 @@ def _of_statement(readings: Sequence[Reading]) -> ClaimVerdict:
 
 @dataclass(frozen=True, slots=True)
 class OwnResult:
-    """A result of ours that goes beyond a claim and stands beside it: it has no part in the verdict.
+    """A result of ours in addition to a claim, which has no part in the verdict.
 
     Attributes
     ----------
-    sentence : what it says, with the numbers of this run
-    derivations, searches, columns, rows, timed : as of a judgement
+    sentence : the result, with the numbers of this run
+    derivations, searches, columns, rows, timed : as in `Judgement`
     """
 
     sentence: str
@@ -161,21 +161,21 @@ class OwnResult:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict and all it rests on.
+    """A verdict and the evidence for it.
 
     Attributes
     ----------
     verdict : follows from the derivations and searches, never from what was expected
     sentence : the reason in one or two sentences, with the numbers that decide
     derivations, searches : at least one each
-    conditions : where it holds and where it fails, a line for each reading; "" for a plain verdict
+    conditions : where each reading holds and where it fails, one line per reading; "" for a plain verdict
     columns, rows : a table of numbers behind it; () if there is none
     timed : the columns that hold measured times
     times_decide : whether `sentence`, `computed` and `found` quote measured times
-    readings : what the claim may mean, and where it holds
-    own : a result of ours beside the claim, if there is one
-    numbers : by name, what the chapter of the paper quotes
-    brief : the reason in one sentence, for all places that quote the verdict
+    readings : the possible meanings of the claim, and where each holds
+    own : a result of ours in addition to the claim, if any
+    numbers : numbers by name that the chapter of the paper quotes
+    brief : the reason in one sentence, for places that quote the verdict
     """
 
     verdict: ClaimVerdict
@@ -194,7 +194,7 @@ class Judgement:
 
     @property
     def reason(self) -> str:
-        """One sentence on the verdict; where none was written for this outcome, where the claim holds, or why not."""
+        """Sentence on the verdict; if none was written for this outcome, where the claim holds, or why none exists."""
         short = "" if self.verdict == ClaimVerdict.UNDECIDED else self.brief
         return short or " ".join(self.conditions.splitlines()) or self.sentence
 
@@ -203,7 +203,7 @@ class Judgement:
         cls, readings: Sequence[Reading], sentence: str, derivations: Sequence[Derivation], searches: Sequence[Attempt],
         *, missing: str = "", **table: Any,
     ) -> Self:  # fmt: skip
-        """The judgement that `verdict` makes of the readings; `table` holds other fields, such as columns and rows."""
+        """Return the judgement of the readings by `verdict`; `table` holds other fields, such as columns and rows."""
         found = verdict(readings, derivations, missing)
         failed = [d.statement for d in derivations if not d.holds]
         told = {
@@ -224,7 +224,7 @@ def _stated(statement: str, readings: Sequence[Reading], numbered: Sequence[Read
 
 
 def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
-    """What some of the readings of a claim are and where they hold, a line each, numbered among all of them."""
+    """Describe some readings of a claim and where they hold, one line each, numbered among all readings."""
     lines = ((f" {i}" * (len(numbered) > 1), r) for i, r in enumerate(numbered, 1) if r in readings)
     return "\n".join(f"Reading{i}: {r.meaning}. {r.where}" for i, r in lines)
 
@@ -239,9 +239,9 @@ class Claim:
     paper : "000", "001", "002" or "004"
     where : section, equation and paragraph of the paper
     says : the claim, in our words and without a full stop
-    check : computes the evidence, the same on every run but for measured times; `check(True)` searches less far
-    reading : what was taken as its meaning, where that is not plain; "" if it is
-    weight : about how many seconds it takes
+    check : function that computes the evidence, which repeats but for measured times; `check(True)` searches less
+    reading : the assumed meaning of the claim, where that is not plain; "" if it is
+    weight : approximate number of seconds that it takes
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Curves as figures, and the remarks that their captions owe the reader."""
+"""Curves as figures, and remarks for their captions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def line_figure(
     labels: tuple[str, str], *, data: pd.DataFrame | None = None, columns: tuple[str, str] = ("t", "curve"),
     **how: Any,
 ) -> Figure:  # fmt: skip
-    """Curves over one abscissa, or over one each, and their data, which are the curves if not given.
+    """Return a figure of curves over one abscissa, or each over its own, and its data, by default the curves.
 
     `labels` are those of the axes, `columns` the names of the data's columns with the abscissa and, if each curve has
-    one of its own, with the labels; `how` are arguments of `plots.lines`.
+    its own, with the labels; `how` are arguments of `plots.lines`.
     """
     if data is None and isinstance(x, Mapping):
         data = pd.concat([pd.DataFrame({columns[1]: k, columns[0]: x[k], "value": y}) for k, y in curves.items()])
@@ -36,9 +36,9 @@ def thin(length: int, points: int = 800) -> slice:
 
 
 def remarks(curves: Mapping[str, Vector], *, log: bool = False) -> str:
-    """Remarks of a caption on curves over a common abscissa: which coincide, and where zeros are drawn.
+    """Return remarks for a caption on curves over a common abscissa: which coincide, and where zeros are drawn.
 
-    Curves coincide if they are nowhere apart by more than half a percent of the picture's height.
+    Curves coincide if their distance is nowhere more than half a percent of the picture's height.
     """
     drawn = {k: np.log10(np.maximum(np.abs(y), plots.ZERO_IS)) if log else np.asarray(y) for k, y in curves.items()}
     if not drawn:

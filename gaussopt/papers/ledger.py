@@ -1,4 +1,4 @@
-"""The ledger of claims: which there are, their checks as cases, and what the report says of them."""
+"""The ledger of claims: their list, their checks as cases, and their sections of the report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ texts = Texts(__file__)
 
 @cache
 def ledger() -> tuple[Claim, ...]:
-    """All claims, in the order of their numbers."""
+    """Return all claims, in the order of their numbers."""
     import gaussopt.papers
 
     found: list[Claim] = [
@@ -41,12 +41,12 @@ def check(identifier: str, quick: bool) -> Judgement:
 
 
 def cases(quick: bool) -> list[Job]:
-    """One case for each claim."""
+    """Return one case for each claim."""
     return [Job(_key(c), check, {"identifier": c.id, "quick": quick}, c.weight) for c in ledger()]
 
 
 def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]:
-    """The evidence for each claim by its number, or in one sentence the reason why there is none."""
+    """Return the evidence for each claim by its number, or a sentence with the reason why there is none."""
     found: dict[str, Judgement | str] = {}
     for c in ledger():
         outcome = outcomes.get(_key(c))
@@ -55,7 +55,7 @@ def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]
 
 
 def verdicts(found: Mapping[str, Judgement | str]) -> Section:
-    """The rule in short, and all claims with their verdicts and a sentence on each, each leading to its evidence."""
+    """Return the rule in short, and all claims with verdict, sentence and link to their evidence."""
     rows = (
         (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, Tex(c.says), _verdict(found[c.id]), _brief(found[c.id]))
         for c in ledger()
@@ -65,7 +65,7 @@ def verdicts(found: Mapping[str, Judgement | str]) -> Section:
 
 
 def rule(found: Mapping[str, Judgement | str]) -> Section:
-    """The rule by which claims are judged, and of every claim where it holds."""
+    """Return the rule by which claims are judged, and where each claim holds."""
     rows = (
         (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, _verdict(found[c.id]), Tex(c.says), _conditions(found[c.id]))
         for c in ledger()
@@ -75,7 +75,7 @@ def rule(found: Mapping[str, Judgement | str]) -> Section:
 
 
 def section(paper: str, found: Mapping[str, Judgement | str]) -> Section:
-    """The claims of one paper with their evidence."""
+    """Return the claims of one paper with their evidence."""
     parts = tuple(_claim(c, found[c.id]) for c in ledger() if c.paper == paper)
     return Section(f"claims-{paper}", "Claims of the source", (), parts)
 
@@ -108,7 +108,7 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
 
 
 def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) -> Iterator[Block]:
-    """Tables of derivations, searches and numbers; `text` is that of their numbers."""
+    """Yield tables of derivations, searches and numbers; `text` is the type of their numbers."""
     derived = ((Tex(d.statement), text(d.computed), d.holds) for d in of.derivations)
     sought = ((Tex(s.sought), Tex(s.covered), text(s.found), _truth(s.refutes, text)) for s in of.searches)
     if of.derivations:
@@ -120,7 +120,7 @@ def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) 
 
 
 def _truth(holds: bool, text: type[Tex]) -> bool | Timed:
-    """Whether something holds; where times decide, it does so on the machine that measured."""
+    """Return whether something holds; if times decide, marked as valid for the machine that measured."""
     return Timed(text_of(holds)) if text is Timed else holds
 
 

@@ -30,10 +30,10 @@ PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004
 """The module of each paper's cases and section, by number."""
 
 RANKED = ("000", "001", "004", "002")
-"""The papers in the order in which the first screen tells what was found."""
+"""The papers in the order in which the first screen presents their findings."""
 
 MOST = 7
-"""Findings of single papers on the first screen."""
+"""Most findings of single papers on the first screen."""
 
 texts = Texts(__file__)
 
@@ -42,10 +42,10 @@ def document(
     outcomes: Mapping[str, JobOutcome], compared: Results, quick: bool, executor: Executor | None = None,
     solvers: JobOutcome | None = None,
 ) -> Document:  # fmt: skip
-    """The report, from the outcomes of all cases by key and the comparison of the solvers.
+    """Make the report from the outcomes of all cases by key and the comparison of the solvers.
 
-    It is drawn on the executor, or in a process of its own without one; `solvers` is the section on the comparison,
-    where that is drawn already.
+    It is drawn on the executor or, without one, in a process of its own; `solvers` is the section on the comparison
+    if already drawn.
     """
     judged = ledger.judgements(outcomes)
     drawn = _drawn(outcomes, judged, compared, quick, executor, solvers)
@@ -69,7 +69,7 @@ def document(
 
 
 def _first_screen(told: Mapping[str, Chapter], shown: Mapping[str, str]) -> tuple[Finding, ...]:
-    """What the chapters teach together, the most important finding of each, then the second ones.
+    """Return the common lesson of the chapters, the most important finding of each, then the second ones.
 
     `shown` are the anchors of the page.
     """
@@ -82,7 +82,7 @@ def _first_screen(told: Mapping[str, Chapter], shown: Mapping[str, str]) -> tupl
 
 
 def _with_figure(found: Important, shown: Mapping[str, str]) -> Tex:
-    """A finding, and a reference to its figure where the page shows that."""
+    """Return a finding, with a reference to its figure if the page shows that."""
     anchor = f"figure-{found.figure}"
     return Tex(f"{found} ([#{anchor}])" if anchor in shown and f"[#{anchor}]" not in found else found)
 
@@ -91,7 +91,7 @@ def _supplement(
     number: str, k: int, drawn: tuple[Section, Sequence[str]], judged: Mapping[str, Judgement | str],
     outcomes: Mapping[str, JobOutcome],
 ) -> Document:  # fmt: skip
-    """All results on one paper."""
+    """Return the page with all results on one paper."""
     section, findings = drawn
     *parts, errata = section.sections
     pages = [*parts, ledger.section(number, judged), errata]
@@ -106,7 +106,7 @@ def _supplement(
 
 
 def _solvers_page(section: Section) -> Document:
-    """The comparison of the solvers."""
+    """Return the page on the comparison of the solvers."""
     opening = replace(section, title="How to read this page", sections=())
     return Document(
         "Solvers compared on the problems of the papers", texts("solvers lead"), (), (opening, *section.sections),
@@ -118,7 +118,7 @@ def _drawn(
     outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], compared: Results, quick: bool,
     executor: Executor | None, solvers: JobOutcome | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What has many figures, drawn side by side: by paper its section and its chapter, and "solvers"."""
+    """Draw the parts with many figures in parallel: by paper its section and its chapter, and "solvers"."""
     cases = [solvers_case(compared)]
     known = {} if solvers is None else {cases[0].key: solvers}
     for number in PAPERS:
@@ -126,26 +126,26 @@ def _drawn(
         arguments = {"number": number, "outcomes": own, "judged": dict(judged), "quick": quick}
         cases.append(Job(number, section_and_chapter, arguments, 1.0 + 1e-3 * len(own)))
     drawn = known | run_jobs([c for c in cases if c.key not in known], executor=executor)
-    # What could not be drawn there fails here, with the place where it does.
+    # A part whose drawing failed there is drawn here, so that its error appears with its traceback.
     return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
 
 
 def section_and_chapter(
     number: str, outcomes: dict[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool
 ) -> tuple[tuple[Section, Sequence[str]], Chapter]:
-    """What the supplement says of a paper, with findings, and the chapter of the main document."""
+    """Return the section of the supplement on a paper, with findings, and the chapter of the main document."""
     paper = PAPERS[number]
     chapter = importlib.import_module(f"{paper.__package__}.chapter").chapter(outcomes, judged, quick)
     return paper.section(outcomes, quick), chapter
 
 
 def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:
-    """The outcomes of a paper's own cases, by their keys there; the maps are those of one of them."""
+    """Return outcomes of a paper's own cases, by their keys there; those of the maps belong to one of the papers."""
     own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
     mapped = atlas_section.KEY in outcomes and number == atlas_section.PAPER
     return own | ({atlas_section.KEY: outcomes[atlas_section.KEY]} if mapped else {})
 
 
 def solvers_case(compared: Results) -> Job:
-    """The section on the comparison of the solvers, to be drawn."""
+    """Return the case that draws the section on the comparison of the solvers."""
     return Job("solvers", solver_comparison.section, {"found": compared}, 3.0)

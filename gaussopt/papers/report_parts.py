@@ -1,4 +1,4 @@
-"""Parts shared by the sections of several papers: work that runs in a case, tables, errata and claims."""
+"""Parts common to the sections of several papers: cases, tables, errata and claims."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from gaussopt.simulation.simulate import simulate
 texts = Texts(__file__)
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
-"""Solvers that are shown fewer states of a reference, by this factor."""
+"""Slow solvers, with the factor by which they get fewer states of a reference."""
 
 WIDEST = 100
-"""Every how many states of a reference slow solvers are shown at least."""
+"""Largest stride over the states of a reference for slow solvers."""
 
 FIRST_ALONE = 1000
-"""A stride longer than any reference, for slow solvers in a quick run: its first state alone."""
+"""A stride longer than any reference: in a quick run slow solvers get only its first state."""
 
 
 def takes_part(solver: str, formulation: str, quick: bool) -> bool:
-    """Whether a solver is tried with a formulation: a quick run shows slow ones Gauss's own program alone."""
+    """Tell whether a solver is tried with a formulation: in a quick run slow ones only get Gauss's own program."""
     return not quick or solver not in SLOW or formulation == "gauss"
 
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
-"""Of a step; a solver is handed over a program by its update, or by its set-up where it keeps nothing."""
+"""Parts of the time of a step; a program is handed over by the solver's update, or its set-up if it keeps nothing."""
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
@@ -54,16 +54,16 @@ def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any]
 def motion_case(
     key: str, weight: float, name: str, pair: tuple[str, str], settings: Mapping[str, Any] | None = None, **options: Any
 ) -> Job:
-    """A case that simulates a problem with settings by a formulation and a solver."""
+    """Return a case that simulates a problem with settings by a formulation and a solver."""
     arguments = {"name": name, "formulation": pair[0], "solver": pair[1], "settings": dict(settings or {}), **options}
     return Job(key, motion, arguments, weight)
 
 
 @dataclass(frozen=True, slots=True)
 class ByFormulation:
-    """A formulation with every installed solver that takes its program.
+    """A formulation with every installed solver that accepts its program.
 
-    `refused` says why the formulation does not fit, that of a pair why the solver does not take its program.
+    `refused` is why the formulation does not fit; that of a pair is why the solver does not accept its program.
     """
 
     formulation: str
@@ -84,7 +84,7 @@ def by_formulation(name: str, references: Sequence[str], formulation: str, strid
         compare_on_states(entry, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
         for _, solver in pairs([formulation], solvers, typical_step(entry))
     ]
-    # Direct linear algebra first: it is what the others are measured against.
+    # Direct linear algebra first, since the others are compared with it.
     return ByFormulation(formulation, "", tuple(sorted(found, key=lambda r: (r.solver != "kkt", r.solver))))
 
 
@@ -94,7 +94,7 @@ def erratum(name: str, identifier: str) -> Evidence:
 
 
 def errata_cases(name: str, weights: Mapping[str, float]) -> list[Job]:
-    """One case for each erratum of a problem; `weights` are the seconds of those that take long."""
+    """Return one case for each erratum of a problem; `weights` are the seconds of those that take long."""
     return [
         Job(f"erratum {e.id}", erratum, {"name": name, "identifier": e.id}, weights.get(e.id, 0.2))
         for e in problem(name).errata
@@ -102,7 +102,7 @@ def errata_cases(name: str, weights: Mapping[str, float]) -> list[Job]:
 
 
 def states_cases(name: str, references: Sequence[str], stride: int, quick: bool) -> list[Job]:
-    """One case for each registered formulation, see `by_formulation`."""
+    """Return one case for each registered formulation, see `by_formulation`."""
     arguments = {"name": name, "references": tuple(references), "stride": stride, "quick": quick}
     return [
         Job(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0) for f in registry.names("formulation")
@@ -111,44 +111,44 @@ def states_cases(name: str, references: Sequence[str], stride: int, quick: bool)
 
 @dataclass(frozen=True)
 class PaperResults:
-    """Outcomes by key; one that failed or is not there reads as None."""
+    """Outcomes by key; the value of a failed or missing one is None."""
 
     outcomes: Mapping[str, JobOutcome]
 
     def value(self, key: str) -> Any:
-        """The value that a case returned."""
+        """Return the value of a case."""
         outcome = self.outcomes.get(key)
         return None if outcome is None else outcome.value
 
     def trajectory(self, key: str) -> Trajectory | None:
-        """A motion with at least its start."""
+        """Return a motion that has at least its start, else None."""
         found: Trajectory | None = self.value(key)
         return found if found is not None and len(found.t) else None
 
     def group(self, prefix: str) -> dict[str, Any]:
-        """All cases whose key begins so, by the rest of the key."""
+        """Return the values of all cases whose key has this prefix, by the rest of the key."""
         return {k.removeprefix(prefix): o.value for k, o in self.outcomes.items() if k.startswith(prefix) and o.value}
 
     def trajectories(self, prefix: str) -> dict[str, Trajectory]:
-        """All motions whose key begins so, by the rest of the key."""
+        """Return all motions whose key has this prefix, by the rest of the key."""
         return {k: v for k, v in self.group(prefix).items() if len(v.t)}
 
 
 def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
-    """Microseconds of the parts of a step, by part, in the order of the pairs."""
+    """Return microseconds of the parts of a step, by part, in the order of the pairs."""
     seconds = [{**r.times, "hand over": r.times["update"] or r.times["setup"]} for r in pairs.values()]
     return {part: [1e6 * s[part] for s in seconds] for part in TIME_PARTS}
 
 
 def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
-    """Table of the parts of the time of one step."""
+    """Return a table of the parts of the time of one step."""
     of_parts = zip(*time_parts(pairs).values(), strict=True)
     rows = ((k, *values, 1e6 * r.times["backend"]) for (k, r), values in zip(pairs.items(), of_parts, strict=True))
     return texts.table("times", rows, anchor=name, timed=(*TIME_PARTS, "solver itself"))
 
 
 def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
-    """The parts of the time of one step, and their sum, of every pair."""
+    """Draw the parts of the time of one step, and their sum, for every pair."""
     parts = time_parts(pairs)
     totals = {k: sum(p[j] for p in parts.values()) for j, k in enumerate(pairs)}
     svg = plots.dots(list(pairs), {**parts, "sum": list(totals.values())}, "time of a step / µs, median")
@@ -207,7 +207,7 @@ SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
 
 
 def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
-    """Solvers down, formulations across; formulations that only linear algebra takes are left to the details."""
+    """Tabulate solvers down, formulations across; formulations that only linear algebra accepts are in the details."""
     wide = [g for g in judged if len(g.pairs) > 1]
     solvers = sorted({r.solver for g in wide for r in g.pairs}, key=lambda s: (s != "kkt", s))
     rows = []
@@ -229,18 +229,18 @@ def _cell(result: PairResult | None) -> float | str:
 
 
 def per_solve(traj: Trajectory) -> float:
-    """Seconds of one call of the solver."""
+    """Return the seconds of one call of the solver."""
     return float(traj.timing["solve"] / traj.meta["evaluations"])
 
 
 def certified(traj: Trajectory) -> tuple[Any, ...]:
-    """How often a motion was evaluated, largest and median certified error, largest residual of the constraints."""
+    """Return a motion's number of evaluations, largest and median certified error, largest constraint residual."""
     worst, median = traj.worst, float(np.median(traj.relative_error))
     return traj.meta["evaluations"], worst.relative_error, median, worst.constraint_residual
 
 
 def errata_section(entry: Problem, number: str, results: PaperResults, findings: list[str]) -> Section:
-    """The errors of the source: printed, corrected, and the numbers of this run on them.
+    """Show the errors of the source: printed, corrected, and the numbers of this run on them.
 
     Formulas of errata, sentences and notes may be LaTeX between dollar signs.
     """
@@ -258,10 +258,10 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
             continue
         verdict = HOLDS if evidence.holds else CONFIRMED
         confirmed += not evidence.holds
-        # The sentences say what is wrong; where the numbers do not confirm it, they must not stand.
+        # The sentences say what is wrong, so they are left out where the numbers do not confirm it.
         found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
         numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
-    if confirmed < len(entry.errata):  # that all are is said by the table on the first screen
+    if confirmed < len(entry.errata):  # if all are, the table on the first screen says so
         findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
     blocks: list[Block] = [texts.table("errata-list", found, anchor=f"errata-{number}-list", number=number)]
     if numbers:

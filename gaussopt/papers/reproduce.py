@@ -18,7 +18,7 @@ from gaussopt.reporting import pdf as printing
 from gaussopt.reporting.html.page import prepare_report, write
 
 COMPARED, DRAWING_BEGINS = 0.15, 0.85
-"""Share of the time after which the solvers are compared, and after which the cases are computed."""
+"""Shares of the time after which the comparison of the solvers ends, and after which all cases are computed."""
 
 
 def reproduce(
@@ -29,8 +29,8 @@ def reproduce(
 
     `quick` means shorter motions and fewer states; with `pdf` the main document is printed as paper.pdf too; `progress`
     is called with the fraction done. Returns status, message, report (path of index.html), pdf (path or None), cases,
-    failed and claims (verdict by number). Raises, before anything is computed, BadInput if the folder cannot be
-    written, and MissingBackend if nothing can print.
+    failed and claims (verdict by number). Before anything is computed, raises BadInput if the folder cannot be
+    written, and MissingBackend if no browser can print.
     """
     check_jobs(max(1, jobs))
     browser = printing.find_browser() if pdf else ""
@@ -46,12 +46,12 @@ def reproduce(
         from gaussopt.papers.pages import PAPERS, document, solvers_case
         from gaussopt.papers.sections import bibliography, solver_comparison
 
-        # The cases of a paper carry its number while they run, so that papers may name theirs alike.
+        # While they run, the keys of a paper's cases begin with its number, so that papers may use the same keys.
         cases = [replace(c, key=f"{number}: {c.key}") for number, paper in PAPERS.items() for c in paper.cases(quick)]
         interrupt.pass_on()
         cases += [*atlas_section.cases(quick), *ledger.cases(quick)]
         compared = solver_comparison.results(quick, workers, share(0.0, COMPARED))
-        # Drawn among the cases: what is drawn after them is then evenly long on two processes.
+        # Drawn among the cases, so that the later drawing takes equally long on two processes.
         solvers = solvers_case(compared)
         outcomes = run_jobs([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
         page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))
@@ -75,7 +75,7 @@ def reproduce(
 
 
 def _load() -> None:
-    """Load what nearly all cases need: all papers, and the claims."""
+    """Load modules that nearly all cases need: all papers, and the claims."""
     from gaussopt.papers import ledger, pages  # noqa: F401
 
     ledger.ledger()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper; `key` names it in addresses."""
+    """A paper; `key` is its name in addresses."""
 
     number: str
     authors: str
@@ -21,7 +21,7 @@ class Paper:
 
     @property
     def title(self) -> str:
-        """Authors and topic."""
+        """Authors and topic of the paper."""
         return f"{self.authors}: {self.topic}"
 
 
@@ -34,4 +34,4 @@ SOURCES = {
         Paper("004", "Hao, Liu & Yao 2020", "quasi-velocities against Routh's equations", "hao-liu-yao-2020"),
     )
 }
-"""By number."""
+"""The papers by number."""

@@ -1,4 +1,4 @@
-"""Texts of claims: what was derived, what was sought, and how the words of a claim may be read."""
+"""Texts of claims: derivations, searches, and possible readings of the words of a claim."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class ClaimTexts(Texts):
     """Make evidence and judgements from the entries of the Markdown file of a claim."""
 
     def derivation(self, name: str, holds: bool, /, **values: Any) -> Derivation:
-        """Fill an entry with the statement and what was computed."""
+        """Fill an entry with the statement and its numbers."""
         statement, computed = self.paragraphs(name, **values)
         return Derivation(statement, computed, holds, values, name)
 
     def confirmed(self, name: str, within: float, errors: Iterable[float], /, **values: Any) -> Derivation:
-        """Confirm a derivation if no error is above a bound; its text says `worst` and perhaps `count`."""
+        """Confirm a derivation if no error exceeds a bound; its text contains `worst` and perhaps `count`."""
         found = list(errors)
         return self.derivation(name, bool(max(found) <= within), worst=max(found), count=len(found), **values)
 
     def attempt(self, name: str, refutes: bool, /, **values: Any) -> Attempt:
-        """Fill an entry with what was sought, where, and what was found."""
+        """Fill an entry with the aim, the extent and the result of a search."""
         sought, covered, found = self.paragraphs(name, **values)
         return Attempt(sought, covered, found, refutes, values, name)
 
@@ -36,9 +36,9 @@ class ClaimTexts(Texts):
         return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 
     def brief(self, readings: Sequence[Reading], /, **values: Any) -> str:
-        """Give the reason of a verdict in one sentence, "" if none was written for the readings that hold.
+        """Return the reason of a verdict in one sentence, "" if none was written for the readings that hold.
 
-        The entry is named by which readings hold, as in "brief yes no".
+        The name of the entry tells which readings hold, as in "brief yes no".
         """
         entry = " ".join(("brief", *("yes" if r.holds else "no" for r in readings)))
         return self(entry, **values) if entry in self.entries else ""
@@ -50,7 +50,7 @@ class ClaimTexts(Texts):
     ) -> Judgement:  # fmt: skip
         """Judge the readings; the entry "sentence" quotes the evidence by its names, and further numbers.
 
-        The columns of its rows are those of the entry "numbers", unless `fields`, which are those of a judgement, have
+        The columns of its rows are those of the entry "numbers", unless `fields`, which are fields of a judgement, name
         others.
         """
         evidence: list[Derivation | Attempt] = [*own.derivations, *own.searches] if own else []
@@ -64,6 +64,6 @@ class ClaimTexts(Texts):
         )  # fmt: skip
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:
-        """Make the claim from the entry of its name: where it stands, what it says, how it is read."""
+        """Make the claim from the entry of its name: place, wording and reading."""
         where, says, *reading = self.paragraphs(identifier)
         return Claim(identifier, paper, where, says, check, " ".join(reading), weight)

@@ -1,1 +1,1 @@
-"""Figures by matplotlib from arrays and names, and the one palette of all pictures."""
+"""Figures by matplotlib from arrays and names, and the common palette of all pictures."""

@@ -1,6 +1,6 @@
-"""The one palette of all pictures: curves, maps and drawings of mechanisms.
+"""The common palette of all pictures: curves, maps and drawings of mechanisms.
 
-Okabe and Ito's colours, which colour-blind readers tell apart. `html/templates/report.css` colours the page itself.
+Okabe and Ito's colours, which colour-blind readers can distinguish. `html/templates/report.css` colours the page.
 """
 
 from __future__ import annotations
@@ -9,38 +9,38 @@ BLUE, RED, GREEN, PINK, SKY, YELLOW = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 BLACK, GREY, LIGHT, WHITE = "#000000", "#7f7f7f", "#f0f0f0", "#fff"
 
 CURVES = (BLUE, RED, GREEN, PINK, SKY, YELLOW, BLACK, GREY)
-"""Of curves, bars and boxes, in this order."""
+"""Colours of curves, bars and boxes, in this order."""
 
 CLASSES = (LIGHT, BLUE, RED, BLACK, PINK, YELLOW, SKY, GREEN)
-"""Of the classes of a map; the first class, the regular one, is light."""
+"""Colours of the classes of a map; the first class, the regular one, is light."""
 
 CLASS_NAMES = ("light grey", "blue", "red-orange", "black", "pink", "yellow-orange", "sky blue", "green")
-"""The same in words, for texts that stand beside a map."""
+"""The same colours in words, for texts about a map."""
 
 COLOUR_MAP = "cividis"
-"""Colour map of numbers, a name of matplotlib."""
+"""Name of matplotlib's colour map for numbers."""
 
 CONTOUR = RED
 RIM = "#595959"
-"""Edges of the patches of a legend."""
+"""Colour of the edges of the patches in a legend."""
 
 INK, PALE, BODY, EDGE = "#1d2733", "#8a949e", "#dfe9f2", "#33475b"
-"""Drawings of mechanisms: letters and lines, auxiliary lines, bodies and their edges."""
+"""Colours in drawings of mechanisms: letters and lines, auxiliary lines, bodies and their edges."""
 
 NORMAL, FRICTION, PATH = "#c44a00", BLUE, "#00795a"
-"""Normal forces, friction, paths: darkened for thin lines."""
+"""Colours of normal forces, friction, paths, darkened for thin lines."""
 
 OTHER, OTHER_BODY = "#8f3f73", "#f6e6ef"
-"""A second motion in the same picture."""
+"""Colours of a second motion in the same picture."""
 
 RULE, FIELD = "#d5dbe0", "#f2f6f9"
-"""Frames and buttons of pages with an animation."""
+"""Colours of frames and buttons on pages with an animation."""
 
 LOAD, AXIS = "#9c2f00", "#56616c"
-"""Applied forces and torques; letters of axes."""
+"""Colours of applied forces and torques, and of letters of axes."""
 
 
 def mixed(colour: str, share: float, ground: str = "#ffffff") -> str:
-    """Return a colour laid over another, all as #rrggbb; `share`, from 0 to 1, is how much it covers."""
+    """Return a colour laid over another, all as #rrggbb; `share` is its opacity, from 0 to 1."""
     pairs = [(int(colour[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(g + share * (c - g)):02x}" for c, g in pairs)

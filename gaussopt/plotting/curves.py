@@ -15,13 +15,13 @@ from gaussopt.plotting.figures import MOST_IN_LEGEND, given_axes, literal, plain
 from gaussopt.plotting.looks import STYLES
 
 WIDTH, NARROW, HEIGHT = 6.8, 5.4, 1.9
-"""Of a panel, inches; narrow where a page shows it, which may be that of a telephone."""
+"""Width and height of a panel, inches; narrow for pages, which may be shown on a telephone."""
 
 SMALLEST = 1e-17
-"""Where zeros are drawn on a logarithmic axis."""
+"""Value at which zeros are drawn on a logarithmic axis."""
 
 MOST_EVENTS = 40
-"""Instants that are marked by a line of their own."""
+"""Most instants that are each marked by a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Curve:
 
     Attributes
     ----------
-    name : as a user writes it
+    name : as the user writes it
     values : (N,)
-    what : what the axis says: "coordinate", "force"
-    unit : "" where it is not known
+    what : the quantity on the axis: "coordinate", "force"
+    unit : "" if unknown
     log : whether its size is drawn on a logarithmic axis
     """
 
@@ -54,7 +54,7 @@ def chosen(
 ) -> list[Curve]:
     """Return the curves of these names, of curves and of groups of them.
 
-    Raises UnknownName, naming the nearest or all.
+    Raises UnknownName with the nearest name, or all names.
     """
     found: dict[str, Curve] = {}
     for name in names:
@@ -70,10 +70,10 @@ def chosen(
 def draw(
     t: Vector, curves: Sequence[Curve], events: Sequence[tuple[float, str]], onto: Any = plain_figure
 ) -> list[Any]:
-    """Draw curves over time (s) and mark events, (time, kind); returns the axes, one for each quantity and unit.
+    """Draw curves over time (s) and mark events, (time, kind); return the axes, one for each quantity and unit.
 
-    They are those given as `onto`, below each other, or of a figure that this makes. On axes that hold curves already,
-    colours go on where they ended. Raises BadInput where other axes are given than there are quantities and units.
+    The axes are those given as `onto`, below each other, or of a new figure. On axes that already have curves, the
+    colours continue after theirs. Raises BadInput if the number of axes is not that of quantities and units.
     """
     panels: dict[tuple[str, bool], list[Curve]] = {}
     for curve in curves:
@@ -94,7 +94,7 @@ def draw(
 
 
 def _count(axes: Any) -> int:
-    """Return curves on axes."""
+    """Count the curves on axes."""
     return sum(line.get_gid() == "curve" for line in axes.lines)
 
 
@@ -108,7 +108,7 @@ def _panel(axes: Any, t: Vector, curves: Sequence[Curve], log: bool) -> None:
 
 
 def _mark(axes: Sequence[Any], events: Sequence[tuple[float, str]]) -> None:
-    """A thin line at every event, each kind with its own dashes; the first panel names the kinds."""
+    """Draw a thin line at every event, with dashes for its kind; the first panel names the kinds."""
     named = {line.get_label() for line in axes[0].lines}
     for i, kind in enumerate(dict.fromkeys(kind for _, kind in events)):
         times = [t for t, of in events if of == kind][:MOST_EVENTS]
@@ -121,7 +121,7 @@ def _mark(axes: Sequence[Any], events: Sequence[tuple[float, str]]) -> None:
 
 
 def _legend(axes: Any) -> None:
-    """To the right of the panel, where it covers nothing, if there is something to tell apart."""
+    """Put a legend to the right of the panel, where it covers nothing, if it has more than one entry."""
     handles, labels = axes.get_legend_handles_labels()
     if len(handles) < 2:
         return

@@ -1,4 +1,4 @@
-"""Points with bars beside the names of competitors: one panel for each thing they were tried on."""
+"""Points with bars next to the names of competitors: one panel for each thing they were tried on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gaussopt.plotting.figures import given_axes, literal, plain_figure, styled
 from gaussopt.plotting.looks import look, places
 
 MOST = 24
-"""Competitors in a panel, the quickest ones."""
+"""Most competitors in a panel, the fastest ones."""
 
 WIDTH, ROW = 6.8, 0.22
 """Width of a figure and height of a row, inches."""
@@ -26,9 +26,9 @@ class Dot(NamedTuple):
 
 
 def draw(panels: Mapping[str, Sequence[Dot]], xlabel: str, onto: Any = plain_figure) -> list[Any]:
-    """Draw panels by title, least middle value on top, on a logarithmic axis; points of what is not right are hollow.
+    """Draw panels by title, least middle value on top, on a logarithmic axis; points not `right` are hollow.
 
-    Raises BadInput where other axes are given than there are panels.
+    Raises BadInput if the number of axes is not that of the panels.
     """
     axes = given_axes(len(panels), onto)
     if axes is None:

@@ -1,4 +1,4 @@
-"""Parts that all figures have: their axes, legends, and how they are written.
+"""Parts common to all figures: axes, legends, and writing to files.
 
 Matplotlib is imported when a figure is made. The same data give the same bytes of an SVG or PDF.
 """
@@ -20,13 +20,13 @@ from gaussopt.core.files import check_target, ending_of, write_bytes
 from gaussopt.plotting.svg import compact
 
 ENDINGS = (".svg", ".pdf", ".pgf", ".png")
-"""Kinds of files in which figures are written."""
+"""Suffixes of the files in which figures are written."""
 
 MOST_IN_LEGEND = 12
-"""Curves that a legend names; it counts the others."""
+"""Most curves that a legend names; the others are only counted."""
 
 REPRODUCIBLE = {"svg.hashsalt": "gaussopt", "svg.fonttype": "path"}
-"""Settings of matplotlib by which the same figure is the same file."""
+"""Settings of matplotlib with which the same figure gives the same file."""
 
 
 def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
@@ -54,7 +54,7 @@ def legend_beside(axes: Any, count: int) -> None:
 def given_axes(count: int, onto: Any) -> list[Any] | None:
     """Return the axes that the user gives; None for a function that makes a figure.
 
-    Raises BadInput where they are not as many as the figure needs.
+    Raises BadInput if their number is not that which the figure needs.
     """
     if callable(onto):
         return None
@@ -70,26 +70,26 @@ def one_or_all(axes: Sequence[Any]) -> Any:
 
 
 def pyplot_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
-    """Return a figure of a size in inches that pyplot keeps and notebooks show."""
+    """Return a figure of a size in inches which pyplot keeps and notebooks show."""
     from matplotlib import pyplot
 
     return pyplot.figure(figsize=size, dpi=dpi, layout="constrained")
 
 
 def literal(name: str) -> str:
-    """Return a name as it is written, which may look like a formula, and like one that cannot be set."""
+    """Return a name with escaped dollar signs, since it may look like a formula, even one that cannot be typeset."""
     return name.replace("$", r"\$")
 
 
 def plain_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
-    """Return a figure of a size in inches that is written to a file or a page."""
+    """Return a figure of a size in inches for a file or a page."""
     return figure_of(size, "constrained", dpi=dpi)
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:
-    """Write a figure of matplotlib as .svg, .pdf, .pgf (for LaTeX) or .png; the file appears whole or not at all.
+    """Write a figure of matplotlib as .svg, .pdf, .pgf (for LaTeX) or .png; a failed write leaves no partial file.
 
-    Raises BadInput if the ending is another, the file cannot be written, or there is no LaTeX for .pgf.
+    Raises BadInput for another suffix, if the file cannot be written, or if LaTeX is missing for .pgf.
     """
     import matplotlib
 
@@ -113,12 +113,12 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def check_ending(path: Path) -> str:
-    """Return the ending of a file; BadInput if no figure has it."""
+    """Return the suffix of a file; raises BadInput if no figure has it."""
     return ending_of(path, ENDINGS, "a figure")
 
 
 def figure_of(size: tuple[float, float], layout: Any, dpi: float | None = None) -> Any:
-    """Return a figure of a size in inches that only its owner knows and that is drawn as SVG."""
+    """Return a figure of a size in inches that is not registered with pyplot and is drawn as SVG."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
@@ -145,7 +145,7 @@ SUPERSCRIPTS = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸�
 
 
 def _plain_powers(axis: Any) -> None:
-    """Write powers of ten on a logarithmic axis in plain text, which is set many times faster than a formula."""
+    """Write powers of ten on a logarithmic axis in plain text, which is typeset many times faster than a formula."""
     from matplotlib.ticker import LogFormatterMathtext
 
     for level in ("major", "minor"):

@@ -1,4 +1,4 @@
-"""How competitors look: one colour, line and marker for each method in all figures."""
+"""Looks of competitors: one colour, line and marker for each method in all figures."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ METHODS = (
     "kkt", "osqp", "daqp", "newton", "lemke", "enumerate", "piqp", "clarabel", "proxqp", "quadprog", "highs", "scs",
     "pgs", "principal-pivoting", "sparse-kkt", "deap", "deap-cma", "cvxpy",
 )  # fmt: skip
-"""Names that have a place of their own; that of another follows from its letters."""
+"""Names with a fixed place; the place of another name follows from its letters."""
 
 OTHERS = 14
-"""Places behind those of METHODS; together no more than `look` tells apart."""
+"""Number of places after those of METHODS; together no more than `look` can distinguish."""
 
 
 FORMS = {
@@ -26,21 +26,21 @@ FORMS = {
     "eq. (16)": 1, "printed sign": 1, "program (29)": 1, "QP (29)": 1, "full coordinates": 3, "penalty": 3,
     "null-space": 4, "exact": 0, "Lagrange": 0, "LCP": 0, "contact laws": 0, "correct sign": 0,
 }  # fmt: skip
-"""The colour of each method of the papers, by words in the labels of its curves; the first word that occurs decides."""
+"""The colour of each method of the papers, by words in the labels of its curves; the first word found decides."""
 
 STATISTICS = {"median": "-", "largest": "--", "least": ":"}
 """The line of each statistic, by the last word of the labels of its curves."""
 
 REFERENCE = "reference"
-"""A word in the labels of what methods are compared with, which is drawn in black."""
+"""The word in the labels of curves with which methods are compared, which are drawn in black."""
 
 
 def forms(labels: Iterable[str]) -> list[dict[str, Any]]:
-    """Colour and line of curves: every method has one colour in all figures, and its curves differ by their lines.
+    """Return colour and line of curves: each method has one colour in all figures; its curves differ in their lines.
 
     A label that ends in a comma and a statistic has the line of this statistic.
 
-    Curves of no known method take the colours that are left, in order.
+    Curves of unknown methods take the remaining colours, in order.
     """
     told = list(labels)
     known = [_known(label) for label in told]
@@ -63,9 +63,9 @@ def _known(label: str) -> int | None:
 
 
 def points(labels: Iterable[str]) -> list[dict[str, Any]]:
-    """Colour and marker of points over curves: a method's colour, black for references and what belongs to no method.
+    """Return colour and marker of points over curves: a method's colour, or black for references and other points.
 
-    Points of one method, or of no method, differ by their markers.
+    Points of the same colour differ in their markers.
     """
     found = []
     for i, label in enumerate(labels):
@@ -77,7 +77,7 @@ def points(labels: Iterable[str]) -> list[dict[str, Any]]:
 def look(place: int) -> dict[str, Any]:
     """Return colour, line and marker of the `place`-th competitor.
 
-    The first 32 differ from each other in at least two, one of which is seen of points: colour or marker.
+    The first 32 differ from each other in at least two of these, one of which points show too: colour or marker.
     """
     style = (place + place // 8) % 4
     return {"color": CURVES[place % 8], "linestyle": STYLES[style], "marker": MARKERS[(place + 4 * (place // 16)) % 16]}
@@ -86,7 +86,7 @@ def look(place: int) -> dict[str, Any]:
 def places(names: Iterable[str]) -> dict[str, int]:
     """Return the place of each method, for `look`: the same in all figures.
 
-    Where two would share one, the later in the alphabet takes the next free place.
+    If two names have the same place, the later in the alphabet takes the next free one.
     """
     known = {name: i for i, name in enumerate(METHODS)}
     found: dict[str, int] = {}

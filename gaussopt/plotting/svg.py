@@ -43,7 +43,7 @@ def element(svg: str) -> str:
 
 
 def inline(svg: str, name: str) -> str:
-    """A picture as a part of the page; ValueError if it has ids, which would meet others, or is more than a drawing."""
+    """Return a picture as part of the page; ValueError if it has ids, which might not be unique, or active content."""
     found = element(svg)
     forbidden = re.search(r"\s(id|on\w+|href|xlink:href)\s*=|<(script|style|image|foreignObject|a)\b", found)
     if forbidden:
@@ -52,15 +52,15 @@ def inline(svg: str, name: str) -> str:
 
 
 def data_uri(svg: str) -> Markup:
-    """A picture as an address between double quotes; as an image of its own it keeps its ids apart from others'."""
+    """Return a picture as an address for double quotes; in an image of its own its ids cannot meet those of others."""
     text = element(svg).replace(">\n<", "><").replace("\n", " ").replace('"', "'")
     address = "data:image/svg+xml," + _UNSAFE.sub(lambda found: urllib.parse.quote(found[0]), text)
-    # Of what is left only the ampersand means something there; to escape quotes as well would add a tenth.
+    # Of the remaining characters only the ampersand has a meaning there; escaping quotes too would add a tenth.
     return Markup(address.replace("&", "&amp;"))
 
 
 def size(svg: str) -> tuple[int, int] | None:
-    """Return the width and height of the drawing in pixels of a page, rounded; None if it does not say."""
+    """Return the width and height of the drawing in pixels of a page, rounded; None if it does not state them."""
     box = re.search(r'viewBox="\s*[-\d.]+[\s,]+[-\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)\s*"', svg)
     if box is None:
         return None

@@ -1,1 +1,1 @@
-"""Work in processes of its own: what a process is given, who guards it, and what decides its results."""
+"""Work in separate processes: jobs, the guards of their processes, and the environment that decides results."""

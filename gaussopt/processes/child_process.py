@@ -1,4 +1,4 @@
-"""The child side of a guarded process: it takes orders over a connection, runs their jobs and ends with its owner."""
+"""The child side of a guarded process: it runs the jobs of orders from a connection and ends with its owner."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from gaussopt.processes import environment as identity
 from gaussopt.processes.job import Job, JobOutcome, failure_of, run_job, sentence
 
 SLACK = 5.0
-"""Seconds beyond the limit after which a child whose owner does not end it ends itself."""
+"""Seconds beyond the limit after which a child that its owner has not ended ends itself."""
 
 WATCH = 1.0
-"""Seconds between looks at whether the other process still lives."""
+"""Seconds between checks that the other process is alive."""
 
 DEBUG = "GAUSSOPT_DEBUG"
 """Environment variable that lets a child write to stderr and leave a core dump."""
@@ -35,10 +35,10 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A job on its way to another process, with what that process must know and be to run it.
+    """A job for another process, with the environment that it requires there.
 
-    The job is pickled, so that a process which only passes it on need not import anything. A process with another
-    environment does not run it. `plugins` are the files registered from outside the package, which need not be where
+    The job is pickled, so that a process that only forwards it need not import anything. A process with another
+    environment refuses it. `plugins` are the files registered from outside the package, which need not exist where
     it runs.
     """
 
@@ -50,25 +50,25 @@ class Order:
 
     @classmethod
     def of(cls, job: Job) -> Order:
-        """Return the order for a job, in terms of this process; raises UnknownName, and whatever pickle raises."""
+        """Return the order for a job, with the environment of this process; raises UnknownName and pickle's errors."""
         environment = identity.environment(job.depends)
         return cls(pickle.dumps(job), job.limit, job.depends, environment, registry.registered_files())
 
 
 class Refusal(str):
-    """The reason why a child does not take an order."""
+    """The reason for which a child refuses an order."""
 
 
 _guarded = False
 
 
 def is_guarded() -> bool:
-    """Tell whether this process is the child of a guard, so that its death costs one job."""
+    """Tell whether this process is the child of a guard, so that its death costs only one job."""
     return _guarded
 
 
 def serve(connection: Connection, parent: int) -> NoReturn:
-    """Run the orders that come over the connection, until it is closed."""
+    """Run the orders that arrive over the connection until it is closed."""
     global _guarded
     _guarded = True
     os.set_inheritable(connection.fileno(), False)
@@ -79,7 +79,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
         faulthandler.enable()
     else:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash that is expected leaves no memory image behind
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # an expected crash leaves no memory image behind
     identity.core_digest()  # of the code that is loaded from here on
     while True:
         try:
@@ -99,7 +99,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
 
 
 def _load(order: Order) -> Job | Refusal:
-    """Give the job of an order, or what stands in its way: a new child, with the search path of now, may be able to."""
+    """Return the job of an order, or a refusal if it cannot run here: a new child with the current path may run it."""
     try:
         registry.adopt(order.plugins)
         reason = identity.difference(order.environment, identity.environment(order.depends))
@@ -120,12 +120,12 @@ def _pickled(outcome: JobOutcome) -> bytes:
 
 
 def _die_with(parent: int) -> None:
-    """End this process when its parent ends, however that ends."""
+    """End this process when its parent ends for any reason."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     else:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    if os.getppid() != parent:  # it ended before it could be watched
+    if os.getppid() != parent:  # the parent ended before it could be watched
         os._exit(1)
 
 

@@ -1,6 +1,6 @@
-"""The environment of a result: versions of packages, source code of the core and of the entries that a job names.
+"""The environment of a result: versions of packages, and the source code of the core and of a job's entries.
 
-A problem from a file may read other files, so that its source alone does not decide; see
+A problem from a file may read other files, so its source code alone does not decide; see
 `gaussopt.processes.fingerprint`.
 """
 
@@ -30,23 +30,23 @@ LISTED = (
     "numpy", "scipy", "cvxpy", "osqp", "clarabel", "deap", "daqp", "piqp", "proxsuite", "qpsolvers", "quadprog",
     "highspy", "scs", "sympy", "matplotlib", "xarray", "h5netcdf", "h5py", "dask", "distributed",
 )  # fmt: skip
-"""Packages whose versions reports name."""
+"""Packages whose versions are listed in reports."""
 
 ABSENT = "not installed"
 
 OUTSIDE = (
     "reporting", "papers", "cli", *(package.removeprefix("gaussopt.") for package in registry.PACKAGES.values())
 )  # fmt: skip
-"""Folders of the package that are no core: what only shows results, and the entries, which jobs name themselves."""
+"""Folders of the package that are not core: code that only shows results, and entries, which jobs name themselves."""
 
 Environment = dict[str, Any]
 """python, gaussopt (versions), packages {distribution: version}, code {part: digest}."""
 
 
 def environment(depends: Iterable[tuple[str, str]]) -> Environment:
-    """Everything but a job's own arguments that decides its result, ready for JSON; raises UnknownName.
+    """Return everything except its arguments that decides the result of a job, ready for JSON; raises UnknownName.
 
-    `depends` are (kind, name) of registered entries; a solver may carry its variant, as in "cvxpy:CLARABEL".
+    `depends` are (kind, name) of registered entries; the name of a solver may have a variant, as in "cvxpy:CLARABEL".
     """
     return _environment(tuple(sorted(set(depends))), registry.registered_files())
 
@@ -71,7 +71,7 @@ def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.R
 
 
 def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
-    """Return the difference of the environment `there` from `here` in words; "" if there is none."""
+    """Return the difference of the environment `there` from `here` in words; "" if they are equal."""
     for part in ("gaussopt", "python"):
         if here[part] != there[part]:
             return f"{part} {there[part]} instead of {here[part]}"
@@ -84,7 +84,7 @@ def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
 
 
 def refresh() -> None:
-    """Forget what was read: the next answers speak of the source files as they are then."""
+    """Clear the caches, so that the next answers describe the source files as they are then."""
     core_digest.cache_clear()
     _environment.cache_clear()
     _version.cache_clear()
@@ -92,7 +92,7 @@ def refresh() -> None:
 
 @cache
 def core_digest() -> str:
-    """SHA-256 of the core's source files, as they were when first asked for."""
+    """Return the SHA-256 of the core's source files, as they were at the first call."""
     root = Path(__file__).parents[1]
     files = {f.relative_to(root): f for f in root.rglob("*.py")}
     return _sha256({name.as_posix(): f.read_bytes() for name, f in files.items() if _is_core(name)})
@@ -112,14 +112,14 @@ def _sha256(contents: Mapping[str, bytes]) -> str:
 
 
 def _backend(variant: str) -> tuple[str, ...]:
-    """Return the package that a variant such as "CLARABEL" stands for, if one is called so."""
+    """Return the package with the name of a variant such as "CLARABEL", if it is installed."""
     return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
 def versions() -> dict[str, str]:
-    """gaussopt, Python, the packages that matter, the system, its cores and their vector units.
+    """Return versions of gaussopt, Python and listed packages, and the system, its cores and vector units.
 
-    Numbers agree to the last digit only where the vector units do: libraries choose their kernels by them.
+    Numbers agree to the last digit only with equal vector units: libraries choose their kernels by them.
     """
     found = {"gaussopt": __version__, "Python": platform.python_version()}
     found |= {name: _installed(name) for name in LISTED}
@@ -131,9 +131,9 @@ def versions() -> dict[str, str]:
 
 
 def provenance(solver: str = "") -> dict[str, str]:
-    """Tell where and when a result of this process is made: processor, system, threads, versions and the day, in words.
+    """Return where and when a result of this process is made: processor, system, threads, versions and date, in words.
 
-    `threads` are those that libraries of linear algebra may use, `versions` also those of the solver's packages.
+    `threads` is the number that libraries of linear algebra may use; `versions` include those of the solver's packages.
     """
     base, _, variant = solver.partition(":")
     requires = getattr(registry.load("solver", base), "requires", ()) if base else ()
@@ -149,7 +149,7 @@ def provenance(solver: str = "") -> dict[str, str]:
 
 @cache
 def processor() -> str:
-    """Return the model of the processor, as the system names it."""
+    """Return the model name of the processor, as the system reports it."""
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").is_file() else ""
     named = re.search(r"^model name\s*:(.*)", text, re.MULTILINE)
     return (" ".join(named[1].split()) if named else platform.processor()) or platform.machine()
@@ -159,7 +159,7 @@ def processor() -> str:
 def _version(package: str) -> tuple[str, str]:
     """Return the distribution that installs a package, and its version."""
     name = package
-    if _installed(package) == ABSENT:  # a distribution may be called otherwise than what one imports; looking is slow
+    if _installed(package) == ABSENT:  # a distribution may have another name than its module; the search is slow
         name = next(iter(_distributions().get(package, [])), package)
     return name, _installed(name)
 

@@ -1,4 +1,4 @@
-"""Fingerprint of a problem from a file, whose code may read other files or import other modules."""
+"""Fingerprint of a problem in a file, whose code may read other files or import other modules."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import GaussoptError
 
 SHARES = (0.0, 0.5, 1.0)
-"""Shares of t_end at which the equations are evaluated, the later ones away from the start."""
+"""Fractions of t_end at which the equations are evaluated, the later ones away from the start."""
 
 AWAY = 0.1
-"""Distance of coordinates and velocities from the start at the share 1."""
+"""Distance of coordinates and velocities from the start at the fraction 1."""
 
 DIGITS = 10
-"""Significant digits that count; the last ones are a matter of the machine."""
+"""Number of significant digits that count; the last digits depend on the machine."""
 
 
 def fingerprint(entry: Any) -> str:
-    """SHA-256 of parameter values, start, end, step and equations of a problem and of its variants.
+    """Return the SHA-256 of parameter values, start, end, step and equations of a problem and its variants.
 
-    Equations are known by their generated source, where there is one, and by what they return at three states.
+    Equations are identified by their generated source, if there is any, and by their values at three states.
     """
     variants = [entry, *(entry.at(variant=name) for name in entry.variants)]
     about = {
@@ -57,5 +57,5 @@ def _values(entry: Any, system: Any) -> Iterator[Any]:
 
 
 def _numbers(x: Any) -> list[float]:
-    """Return all entries; of a sparse matrix those that are stored."""
+    """Return all entries; of a sparse matrix the stored ones."""
     return list((x.data if is_sparse(x) else x.ravel()).tolist())

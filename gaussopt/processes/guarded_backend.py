@@ -1,9 +1,9 @@
-"""Solvers whose backend may end its process: they run in a helper process, which is kept from step to step.
+"""Solvers whose backend may end its process: they run in a helper process, which is kept between steps.
 
-An assertion that fails, or memory that is written where it should not be, in the C++ of a backend ends the whole
-process, and no Python code can prevent that. A solver that says `aborts` of itself is therefore set up and asked in a
-guarded process (`gaussopt.processes.guarded_process`). If that dies, the answer is `crashed` with a sentence, and the
-next program finds a new process. In a process that is guarded already, as those of comparisons and batches, the
+A failed assertion or an invalid memory access in the C++ code of a backend ends the whole process, and no Python code
+can prevent that. A solver that declares `aborts` is therefore set up and called in a guarded process
+(`gaussopt.processes.guarded_process`). If that process dies, the answer is `crashed` with a sentence, and the next
+program gets a new process. In a process that is guarded already, as in comparisons and batches, the
 solver runs directly, so that measured times are its own.
 """
 
@@ -26,7 +26,7 @@ from gaussopt.processes.guarded_process import own_guard
 from gaussopt.processes.job import Job
 
 KEPT = 16
-"""Solvers that a helper process keeps set up; the one that was asked longest ago goes first."""
+"""Number of solvers that a helper process keeps set up; the least recently used is dropped first."""
 
 Start = tuple[Vector, Vector | None] | None
 Identity = tuple[str, dict[str, Any]] | Solver[Any]
@@ -34,19 +34,19 @@ Identity = tuple[str, dict[str, Any]] | Solver[Any]
 
 _tokens = itertools.count()
 _kept: OrderedDict[tuple[int, int], Solver[Any]] = OrderedDict()
-"""In the helper process: what it was asked to set up."""
+"""Solvers that are set up in the helper process, by token."""
 
 
 def answering(solver: Solver[Any]) -> Solver[Any] | Remote:
-    """The solver itself, or a stand-in for it that asks a helper process, where it may end the process it runs in."""
+    """Return the solver, or a proxy that calls it in a helper process if it may end the process that it runs in."""
     return Remote(solver) if solver.may_abort() and not is_guarded() else solver
 
 
 class Remote:
     """A solver in the helper process of this thread.
 
-    Nothing is sent before an answer is wanted: one message goes there and one comes back for each program, which costs
-    a few tenths of a millisecond and counts as time of the solve.
+    Nothing is sent before an answer is needed: each program costs one message there and one back, which take a few
+    tenths of a millisecond and count as time of the solve.
     """
 
     def __init__(self, solver: Solver[Any]) -> None:
@@ -57,15 +57,15 @@ class Remote:
         self._afresh = True
 
     def setup(self, program: Program) -> None:
-        """Take a program of a new pattern."""
+        """Store a program of a new pattern for the next solve."""
         self._program, self._afresh = program, True
 
     def update(self, program: Program) -> None:
-        """Take a program of the same pattern with new numbers."""
+        """Store a program of the same pattern with new numbers for the next solve."""
         self._program = program
 
     def solve(self, start: Start) -> RawSolution:
-        """Ask the helper process, a second time in a new one if it died of what it had been asked before.
+        """Return the answer of the helper process; if a process that has answered before crashes, ask a new one once.
 
         Raises GaussoptError as the solver raised it.
         """
@@ -77,7 +77,7 @@ class Remote:
         helper = own_guard()
         outcome = helper.run(job)
         if outcome.kind == "crashed" and helper.proven:
-            # Memory that an earlier program spoilt may be what it died of: only a fresh process tells.
+            # Memory damaged by an earlier program may have caused the crash: only a fresh process can tell.
             outcome = helper.run(job)
         helper.proven = outcome.kind not in ("crashed", "lost")
         self._afresh = bool(outcome.failure)
@@ -93,7 +93,7 @@ class Remote:
 
 
 def _identity(solver: Solver[Any]) -> Identity:
-    """Name and options by which the helper process makes the same solver, or the solver itself."""
+    """Return name and options by which the helper process makes the same solver, or the solver itself."""
     name = f"{solver.name}:{solver.variant}" if solver.variant else solver.name
     registered = solver.name in registry.names("solver") and registry.load("solver", solver.name) is type(solver)
     return (name, dict(vars(solver.options))) if registered else solver
@@ -102,7 +102,7 @@ def _identity(solver: Solver[Any]) -> Identity:
 def _answer(
     token: tuple[int, int], identity: Identity, program: Program, afresh: bool, start: Start
 ) -> RawSolution | GaussoptError:
-    """In the helper process: set up or update, and solve."""
+    """Set up or update a solver in the helper process, and return its answer or the error that it raised."""
     solver = _kept.pop(token, None)
     try:
         if solver is None:

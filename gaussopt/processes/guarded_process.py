@@ -1,9 +1,9 @@
-"""Jobs in a process of their own: a solver that kills its process or never returns costs one job, not the run.
+"""Jobs in separate processes: a solver that ends its process or never returns costs one job, not the run.
 
-A `Guard` owns one child interpreter. It is started afresh (never forked: backends hold threads and locks), sits in a
-session of its own, so that Ctrl-C is its owner's affair, and ends with its owner, also if that is killed: the kernel
-is asked to see to it (Linux), an idle child notices the closed connection, and a working one is watched from a thread
-and, where a C function holds the interpreter, from faulthandler's. Unlike `multiprocessing` this also works in the
+A `Guard` owns one child interpreter. The child is started afresh (never forked: backends hold threads and locks), runs
+in its own session, so that Ctrl-C reaches only its owner, and ends with its owner, even if that is killed: the kernel
+ends it (Linux), an idle child notices the closed connection, and a working child is watched by a thread
+and, where a C function holds the interpreter, by faulthandler's. Unlike `multiprocessing` this also works in the
 daemonic workers of a Dask cluster.
 """
 
@@ -25,7 +25,7 @@ from gaussopt.processes.child_process import DEBUG, SLACK, WATCH, Order, Refusal
 from gaussopt.processes.job import Job, JobOutcome, failure_of
 
 START = 120.0
-"""Seconds that a child may take, beyond a job's limit, to import what the job needs."""
+"""Seconds that a child may use, in addition to a job's limit, to import what the job needs."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
@@ -33,7 +33,7 @@ ONE_THREAD = dict.fromkeys(
 """Small matrices: threads inside BLAS cost more than they give, disturb timings, and change the last digit."""
 
 OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGXFSZ)
-"""Signals that no solver dies of by itself: somebody's, or those of limits and of want of memory."""
+"""Signals that a solver does not cause itself: they come from a user or from limits of the system and its memory."""
 
 _MAIN = (
     "import sys; from multiprocessing.connection import Connection; c = Connection(int(sys.argv[1])); "
@@ -42,11 +42,11 @@ _MAIN = (
 
 
 Reply = bytes | JobOutcome
-"""An outcome as the child sent it, pickled, or one that the guard states itself."""
+"""An outcome pickled by the child, or an outcome made by the guard."""
 
 
 def outcome_of(reply: Reply) -> JobOutcome:
-    """Return the outcome in a reply; what cannot be read here is a failure."""
+    """Return the outcome in a reply; a reply that cannot be read here is a failure."""
     if isinstance(reply, JobOutcome):
         return reply
     try:
@@ -57,11 +57,11 @@ def outcome_of(reply: Reply) -> JobOutcome:
 
 
 class Guard:
-    """One child process, replaced when it dies or was ended; for one job at a time.
+    """A child process, replaced when it dies or was ended; it runs one job at a time.
 
     A guard belongs to the process that made it; a fork must make its own. The thread that starts a child must live
-    as long as the guard is used: the kernel ends children with their parent's thread. In `proven` users of the guard
-    note that the child has answered.
+    as long as the guard is used: the kernel ends children with their parent's thread. Users of the guard set `proven`
+    when the child has answered.
     """
 
     def __init__(self) -> None:
@@ -72,19 +72,19 @@ class Guard:
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> JobOutcome:
-        """Run a job in the child and wait for it, no longer than its limit: "time_limit" if it is ended then."""
+        """Run a job in the child and wait for it, up to its limit; at the limit the outcome's kind is "time_limit"."""
         return outcome_of(self.reply(Order.of(job)))
 
     def reply(self, order: Order) -> Reply:
-        """Run an order in the child; the answer stays pickled."""
+        """Run an order in the child and return the answer, still pickled."""
         answer = self._ask(order)
-        if isinstance(answer, Refusal):  # an old child may know other code, or none of it: ask a new one
+        if isinstance(answer, Refusal):  # an old child may have other or no plugins: ask a new child
             self._drop()
             answer = self._ask(order)
         return JobOutcome(None, str(answer), 0.0, "lost") if isinstance(answer, Refusal) else answer
 
     def close(self) -> None:
-        """End the child even while it runs an order, and start none again."""
+        """End the child even while it runs an order, and prevent new children."""
         with self._lock:
             self._closed = True
             if self._child is not None:
@@ -102,7 +102,7 @@ class Guard:
             return JobOutcome(None, str(error), perf_counter() - begin, error.kind)
 
     def _ready(self, plugins: tuple[registry.Registered, ...]) -> _Child:
-        """Return a child that has loaded these plugins or none."""
+        """Return a running child that has loaded these plugins or none, started if necessary."""
         if self._child is not None and (not self._child.usable or self._child.plugins not in (None, plugins)):
             self._drop()
         with self._lock:
@@ -120,7 +120,7 @@ class Guard:
 
 
 class _Ended(Exception):
-    """The child gave no answer; the message says why, `kind` is the kind of that failure."""
+    """The child gave no answer; the message says why, `kind` is the kind of failure."""
 
     def __init__(self, failure: str, kind: str) -> None:
         self.kind = kind
@@ -140,14 +140,14 @@ class _Child:
                 stdin=subprocess.DEVNULL, stdout=shown, stderr=shown, env={**os.environ, **ONE_THREAD},
                 pass_fds=(there.fileno(),), start_new_session=True,
             )  # fmt: skip
-        # Also when the guard is not closed: at the end of this process, or of the thread that used it.
+        # Also if the guard is not closed: at the end of this process, or of the thread that used it.
         self.end = weakref.finalize(self, _end, self.process, self._connection, os.getpid())
-        with contextlib.suppress(OSError):  # a child that is dead already is noticed when it is asked
+        with contextlib.suppress(OSError):  # a dead child is noticed at the first order
             self._connection.send(sys.path)
 
     @property
     def usable(self) -> bool:
-        """Whether it lives and is this process's own."""
+        """Whether the child is alive and belongs to this process."""
         return self.end.alive and self.process.poll() is None
 
     def answer(self, order: Order) -> Reply | Refusal:
@@ -168,7 +168,7 @@ class _Child:
         return answer
 
     def _receive(self, seconds: float) -> bytes | None:
-        """Return the next message, None if there is none in time."""
+        """Return the next message, None if none arrives in time."""
         end = monotonic() + seconds
         while True:
             left = end - monotonic()
@@ -182,13 +182,13 @@ class _Child:
     def _code(self) -> int:
         try:
             return self.process.wait(SLACK)
-        except subprocess.TimeoutExpired:  # it closed the connection and lives on
+        except subprocess.TimeoutExpired:  # it closed the connection but is alive
             self.end()
             return self.process.wait()
 
 
 def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -> None:
-    """Kill a child with all processes that it started, and see it off."""
+    """Kill a child and all processes that it started, and release its resources."""
     if os.getpid() != owner:
         return  # a fork holds copies of its parent's guards
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -198,7 +198,7 @@ def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -
 
 
 def _death(code: int) -> _Ended:
-    """Return what a return code of subprocess says of a child that died."""
+    """Return a failure that describes the return code of a dead child."""
     if code >= 0:
         return _Ended(f"crashed: the process ended with exit code {code}", "crashed")
     try:
@@ -215,12 +215,12 @@ _own = threading.local()
 
 
 def use_guard(guard: Guard) -> None:
-    """Let this thread run its orders in a guard that other code closes."""
+    """Make this thread run its orders in a guard that other code closes."""
     _own.guard = guard
 
 
 def own_guard() -> Guard:
-    """Return the guard of this thread, made when it is first asked for in this process."""
+    """Return the guard of this thread, made at the first call in this process."""
     guard: Guard | None = getattr(_own, "guard", None)
     if guard is None or guard.owner != os.getpid():
         guard = _own.guard = Guard()
@@ -228,5 +228,5 @@ def own_guard() -> Guard:
 
 
 def run_order(order: Order) -> Reply:
-    """Run an order in the guard of this thread: what is given to executors, on this machine or another."""
+    """Run an order in the guard of this thread; executors call this, on this machine or another."""
     return own_guard().reply(order)

@@ -1,4 +1,4 @@
-"""Independent pieces of work, and what became of them."""
+"""Independent jobs and their outcomes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Job:
 
     Attributes
     ----------
-    key : names the job among its like
-    weight : its share of the time
-    limit : seconds it may take once it has begun
+    key : unique name of the job
+    weight : its share of the time, for progress
+    limit : seconds that it may take after its start
     depends : tuple of (kind, name)
-        The registered entries that decide the result besides the core, such as ("solver", "osqp"). A stored result is
-        used again only while their files and packages are the same.
+        The registered entries that decide the result in addition to the core, such as ("solver", "osqp"). A stored
+        result is reused only while their files and packages are the same.
     share : tuple (name, seconds)
-        A time that it shares with all jobs of this name: once they took it, those that have not begun are left out.
+        A time shared with all jobs of this name: when they have used it, those not yet started are left out.
     """
 
     key: str
@@ -39,12 +39,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The value that a job returned, or in one sentence why it returned none ("" if it did); and the seconds it took.
+    """The value that a job returned, or a sentence on why it returned none ("" if it did); and the seconds it took.
 
-    The kind of failure is "" of none; "error": the job raised; "crashed": its process died; "time_limit": it was ended
-    after its limit; "not_tried": those that it shares a time with had used it up; "lost": it was not run to its end
-    for a reason outside it (a worker gone, a process killed from outside, a full disk, no memory), so that another run
-    may do better.
+    The kind of failure is "" for none; "error": the job raised; "crashed": its process died; "time_limit": it was ended
+    at its limit; "not_tried": the jobs that it shares a time with had used it up; "lost": it did not end for a reason
+    outside it (a worker gone, a process killed from outside, a full disk, no memory), so that another run may succeed.
     """
 
     value: Any
@@ -54,7 +53,7 @@ class JobOutcome:
 
 
 def run_job(job: Job) -> JobOutcome:
-    """One job in this process; any exception becomes its outcome."""
+    """Run a job in this process and return its outcome, also if it raises."""
     begin = perf_counter()
     try:
         return JobOutcome(job.function(**job.arguments), "", perf_counter() - begin)
@@ -63,9 +62,9 @@ def run_job(job: Job) -> JobOutcome:
 
 
 def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutcome:
-    """Return the outcome of a job that raised; no solver is blamed for what the machine failed at.
+    """Return the outcome of a job that raised; failures of the machine are not those of a solver.
 
-    `doing` is what went wrong, such as "The answer cannot be read".
+    `doing` describes the failure, such as "The answer cannot be read".
     """
     said = f"{doing}: {sentence(error)}" if doing else sentence(error)
     if is_machine(error):
@@ -74,7 +73,7 @@ def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutc
 
 
 def sentence(error: BaseException) -> str:
-    """Return the text of an error on one line; with its type unless gaussopt worded it."""
+    """Return the text of an error on one line, preceded by its type unless it is a GaussoptError."""
     text = " ".join(str(error).split())
     if isinstance(error, GaussoptError):
         return text

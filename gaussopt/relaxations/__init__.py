@@ -1,6 +1,6 @@
 """Ways to state Coulomb's law for contacts in space as programs: exact, convex, with facets, or by iteration.
 
-`find(name)` gives one by its name, with a variant behind a colon, as in "coulomb-pyramid:16".
+`find(name)` returns the formulation of that name, with a variant after a colon, as in "coulomb-pyramid:16".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RELAXATIONS: dict[str, type[ContactFormulation]] = {
 
 
 def find(name: str) -> ContactFormulation:
-    """A formulation of contact problems by its name; raises UnknownName, or BadInput for a wrong variant."""
+    """Return a formulation of contact problems by its name; raises UnknownName, or BadInput for a wrong variant."""
     base, _, variant = name.partition(":")
     if base not in RELAXATIONS:
         raise UnknownName("formulation of contacts", base, RELAXATIONS)
@@ -34,12 +34,12 @@ def find(name: str) -> ContactFormulation:
 
 
 def is_contact_formulation(name: str) -> bool:
-    """Whether a name is that of a formulation of contact problems, perhaps with a variant."""
+    """Tell whether a name is that of a formulation of contact problems, with or without a variant."""
     return name.partition(":")[0] in RELAXATIONS
 
 
 def first_program(formulation: ContactFormulation, problem: ConeComplementarity) -> Program:
-    """The program that a formulation asks first, by which solvers that take it are told."""
+    """Return the first program of a formulation, which determines the solvers that can be used."""
     asked: list[Program] = []
     formulation.impulses(problem, asked.append)
     return asked[0]

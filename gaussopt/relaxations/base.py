@@ -1,4 +1,4 @@
-"""The interface of formulations of contact problems: from a problem by one or several programs to impulses."""
+"""The interface of formulations of contact problems: from a problem to impulses by one or several programs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.programs import Program
 
 Ask = Callable[[Program], Vector | None]
-"""Solves a program; None where the solver has no answer."""
+"""Solve a program; None where the solver has no answer."""
 
 SETTLED = 1e-10
 """Change of an iteration, relative to its size, at which it ends."""
 
 
 class ContactFormulation(ABC):
-    """One way to state a contact problem as programs.
+    """A way to state a contact problem as programs.
 
     Class attributes
     ----------------
     name, title, source
-    most_programs : after which an iteration ends unsettled
-    exact : whether its solutions satisfy Coulomb's law; a relaxation says False, and the certificate tells the gap
+    most_programs : number of programs after which an iteration ends unsettled
+    exact : whether its solutions satisfy Coulomb's law; False for a relaxation, whose gap the certificate shows
     """
 
     name: ClassVar[str]
@@ -37,10 +37,10 @@ class ContactFormulation(ABC):
 
     @abstractmethod
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
-        """The impulses r, (3 k,), from answers to programs; None where a program has none."""
+        """Return the impulses r, (3 k,), from answers to programs; None where a program has no answer."""
 
 
 def settled(new: Vector, old: Vector) -> bool:
-    """Whether an iteration has ended."""
+    """Tell whether an iteration has ended."""
     size = float(np.abs(new).max(initial=0.0))
     return float(np.abs(new - old).max(initial=0.0)) <= SETTLED * size

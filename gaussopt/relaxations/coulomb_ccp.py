@@ -1,7 +1,7 @@
 """The convex relaxation without de Saxce's shift: u in K* against r in K.
 
-A sliding contact opens with u_N = mu |u_T| (dilation), whatever its friction should do; sticking and open contacts are
-right. W enters by its symmetric part.
+A sliding contact opens with u_N = mu |u_T| (dilation), whatever its friction; sticking and open contacts are exact.
+W enters by its symmetric part.
 """
 
 from __future__ import annotations

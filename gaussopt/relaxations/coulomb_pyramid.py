@@ -1,9 +1,9 @@
-"""Friction cones replaced by inscribed pyramids of some facets: a linear complementarity problem.
+"""Friction cones replaced by inscribed pyramids with a number of facets: a linear complementarity problem.
 
     r_T = D beta,    0 <= (r_N, beta, lam)   complementary to   (u_N, D^T u_T + lam, mu r_N - sum beta) >= 0
 
 with the unit vectors D towards the edges, the first along T1. The slip turns towards an edge: by up to half of the
-angle between two edges, and more where it is nearly free.
+angle between two edges, and by more where it is nearly free.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Normal impulses with friction given, then friction with normal impulses given, in turn until both stay."""
+"""Normal impulses for given friction and friction for given normal impulses, in turn until both settle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
 class Panagiotopoulos(ContactFormulation):
-    """Two convex programs in turn: each a cone program whose other impulses are held by their own squares."""
+    """Two alternating convex programs: each a cone program in which squares of their own hold the other impulses."""
 
     name = "panagiotopoulos"
     title = "Normal and friction impulses in turn"
@@ -31,7 +31,7 @@ class Panagiotopoulos(ContactFormulation):
             if x is None:
                 return None
             r = np.where(normal, x, 0.0)
-            # The normal impulses are the centres of squares of their own, so that they stay.
+            # The normal impulses enter only through squares centred at their values, so that they do not change.
             q = np.where(normal, -r, problem.q + problem.W @ r)
             x = ask(ConeProgram(_block(W, ~normal), q, problem.mu, problem.mu * np.maximum(r[::ROWS], 0.0)))
             if x is None:
@@ -43,5 +43,5 @@ class Panagiotopoulos(ContactFormulation):
 
 
 def _block(W: Matrix, free: NDArray[np.bool_]) -> Matrix:
-    """W of the impulses that are free, the identity of the others."""
+    """Return W for the free impulses, the identity for the others."""
     return np.asarray(np.where(np.logical_and.outer(free, free), W, np.diag(np.where(free, 0.0, 1.0))))

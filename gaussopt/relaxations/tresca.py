@@ -1,4 +1,4 @@
-"""Tresca friction, |r_T| <= g with g given, is a convex program; g = mu r_N is iterated.
+"""Tresca friction, |r_T| <= g with g given, as a convex program; g = mu r_N is iterated.
 
 Its fixed points satisfy Coulomb's law.
 """

@@ -1,1 +1,1 @@
-"""Reports: a document of sections, rendered as self-contained HTML and as Markdown with files beside it."""
+"""Reports: a document of sections, rendered as self-contained HTML and as Markdown with accompanying files."""

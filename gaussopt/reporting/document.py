@@ -13,34 +13,34 @@ if TYPE_CHECKING:
 
 
 class Tex(str):
-    """A text of this project with formulas in LaTeX between dollar signs; texts of users are never read so.
+    """A text of this project with formulas in LaTeX between dollar signs; texts of users are not parsed so.
 
-    `[#ANCHOR]` becomes a link to an anchor of the report and reads "Figure 3", "Table 2" or as the section's title.
+    `[#ANCHOR]` becomes a link to an anchor of the report, with the text "Figure 3", "Table 2" or the section's title.
     """
 
     __slots__ = ()
 
 
 class Timed(Tex):
-    """A text with measured times in it: the page marks it, since another run says something else there."""
+    """A text that contains measured times: the page marks it, since it differs in another run."""
 
     __slots__ = ()
 
     @classmethod
     def plain(cls, text: str) -> Timed:
-        """A text without formulas, whose dollar signs are dollar signs; for texts with names of users in them."""
+        """Return a text in which dollar signs are literal; for texts that contain names of users."""
         return cls(text.replace("$", "\\$"))
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A text that leads to an anchor of the same report, on whichever page; a cell or an item."""
+    """A text that links to an anchor of the same report, on any of its pages; a cell or an item."""
 
     text: str
     anchor: str
 
     def __str__(self) -> str:
-        """Return the text alone, as files show it."""
+        """Return the text alone, as written to files."""
         return self.text
 
 
@@ -53,7 +53,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A displayed formula in LaTeX, and its text; formulas side by side are parted by a quad, where lines may break."""
+    """A displayed formula in LaTeX, and its text; adjacent formulas are separated by a quad, where lines may break."""
 
     latex: str
     text: str
@@ -68,9 +68,9 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: its file name without extension, what to see in it, and the same in words.
+    """A figure: its file name without suffix, its caption, and its content in words.
 
-    Its data are written beside the report as CSV; `timed` marks drawings of measured times.
+    Its data are written as CSV in the report's folder; `timed` marks drawings of measured times.
     """
 
     name: str
@@ -104,8 +104,8 @@ class Gallery:
 class Table:
     """A table of numbers, texts and links, also written as CSV; `text_of` formats numbers.
 
-    The `timed` columns hold measured times; a single cell may be `Timed`. Of the `rounded` ones, such as means and
-    errors, digits behind the fourth say nothing.
+    The `timed` columns hold measured times; a single cell may be `Timed`. In the `rounded` columns, such as means and
+    errors, digits after the fourth are not significant.
     """
 
     name: str
@@ -116,7 +116,7 @@ class Table:
     rounded: tuple[str, ...] = ()
 
     def digits(self, column: str) -> int:
-        """Return the significant digits of the numbers of a column on the page; files have all of them."""
+        """Return the significant digits of the numbers of a column on the page; files have all digits."""
         return 3 if column in self.timed else 4 if column in self.rounded else 6
 
     def __post_init__(self) -> None:
@@ -128,7 +128,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A table too long for the page: it is written as CSV, and the page links to it; `timed` as of a table."""
+    """A table too long for the page: it is written as CSV, and the page links to it; `timed` as in a table."""
 
     name: str
     caption: str
@@ -151,7 +151,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding that names its subject and leads to the section that says more."""
+    """A finding that names its subject and links to the section with details."""
 
     subject: str
     text: str
@@ -164,13 +164,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report of one page, or its main page with the further `pages`, which have none themselves.
+    """A report of one page, or its main page with further `pages`, which have no further pages themselves.
 
     Attributes
     ----------
-    findings : what was found, what matters most first
-    name : of the page's files, without ending; as an anchor it leads to the page
-    prefix : stands before the numbers of figures and tables on this page, as in "Figure S1.3"
+    findings : what was found, the most important finding first
+    name : name of the page's files, without suffix; as an anchor it leads to the page
+    prefix : text before the numbers of figures and tables on this page, as in "Figure S1.3"
     """
 
     title: str
@@ -183,12 +183,12 @@ class Document:
 
     @property
     def every_page(self) -> tuple[Document, ...]:
-        """The main page and all further ones."""
+        """The main page and all further pages."""
         return (self, *self.pages)
 
     @property
     def blocks(self) -> Iterator[Block]:
-        """All blocks of all pages; one with a name comes once, though it may stand on several pages."""
+        """Yield all blocks of all pages; a block with a name only once, even if it is on several pages."""
         seen = set()
         for page in self.every_page:
             for block in blocks_of(page.sections):
@@ -199,7 +199,7 @@ class Document:
 
 
 def is_truth(cell: Any) -> bool:
-    """Whether a cell is a truth value, of Python or of NumPy."""
+    """Tell whether a cell is a truth value, of Python or of NumPy."""
     return isinstance(cell, bool) or getattr(getattr(cell, "dtype", None), "kind", "") == "b"
 
 

@@ -1,4 +1,4 @@
-"""Checks of the names in a report: every link has a target, and a name means one thing; and its files by name."""
+"""Checks of the names in a report: every link has a target, and every name is unique; and its files by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gaussopt.reporting.references import MISSING, REFERENCE, anchors_of
 
 
 def checked(document: Document) -> dict[str, str]:
-    """Return the texts of the files beside the pages of a report by their names, once these are checked.
+    """Check a report; return the texts of the files that accompany its pages by their names.
 
-    Two pages may show the same figure or table, and then its name is the same. Raises ValueError for a link that leads
-    nowhere, or for names that two parts share.
+    Two pages may show the same figure or table, which then has the same name. Raises ValueError for a link without a
+    target, or for names that two parts share.
     """
     _unique("pages", (p.name for p in document.every_page))
     _unique("sections", (s.anchor for p in document.every_page for s in sections_of(p.sections)))
@@ -60,7 +60,7 @@ def _files(block: parts.Block) -> Iterator[tuple[str, str]]:
 
 
 def _texts(page: Document) -> Iterator[object]:
-    """Yield everything on a page that may lead somewhere."""
+    """Yield everything on a page that may contain a link."""
     yield page.lead
     for finding in page.findings:
         yield finding.text if isinstance(finding, parts.Finding) else finding
@@ -84,7 +84,7 @@ def _references(page: Document) -> Iterator[str]:
 
 
 def _targets(page: Document) -> Iterator[str]:
-    """Yield anchors that must be there; a figure or table that a text refers to may be left out by a failed case."""
+    """Yield anchors that must exist; a figure or table to which a text refers may be missing because a case failed."""
     yield from (text.anchor for text in _texts(page) if isinstance(text, Link))
     yield from (f.anchor for f in page.findings if isinstance(f, parts.Finding))
     yield from (a for a in _references(page) if not a.startswith(tuple(f"{kind}-" for kind in MISSING)))

@@ -11,10 +11,10 @@ from pathlib import Path
 from gaussopt.core.errors import BadInput, MissingBackend
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-"""Names under which Chromium and its relatives are looked for."""
+"""Names under which Chromium and similar browsers are searched."""
 
 SECONDS = 300
-"""A browser that takes longer hangs."""
+"""Seconds after which a browser counts as hanging."""
 
 
 def find_browser() -> str:
@@ -29,9 +29,9 @@ def find_browser() -> str:
 
 
 def print_page(browser: str, page: Path, pdf: Path) -> Path:
-    """Print a page into a file and return the path of it; raises BadInput with what the browser said if it fails."""
+    """Print a page into a file and return its path; raises BadInput with the browser's message if it fails."""
     pdf.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory() as profile:  # not that of a browser that is open now
+    with tempfile.TemporaryDirectory() as profile:  # separate from that of a running browser
         command = [
             browser, "--headless", f"--user-data-dir={profile}", "--no-pdf-header-footer",
             f"--print-to-pdf={pdf.resolve()}", page.resolve().as_uri(),

@@ -1,4 +1,4 @@
-"""Anchors of a report: which page has them, and how a reference to them reads."""
+"""Anchors of a report: their pages, and the words of references to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESERVED = {
 """Anchors that every page has."""
 
 MISSING = {"figure": "a figure that this run did not draw", "table": "a table that this run did not fill"}
-"""How a reference reads to what a failed case left out, by how its anchor begins."""
+"""Words of a reference to a part that a failed case left out, by the prefix of its anchor."""
 
 
 def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
@@ -39,7 +39,7 @@ def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
 class References:
     """References from one page of a report; `ending` is that of the pages' files.
 
-    Of an anchor that several pages have, this page's own is taken, else that of the first page.
+    If several pages have an anchor, that of this page is used, else that of the first page.
     """
 
     report: Document
@@ -53,19 +53,19 @@ class References:
         object.__setattr__(self, "pages", {p.name: dict(anchors_of(p)) for p in order})
 
     def address(self, anchor: str) -> str:
-        """Return what a link to the anchor holds."""
+        """Return the address for a link to the anchor."""
         name = self._page(anchor)
         if name == self.page.name:
             return f"#{'main' if anchor == name else anchor}"
         return f"{name}.{self.ending}" + (f"#{anchor}" if anchor != name else "")
 
     def words(self, anchor: str) -> str:
-        """Say how a reference to the anchor reads; without a page that has it, what is missing."""
+        """Return the words of a reference to the anchor; if no page has it, of what is missing."""
         name = self._page(anchor)
         return self.pages[name][anchor] if name else MISSING.get(anchor.partition("-")[0], anchor)
 
     def has(self, anchor: str) -> bool:
-        """Whether a page has the anchor."""
+        """Tell whether a page has the anchor."""
         return bool(self._page(anchor))
 
     def _page(self, anchor: str) -> str:

@@ -1,6 +1,6 @@
-"""Texts of the report, kept in Markdown beside the module that computes their numbers.
+"""Texts of the report, kept in a Markdown file next to the module that computes their numbers.
 
-A heading names an entry, blank lines part its paragraphs, and the lines of a paragraph are joined. Values stand in
+A heading names an entry, blank lines separate its paragraphs, and the lines of a paragraph are joined. Values are in
 double braces as in a format string: `{{worst:.1e}}`; `{{worst:~}}` is a number as `number` writes it, `{{worst:~1}}` to
 one digit. Formulas are LaTeX between dollar signs; a displayed one is
 `$$ LaTeX $$`, followed by the same formula without LaTeX. A caption of a table precedes the heads of its columns, and
@@ -28,17 +28,17 @@ class _Filling(Formatter):
     """Format strings with the form `~`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format as the base class does; after a tilde come the digits of a number in a sentence."""
+        """Format as the base class does; a tilde is followed by the number of digits of a number in a sentence."""
         about = format_spec.startswith("~")
         return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
 
 
 FILLING = _Filling()
-"""Finds and formats the values of texts."""
+"""Formatter that finds and formats the values of texts."""
 
 
 def number(x: float, digits: int = 2) -> str:
-    """Write a number in a sentence, to `digits` digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
+    """Format a number for a sentence, to `digits` digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
     rounded = float(f"{x:.{digits}g}")
     if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e4:
         return f"{rounded:g}"
@@ -56,24 +56,24 @@ class Texts:
     """
 
     def __init__(self, module: str, kind: type[str] = Tex, **values: Any) -> None:
-        """The file is named as the module whose `__file__` is given and lies beside it; the values are known to all.
+        """Take the file next to `module`, a module's `__file__`, with the same name; the values are for all entries.
 
-        Paragraphs and cells are of a kind, `str` where texts of users are among the values.
+        Paragraphs and cells are of type `kind`, `str` where texts of users are among the values.
         """
         self.file, self.kind, self.values = Path(module).with_suffix(".md"), kind, values
 
     @cached_property
     def entries(self) -> dict[str, list[str]]:
-        """Paragraphs by the name of the entry, as they stand in the file."""
+        """Paragraphs by the name of the entry, as in the file."""
         _, *parts = _HEADING.split(self.file.read_text(encoding="utf-8"))
         return {name: text.strip().split("\n\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
     def paragraphs(self, name: str, /, **values: Any) -> list[str]:
-        """The paragraphs of an entry."""
+        """Return the paragraphs of an entry."""
         return [self._filled(text, values) for text in self.entries[name]]
 
     def values_in(self, name: str, /, **values: Any) -> dict[str, Any]:
-        """The values in an entry by how the text names them."""
+        """Return the values in an entry by their names in the text."""
         known = self.values | values
         found = (
             f for v in _VALUE.findall("".join(self.entries[name])) for _, f, _, _ in FILLING.parse(f"{{{v}}}") if f
@@ -81,12 +81,12 @@ class Texts:
         return {field: FILLING.get_field(field, (), known)[0] for field in found}
 
     def __call__(self, name: str, /, **values: Any) -> str:
-        """The only paragraph of an entry."""
+        """Return the only paragraph of an entry."""
         (text,) = self.paragraphs(name, **values)
         return text
 
     def blocks(self, name: str, /, **values: Any) -> list[Block]:
-        """The paragraphs and displayed formulas of an entry."""
+        """Return the paragraphs and displayed formulas of an entry."""
         found: list[Block] = []
         for text in self.paragraphs(name, **values):
             if text.startswith("$$"):
@@ -100,9 +100,9 @@ class Texts:
         self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
         timed: tuple[str, ...] | Literal[True] = (), rounded: tuple[str, ...] = (), **values: Any,
     ) -> Table:  # fmt: skip
-        """A table; its rows are those of the file if None is given, its name is that of the entry without an anchor.
+        """Return a table; its rows are those of the file if None is given, its name the entry's without an anchor.
 
-        `timed` columns hold measured times, True stands for all of them; for `rounded` see `Table`.
+        `timed` columns hold measured times, True means all columns; for `rounded` see `Table`.
         """
         *caption, grid = self.entries[name]
         columns, _, *texts = (self._cells(line, values) for line in grid.split("\n"))
@@ -111,12 +111,12 @@ class Texts:
         return Table(anchor or name, words, columns, told, columns if timed is True else timed, rounded)
 
     def columns(self, name: str, /, **values: Any) -> tuple[str, ...]:
-        """The heads of the columns of a table without a caption."""
+        """Return the heads of the columns of a table without a caption."""
         (grid,) = self.entries[name]
         return self._cells(grid.split("\n")[0], values)
 
     def _filled(self, text: str, values: dict[str, Any]) -> str:
-        # An empty value at the end leaves no space behind.
+        # An empty value at the end must not leave a space.
         known = self.values | values
         found = _VALUE.sub(lambda value: FILLING.vformat(f"{{{value[1]}}}", (), known), text.replace("\n", " "))
         return found.strip()

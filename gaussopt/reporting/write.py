@@ -19,7 +19,7 @@ from gaussopt.reporting.sections.comparison import document
 def write_comparison(results: Results, folder: Path, parquet: bool = False) -> dict[str, Any]:
     """Write all records, tables and the report into a folder; as `write_report`, with the paths of the tables.
 
-    With `parquet` the long table `steps` is also written as Parquet; raises MissingBackend where nothing can do that.
+    With `parquet` the long table `steps` is also written as Parquet; raises MissingBackend if no package can do that.
     """
     if folder != results.store:
         write_results(results, folder)
@@ -30,14 +30,14 @@ def write_comparison(results: Results, folder: Path, parquet: bool = False) -> d
 
 
 def write_report(results: Results, folder: Path, found: Changes | None = None) -> dict[str, Any]:
-    """Write the report on a comparison, and on what changed since an earlier one if that is given.
+    """Write the report on a comparison, and on changes since an earlier one if given.
 
     Raises BadInput if the folder cannot be written.
 
     Returns status, message, report, findings, counts, motions, failures, and "unanswered": the sources without an
     answer, with the reason; for JSON.
     """
-    if folder == results.store:  # a report there is the store's own
+    if folder == results.store:  # a report there belongs to the store
         prepare_folder(folder)
     else:
         prepare_report(folder)
@@ -66,7 +66,7 @@ def benchmarks(
     """Run the benchmark problems of the field in `jobs` processes and write the report into a folder.
 
     Finished motions are kept there and not run again; `quick` means one setting of each stepper and a fifth of the
-    time; `progress` is called with the fraction done, `note` with sentences on what was set aside. Returns status,
+    time; `progress` is called with the fraction done, `note` with sentences on files set aside. Returns status,
     message, report (path of index.html), findings and motions. Raises BadInput, before anything is computed, if the
     folder cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Thousands of trajectories of one problem: parameter sweeps, Monte Carlo, grids of initial states."""
+"""Batches of trajectories of one problem: parameter sweeps, Monte Carlo, grids of initial states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @suggesting
-@np.errstate(over="ignore", invalid="ignore")  # motions that run away are reported, not warned about
+@np.errstate(over="ignore", invalid="ignore")  # diverging motions are reported, not warned about
 def simulate_batch(
     problem: str | Problem | AbstractSystem, *, parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None, stepper: str = "rk4", dt: float | None = None,
@@ -48,17 +48,17 @@ def simulate_batch(
 ) -> xr.Dataset:  # fmt: skip
     """Integrate a problem for many sets of parameters and initial states.
 
-    A system given by energies, without contacts, with a method like rk4 and with llvmlite installed marches side by
-    side: generated code over the lanes of SIMD vectors and over the cores. Whatever fails there, and whatever has no
-    such form (contacts, plain functions, adaptive methods), goes through `simulate` one by one, with the same result,
-    on several processes where that saves time. A trajectory that fails has its status and what was computed before; the
+    Members of a system given by energies, without contacts, with a method like rk4 and llvmlite installed, march side
+    by side: generated code over lanes of SIMD vectors and over the cores. Members that fail there, and members without
+    such a form (contacts, plain functions, adaptive methods), go through `simulate` one by one, with the same result,
+    on several processes where that saves time. A trajectory that fails has its status and its states until then; the
     others go on.
 
     Parameters
     ----------
     problem : name, Problem or System; a bare system needs `initial` with q0 and v0, `dt` and `t_end`
     parameters : mapping of names, or their SymPy symbols, to (N,) arrays; a single number is for all trajectories, and
-        what is not named has the problem's value
+        parameters not named have the problem's values
     initial : mapping with "q0" and "v0", each (N, n), or (n,) for all trajectories; the problem's own start at each
         trajectory's parameters if not given
     stepper, dt, t_end, t0, rtol, atol, tolerance, stabilisation, impact, accumulation : as in `simulate`
@@ -68,20 +68,20 @@ def simulate_batch(
     threads : cores to use; results do not depend on it
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
-    out : folder that keeps members, 64 at a time, for the same call to go on after an interruption
+    out : folder that keeps members, 64 at a time, so that the same call can go on after an interruption
 
     Returns
     -------
     xarray.Dataset
-        Dimensions trajectory (N), time, coordinate (n), row (m). q, v and, with `certify`, what `Trajectory` has: NaN
-        where a trajectory did not get to. status and message of each trajectory, and `reached`, the last instant it is
-        known at (NaN if none). The given parameters are coordinates; one whose name the dataset has already, or no file
-        can hold, is called p_... or written with _, and keeps its own name as `long_name`.
+        Dimensions trajectory (N), time, coordinate (n), row (m). q, v and, with `certify`, the variables of Trajectory:
+        NaN at instants that a trajectory did not reach. status and message of each trajectory, and `reached`, its last
+        known instant (NaN if none). The given parameters are coordinates; a name that the dataset already has, or that
+        no file can hold, becomes p_... or is written with _, and the original is kept as `long_name`.
 
     Raises
     ------
     GaussoptError
-        If the batch as a whole makes no sense; what is wrong with one trajectory is in its status.
+        If the batch as a whole is invalid; errors of one trajectory are in its status.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _batch(
     problem: str | Problem | AbstractSystem, varied: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
     settings: dict[str, Any], every: int, certify: bool, progress: Callable[[float], None] | None,
 ) -> Batch:  # fmt: skip
-    """The batch of checked settings, which are completed by the problem's own."""
+    """Return the batch of checked settings, completed by the problem's own."""
     check_tolerance(settings["tolerance"])
     check_choices(settings)
     impact_law(settings["impact"])
@@ -132,7 +132,7 @@ def _in_folder(
     out: str | os.PathLike[str], members: BatchMembers, settings: dict[str, Any], compute: Callable[..., xr.Dataset],
     progress: Callable[[float], None] | None,
 ) -> xr.Dataset:  # fmt: skip
-    """The batch by parts that are kept in a folder."""
+    """Compute the batch in parts that are kept in a folder."""
     entry, start = members.problem, digest_of(np.hstack((members.q, members.v)).tobytes())
     about = {
         **settings, "stabilisation": as_mapping(stabilisation.make(settings["stabilisation"])), "problem": entry.name,
@@ -152,7 +152,7 @@ def _in_folder(
 
 
 def _run(batch: Batch, threads: int | None, keep_interrupted: bool, begin: float) -> xr.Dataset:
-    """All members to their end; Ctrl-C ends the batch with what was computed, where that is to be kept."""
+    """Compute all members to their end; Ctrl-C ends the batch with the results so far, if these are to be kept."""
     with Interrupts() if keep_interrupted else nullcontext(Interrupts()) as interrupts:
         try:
             batch.run(threads)

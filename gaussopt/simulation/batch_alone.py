@@ -1,4 +1,4 @@
-"""Members of a batch that go one by one, on several processes where that saves time."""
+"""Members of a batch that are computed one by one, on several processes where that saves time."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.simulate import simulate
 
 STATES, CERTIFIED = tuple(COLUMNS)[:2], tuple(COLUMNS)[2:]
-"""Variables of a dataset; the others are recorded where a batch is certified."""
+"""Variables of a dataset, states and others; the others are recorded where a batch is certified."""
 
 WORTH = 5.0
-"""Seconds of work left from which on it is worth starting processes."""
+"""Seconds of remaining work above which it is worth starting processes."""
 
 PARTS = 16
-"""Parts of the work for each process, so that progress is seen and one that is slow delays the others little."""
+"""Number of parts of the work per process, so that progress is reported and a slow part delays the others little."""
 
 
 @dataclass(frozen=True)
 class LoneMember:
-    """What became of a member: how it ended, the last instant, and its variables at all instants, NaN behind it."""
+    """The result of a member: how it ended, the last instant, and its variables at all instants, NaN after that."""
 
     status: Status
     message: str
@@ -47,7 +47,7 @@ class LoneMember:
 
 @dataclass(frozen=True)
 class LoneMembers:
-    """Members with the settings of `simulate`, what is recorded of them, and whether certificates are, too."""
+    """Members with the settings of `simulate`, the recorded instants, and whether certificates are recorded."""
 
     members: BatchMembers
     settings: Mapping[str, Any]
@@ -69,7 +69,7 @@ class LoneMembers:
                 processes = 1
 
     def part(self, left: Sequence[int]) -> list[LoneMember]:
-        """Some members, one by one."""
+        """Compute some members, one by one."""
         return [self._one(i) for i in left]
 
     def _one(self, i: int) -> LoneMember:
@@ -79,12 +79,12 @@ class LoneMembers:
             return LoneMember(Status.BAD_INPUT, str(error))
 
     def _simulate(self, i: int) -> Trajectory:
-        """Member i by itself, by generated code if that exists; raises GaussoptError."""
+        """Simulate member i by itself, by generated code if that exists; raises GaussoptError."""
         members = self.members
         one, contacts = members.one(i), bool(members.system.contact_names)
         given: dict[str, Any] = dict(self.settings, q0=members.q[i], v0=members.v[i])
         given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
-        given["error_estimate"] = False  # members in blocks have none either
+        given["error_estimate"] = False  # members marched in blocks have none either
         if not contacts:
             try:
                 return simulate(one, **given, engine="compiled")
@@ -93,7 +93,7 @@ class LoneMembers:
         return simulate(one, **given)
 
     def _recorded(self, motion: Trajectory) -> LoneMember:
-        """A trajectory at the instants of the batch; where impacts make two rows of an instant, the later one."""
+        """Return a trajectory at the instants of the batch; the later row where impacts make two rows of an instant."""
         if not len(motion.t):
             return LoneMember(motion.status, motion.message)
         times, near = self.instants.times, 1e-9 * self.instants.dt
@@ -109,16 +109,16 @@ class LoneMembers:
     # -- several processes -----------------------------------------------------------------------------------------
 
     def _orders(self, left: Sequence[int], processes: int) -> list[tuple[Sequence[int], Order]]:
-        """The members in parts as work for other processes; none where they cannot be sent there."""
+        """Return the members in parts as work for other processes; empty where they cannot be sent there."""
         problem = self.members.problem
         if isinstance(problem, Problem) and problem.events is None:
-            problem = problem.system  # a problem's functions may be known here only
+            problem = problem.system  # functions of a problem may exist only in this process
         alone = replace(self, members=replace(self.members, problem=problem))
         size = math.ceil(len(left) / (PARTS * processes))
         parts = [left[i : i + size] for i in range(0, len(left), size)]
         try:
             return [(part, Order.of(Job("part", alone.part, {"left": part}))) for part in parts]
-        except Exception:  # plain functions of a person's, most often
+        except Exception:  # most often a user's plain functions
             return []
 
     def _spread(self, orders: list[tuple[Sequence[int], Order]], processes: int) -> Iterator[tuple[int, LoneMember]]:

@@ -1,4 +1,4 @@
-"""A batch on its way to a dataset: marched together where that is possible, one by one where it is not."""
+"""A batch on its way to a dataset: marched together where possible, otherwise one by one."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MARCHING = 0.8
-"""What marching all members together counts for in the progress."""
+"""Share of the progress that marching all members together counts for."""
 
 DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
-"""Names that no parameter has in a dataset."""
+"""Names of dimensions, which no parameter may have in a dataset."""
 
 
 def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None:
-    """Refuse a recording that does not fit into a usual memory; raises BadInput."""
+    """Refuse a recording that does not fit into usual memory; raises BadInput."""
     N, n = members.q.shape
     m, k = getattr(members.system, "m", n), len(members.system.contact_names)
     size = 8 * N * instants.count * (2 * n + (n + m + 16 + 8 * k if certify else 0))
@@ -47,7 +47,7 @@ def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None
 
 
 class Batch:
-    """Members on their way to a dataset; `settings` are those of `simulate`, for members that go alone."""
+    """Members on their way to a dataset; `settings` are those of `simulate`, for members computed one by one."""
 
     def __init__(
         self, members: BatchMembers, method: Stepper, instants: TimeGrid, settings: Mapping[str, Any], certify: bool,
@@ -68,13 +68,13 @@ class Batch:
             self.status[i], self.message[i] = Status.BAD_INPUT, fault
 
     def run(self, threads: int | None) -> None:
-        """All members to their end, or to what stops them."""
+        """Compute all members to their end, or to the failure that stops them."""
         self._march_together(threads)
         self._go_alone(threads)
         self.progress(1.0)
 
     def interrupt(self) -> None:
-        """What is not finished stays as it is."""
+        """Keep unfinished members as they are, with the status interrupted."""
         if self._run is not None and not self._collected:
             self._collect(self._run, Status.INTERRUPTED)
         for i, status in enumerate(self.status):
@@ -103,7 +103,7 @@ class Batch:
         self._collect(run, Status.SOLVED)
 
     def _collect(self, run: SimdBatch, status: Status) -> None:
-        """Take over what went well; the rest is left to be computed alone."""
+        """Take over the members that passed; the others are left to be computed one by one."""
         begin = perf_counter()
         if self.certify:
             run.certify()
@@ -133,7 +133,7 @@ class Batch:
         self.timing["verify"] = perf_counter() - begin
 
     def _certify_alone(self, i: int, recorded: int) -> bool:
-        """Certify the recorded states of a member by the rank-revealing path; whether all pass."""
+        """Certify the recorded states of a member by the rank-revealing path; return whether all pass."""
         n, one = self.members.q.shape[1], self.members.one(i)
         system = one.system if isinstance(one, Problem) else one
         motion = CertifiedAccelerations(
@@ -152,7 +152,7 @@ class Batch:
         return True
 
     def _column(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """A variable, NaN where nothing is known."""
+        """Return a variable, filled with NaN if it is new."""
         if name not in self.columns:
             self.columns[name] = np.full((self.members.count, self.instants.count, *shape), np.nan)
         return self.columns[name]
@@ -209,7 +209,7 @@ class Batch:
 
 
 def _keys(names: Sequence[str], taken: set[str]) -> dict[str, str]:
-    """What parameters are called in a dataset that is to be a file: as they are, where that can be."""
+    """Return the names of parameters in a dataset that is to be a file: unchanged where that is possible."""
     fits = {name: "".join(c if c.isalnum() or c in "_'" else "_" for c in name) or "p_" for name in names}
     keys: dict[str, str] = {}
     for name in sorted(names, key=lambda name: fits[name] != name or name in taken):

@@ -1,4 +1,4 @@
-"""A batch in parts that are kept in a folder as they are done, so that it goes on where it was interrupted."""
+"""A batch in parts that are saved to a folder as they are completed, so that an interrupted batch can go on."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PART = 64
-"""Members of a part, which are lost together where a process is killed."""
+"""Number of members of a part, which are lost together if a process is killed."""
 
 HEAD = "batch.json"
 
 Compute = Callable[[NDArray[np.intp]], "xr.Dataset"]
-"""The dataset of some members, by their numbers."""
+"""Return the dataset of some members, by their numbers."""
 
 
 class BatchFolder:
     """A folder of the parts of one batch, made if it is not there.
 
-    `about` is all that decides the result, as JSON holds it. Raises BadInput if the folder holds anything else, or a
-    batch of which something else is said.
+    `about` is all that determines the result, as JSON holds it. Raises BadInput if the folder holds other files, or a
+    batch with another `about`.
     """
 
     def __init__(self, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class BatchFolder:
             raise BadInput(f"{self._folder} holds a batch with other {', '.join(other)}; name another folder.")
 
     def gather(self, count: int, compute: Compute) -> xr.Dataset:
-        """All members, those kept before and those computed now; as many as there are where that is interrupted."""
+        """Return all members, kept before or computed now; only those computed so far if an interruption occurs."""
         import xarray as xr
 
         parts = []

@@ -1,4 +1,4 @@
-"""The members of a batch: which parameters and which initial state each trajectory has."""
+"""The members of a batch: parameters and initial state of each trajectory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class BatchMembers:
     Attributes
     ----------
     values : parameter values by name, one for each member
-    varied : names of the parameters that were given
+    varied : names of the given parameters
     q, v : (N, n), initial states
-    faults : what is wrong with a member's data, by its number
+    faults : error in a member's data, by its number
     """
 
     problem: Problem | AbstractSystem
@@ -69,24 +69,24 @@ class BatchMembers:
 
     @property
     def count(self) -> int:
-        """N."""
+        """Number N of members."""
         return len(self.q)
 
     @property
     def system(self) -> AbstractSystem:
-        """The system at its own parameters."""
+        """The system at its default parameters."""
         return self.problem.system if isinstance(self.problem, Problem) else self.problem
 
     def parameters(self, i: int) -> dict[str, float]:
-        """The parameters of member i that were given."""
+        """Return the given parameters of member i."""
         return {name: float(self.values[name][i]) for name in self.varied}
 
     def one(self, i: int) -> Problem | AbstractSystem:
-        """The problem at the parameters of member i."""
+        """Return the problem at the parameters of member i."""
         if isinstance(self.problem, Problem):
             return self.problem.at(**self.parameters(i))
         one = self.problem.with_parameters(**self.parameters(i))
-        one.unused = ()  # parameters of a batch may be those of the start alone
+        one.unused = ()  # parameters of a batch may affect only the start
         return one
 
 
@@ -96,7 +96,7 @@ def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
         raise BadInput(f"{label} is {type(given).__name__}; give names with arrays, such as {example}.")
     found: dict[str, Any] = {}
     for key, value in () if given is None else given.items():
-        # A SymPy symbol stands for its name, as in from_lagrangian; asking for it imports nothing.
+        # A SymPy symbol stands for its name, as in from_lagrangian; reading its name imports nothing.
         name = key if isinstance(key, str) else getattr(key, "name", None)
         if not isinstance(name, str):
             raise BadInput(f"{label} has the key {key!r}; give names.")
@@ -107,7 +107,7 @@ def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _numbers(label: str, given: Any, dimensions: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return an array with one of the given numbers of dimensions, which may hold NaN."""
+    """Return an array with one of the allowed numbers of dimensions; it may hold NaN."""
     try:
         found = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -121,7 +121,7 @@ def _numbers(label: str, given: Any, dimensions: tuple[int, ...]) -> NDArray[np.
 
 
 def _count(shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """How many members arrays of these shapes are for."""
+    """Return the number of members that arrays of these shapes are for."""
     if not shapes:
         raise BadInput(
             "Nothing says how many trajectories there are; give an array of values under parameters, or q0 or v0 with "
@@ -146,7 +146,7 @@ def _starts(
     count: int,
     faults: dict[int, str],
 ) -> tuple[Matrix, Matrix]:
-    """Initial states, given or the problem's own at the parameters of each member."""
+    """Return initial states, given or the problem's own at the parameters of each member."""
     if isinstance(problem, AbstractSystem):
         if len(states) < 2:
             raise BadInput("A bare system needs q0 and v0 under initial.")
@@ -171,7 +171,7 @@ def _own_starts(
         return q, v
     start = problem.starts.get(problem.variant, problem.start)
     table = np.column_stack(list(values.values())).tolist() if values else [[] for _ in range(count)]
-    with np.errstate(all="ignore"):  # what is not finite is reported
+    with np.errstate(all="ignore"):  # values that are not finite are reported
         for i in range(count):
             if i in faults:
                 continue

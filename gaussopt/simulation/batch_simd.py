@@ -1,4 +1,4 @@
-"""A batch of motions by generated code: side by side over the lanes of blocks, blocks over the cores."""
+"""A batch of motions by generated code: members over the lanes of blocks, blocks over the cores."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.settings import START_TOLERANCE
 
 FIRST = 10
-"""Steps before the first report."""
+"""Number of steps before the first report."""
 
 ROWS = 20_000
-"""Recorded states that are certified between two chances to interrupt."""
+"""Number of recorded states that are certified between two chances to interrupt."""
 
 
 class SimdBatch:
@@ -37,15 +37,15 @@ class SimdBatch:
     Parameters
     ----------
     members : at least one without fault; the others are marked as failed
-    method, stabiliser : a Runge-Kutta method with stages that each start from the one before; none or projection
-    threads : how many, None for all cores
+    method, stabiliser : a Runge-Kutta method whose stages each start from the previous one; none or projection
+    threads : number of threads, None for all cores
 
     Attributes
     ----------
-    states : (N, T, 2 n), q and v at the recorded instants; without meaning behind `steps` and where a member failed
-    table : (N, T, 14 + n + m), or None, what `modules.rows` records, None where the certificate has no generated form
-    steps : done so far
-    certified : (N,), how many recorded states have a row
+    states : (N, T, 2 n), q and v at the recorded instants; undefined after `steps` and where a member failed
+    table : (N, T, 15 + n + 2 m), or None, the rows of `modules.rows`, None where the certificate has no generated form
+    steps : number of steps done so far
+    certified : (N,), number of recorded states that have a row
 
     Raises NotCompiled where the equations cannot be unrolled.
     """
@@ -84,16 +84,16 @@ class SimdBatch:
         self.compiling = perf_counter() - begin
 
     def _section(self, name: str, size: int) -> NDArray[np.float64]:
-        """A part of all blocks, (blocks, size, lanes)."""
+        """Return a part of all blocks, (blocks, size, lanes)."""
         begin = self._code.numbers[name]
         return self._memory[:, begin : begin + size * LANES].reshape(len(self._memory), size, LANES)
 
     def now(self) -> Matrix:
-        """The present states, (N, 2 n)."""
+        """Return the present states, (N, 2 n)."""
         return self._section("STATE", 2 * self.n).swapaxes(1, 2).reshape(-1, 2 * self.n)[: self.members.count]
 
     def _off_constraints(self) -> NDArray[np.bool_]:
-        """Members whose start does not satisfy the constraints, as `simulate` judges it."""
+        """Return members whose start does not satisfy the constraints, by the rule of `simulate`."""
         N, n = self.members.count, self.n
         drift = np.zeros((N, 2))
         if self._rows is not None:
@@ -113,7 +113,7 @@ class SimdBatch:
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Number of the step that failed, counted from 1; 0 where none did."""
+        """Number of the step that failed, counted from 1; 0 if none failed."""
         return self._section("FAILED", 1).reshape(-1)[: self.members.count].astype(int)
 
     def _march(self, count: int, fresh: bool = False) -> None:
@@ -125,7 +125,7 @@ class SimdBatch:
         share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
 
     def march(self, progress: Callable[[float], None]) -> None:
-        """To the end; Ctrl-C is heard every fifth of a second."""
+        """March to the end; Ctrl-C is heard every fifth of a second."""
         total, count = self.instants.steps, FIRST
         while self.steps < total:
             begin = perf_counter()
@@ -139,7 +139,7 @@ class SimdBatch:
             self.states[:, -1] = self.now()
 
     def certify(self) -> None:
-        """A row of `table` for every recorded state."""
+        """Compute a row of `table` for every recorded state."""
         if self._rows is None:
             return
         N, recorded = self.members.count, self.instants.recorded(self.steps)
@@ -161,7 +161,7 @@ class SimdBatch:
             self.certified[part] = recorded
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
-        """The table by the names of `Trajectory`, each (N, T, ...)."""
+        """Return the table by the names of `Trajectory`, each (N, T, ...)."""
         assert self.table is not None
         error, a = (np.sqrt(np.abs(self.table[..., i])) for i in (1, 6))
         found = {"error_bound": error, "relative_error": error / (1.0 + a)}
@@ -174,7 +174,7 @@ class SimdBatch:
         }
 
     def sound(self) -> NDArray[np.bool_]:
-        """Members that went well: no step failed, and every certificate passes."""
+        """Return the members that passed: no step failed, and every certificate passes."""
         recorded = self.instants.recorded(self.steps)
         good = (self.failed == 0) & np.isfinite(self.states[:, :recorded]).all(axis=(1, 2))
         good &= ~self._off
@@ -186,7 +186,7 @@ class SimdBatch:
 
 
 def _orders(members: BatchMembers, t: float) -> tuple[int, Orders]:
-    """Orders of pivots from the first member that can be evaluated, and its number."""
+    """Return orders of pivots from the first member that can be evaluated, and its number."""
     system = members.system
     assert isinstance(system, LagrangianSystem)
     for i in range(members.count):

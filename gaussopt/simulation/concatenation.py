@@ -1,4 +1,4 @@
-"""A motion and its continuations as one."""
+"""Concatenation of a motion and its continuations."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ARRAYS = ("t", *COLUMNS, *CONTACT_COLUMNS)
 
 
 def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
-    """Join a motion and its continuations, each of which `simulate(..., start=...)` made of the one before.
+    """Join a motion and its continuations, each made by `simulate(..., start=...)` from the previous motion.
 
-    What is joined is, bit for bit, what one call to `simulate` up to the last end records, by a method of constant step
-    and the same engine. A state that stands there only because a part ended in it is left out.
+    The result is, bit for bit, what one call to `simulate` up to the last end records, by a method of constant steps
+    and the same engine. A state recorded only because a part ended in it is left out.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
     Trajectory
         Instants and events of all; status, failed step and settings of the last one; warnings of all; the worst
         certificates of all; times and counts added up, also those of the steps that two parts share. Estimated errors
-        are added up, too: how the error of a part grows in the next one is not known.
+        are added up, too: how the error of a part grows in the next part is not known.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _sum(first: Mapping[str, Any], last: Mapping[str, Any], names: Iterable[str]
 
 
 def _meta(first: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, Any]:
-    """What was run: settings and steps of the last part, counts of both."""
+    """Return the settings and steps of the last part, with counts of both parts."""
     counts: Sequence[str] = [x for x in ("evaluations", "iterations", "handed_over") if x in last]
     found = {**last, **_sum(first, last, counts)}
     if "residuals" in last:

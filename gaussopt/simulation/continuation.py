@@ -1,4 +1,4 @@
-"""Motions that go on where another one ended: what is kept of a motion for that, and what is refused."""
+"""Continuation of a motion: the data that a motion keeps for it, and checks of the settings given."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from gaussopt.simulation.setting_table import KEPT
 from gaussopt.storage.checksums import checksum
 
 GOLDEN = 0.618033988749895
-"""Multiples of it, modulo 1, are weights that no equations know."""
+"""The golden ratio less 1: its multiples modulo 1 are weights unrelated to the numbers of any equations."""
 
 SAME = 1e-8
-"""Difference of equations, relative to their largest number, that another machine's rounding explains."""
+"""Difference of equations, relative to their largest number, that rounding on another machine may cause."""
 
 CONTINUABLE = (Status.SOLVED, Status.INTERRUPTED)
 
@@ -38,14 +38,14 @@ OWN_START = "to begin a motion of its own at its last state, give q0, v0 and t0"
 
 
 def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: Mark) -> dict[str, Any]:
-    """What a trajectory keeps for its continuation.
+    """Return the data that a trajectory keeps for its continuation.
 
     Parameters
     ----------
     settings : by the names of `KEPT`, with stabilisation, events (their names) and solver_options
-    begin : the start as it was given
+    begin : the start as given
     first : the step there
-    mark : where the loop stood
+    mark : state of the loop
     """
     kept = {
         "settings": {**settings, "stabilisation": as_mapping(settings["stabilisation"])},
@@ -56,13 +56,13 @@ def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: 
 
 
 def as_mapping(stabiliser: Stabilisation) -> dict[str, Any]:
-    """Name and constants of a stabilisation."""
+    """Return name and constants of a stabilisation."""
     known = is_dataclass(stabiliser) and not isinstance(stabiliser, type)
     return {"name": stabiliser.name, **(asdict(stabiliser) if known else {})}  # type: ignore[call-overload]
 
 
 def equations(step: StepData) -> Vector:
-    """A few numbers that tell the equations of one instant from others: sizes, and weighted sums of their terms."""
+    """Return a few numbers that identify the equations of one instant: sizes, and weighted sums of their terms."""
     n, m, k = (1.0 + np.arange(size) * GOLDEN % 1.0 for size in (step.n, step.m, step.k))
     sums = [n @ (step.M @ n), n @ step.force, m @ (step.J @ n), m @ step.gamma, k @ (step.J_N @ n), k @ step.zeta_N]
     sums += [k @ (step.J_T.sum(axis=1) @ n), k @ step.mu] if step.k else []
@@ -70,7 +70,7 @@ def equations(step: StepData) -> Vector:
 
 
 class Continuation:
-    """A motion to be continued, checked.
+    """A checked motion that is to be continued.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Continuation:
             )
 
     def problem(self, name: str | None = None) -> Problem:
-        """The problem of the motion at its parameters, found by its name or in a file."""
+        """Find the problem of the motion at its parameters, by its name or in a file."""
         meta = self.motion.meta
         try:
             entry = registered_problem(meta["problem"]) if name is None else find_problem(name)
@@ -121,7 +121,7 @@ class Continuation:
         return entry.at(**{**variant, **meta["parameters"]})
 
     def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings of a run, those of the motion where none is given; raises BadInput where they differ."""
+        """Return settings of a run, those of the motion where not given; raises BadInput where they differ."""
         for name in ("q0", "v0", "t0"):
             if given[name] is not None:
                 raise BadInput(f"{name} is given beside start; a motion that is continued has its state.")
@@ -161,7 +161,7 @@ class Continuation:
             )
 
     def check(self, entry: Problem | AbstractSystem) -> None:
-        """Refuse another problem, by name, variant and parameters."""
+        """Refuse a problem that differs in name, variant or parameters."""
         meta, name, variant = self.motion.meta, entry.name, ""
         if isinstance(entry, Problem):
             name, variant, parameters = entry.name or entry.system.name, entry.variant, entry.parameter_values
@@ -176,7 +176,7 @@ class Continuation:
         self._compare("the coordinates", listed(here), listed(there))
 
     def check_first(self, name: str, events: list[str], integrals: list[str], first: StepData) -> None:
-        """Refuse other names of events or integrals, and other equations at the start."""
+        """Refuse other names of events or integrals, or other equations at the start."""
         self._compare("events", events, self._settings["events"])
         self._compare("integrals", integrals, self._settings.get("integrals", []))
         here, there = equations(first), np.array(self.kept["equations"])

@@ -1,4 +1,4 @@
-"""Which engine runs a motion: the first of the list that can take it forward, and is worth it."""
+"""Choice of the engine of a motion: the first advance in a list that can take the motion and is worth using."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from gaussopt.simulation.settings import RunSettings
 from gaussopt.solving.step_solver import StepSolver
 
 MANY = 20_000
-"""Accelerations of a run from which on it is worth compiling by default."""
+"""Number of accelerations of a run above which it is worth compiling by default."""
 
 CONTACT_STAGE = 20
-"""How many accelerations without contacts one with contacts counts for: interpreted it takes a millisecond or more."""
+"""Accelerations without contacts that count as one with contacts, which takes a millisecond or more interpreted."""
 
 LOOKS = (20, 100, 500)
-"""Steps of an adaptive method after which the work of the rest of a run is estimated."""
+"""Numbers of steps of an adaptive method after which the remaining work of a run is estimated."""
 
 LONG_STATE = 100
-"""Coordinates that count as one small system."""
+"""Number of coordinates whose evaluation counts as one small system."""
 
 FOLLOWED = 30
-"""Contacts up to which the impulses of a step are looked for from those of the step before by Newton's method."""
+"""Largest number of contacts at which Newton's method looks for impulses near those of the previous step."""
 
 ADVANCES: tuple[type[Advance], ...] = (
     CompiledPhases, LinkageSteps, GeneratedAdaptiveSteps, GeneratedFixedSteps,
     StatedSteps, MoreauJeanSteps, PrintedSteps, EventPhases, InterpretedSteps,
 )  # fmt: skip
-"""Ways of taking a motion forward: of those that suit it the first that can do it, and is worth it, does."""
+"""Ways of advancing a motion: the first that suits the motion, can take it and is worth using is chosen."""
 
 
 def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
-    """Return the loop of checked settings, by the engine asked for or by the one that is worth it, ready to integrate.
+    """Return the loop of checked settings, by the requested engine or by the engine worth using, ready to integrate.
 
     A loop by an adaptive method may be `left` for machine code; then the run is `long`.
 
@@ -94,7 +94,7 @@ def _without_contacts(s: RunSettings) -> CertifiedAccelerations:
 
 
 def _state(settings: RunSettings, solver: StepSolver) -> str:
-    """Return the state beside q: asked for, or that of the formulation."""
+    """Return the state besides q: the requested one, or that of the formulation."""
     system, state = settings.system, settings.state
     if state is None:
         natural = solver.formulation.state
@@ -116,12 +116,12 @@ def _stated(s: RunSettings) -> CertifiedAccelerations:
         quick = {"searched": 0, "followed": FOLLOWED}
     solver = StepSolver(s.formulation, s.solver, quick, s.tolerance, s.warm_start)
     motion = CertifiedAccelerations(s.system, solver, s.stabiliser)
-    motion.worst |= dict.fromkeys(("error_bound", "relative_error"), math.nan)  # what is measured is Coulomb's law
+    motion.worst |= dict.fromkeys(("error_bound", "relative_error"), math.nan)  # the residual is of Coulomb's law
     return motion
 
 
 def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | None]:
-    """Say why compiling does not pay, None if it does; with an outlook where the speed of the steps decides."""
+    """Say why compiling does not pay, None if it does; with an outlook where the rate of the steps decides."""
     if s.named:
         return "the pair that was asked for is interpreted unless the engine 'compiled' is", None
     if s.with_contacts or not s.method.adaptive:
@@ -133,18 +133,18 @@ def _many(settings: RunSettings, weight: int = 1) -> bool:
     """Tell whether a run is worth compiling; the same on every machine."""
     if settings.control.dt is None:
         return False
-    # Numpy steps of long linkages take as long as many of small systems.
+    # NumPy steps of long linkages take as long as many steps of small systems.
     return weight * _evaluations(settings) * max(1, settings.first.n // LONG_STATE) >= MANY
 
 
 class _Outlook:
-    """Whether the rest of an interpreted motion by an adaptive method is worth compiling, by the speed of its steps."""
+    """Decides by the rate of its steps whether the rest of a motion by an adaptive method is worth compiling."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings, self._count, self._last = settings, 0, (0, settings.first.t)
 
     def __call__(self, t: float) -> bool:
-        """After one more step, which ended at t; looked at from time to time, since motions may speed up."""
+        """Count a step, which ended at t; decide after `LOOKS` steps only, more than once as motions may speed up."""
         self._count += 1
         if self._count not in LOOKS:
             return False
@@ -154,9 +154,9 @@ class _Outlook:
 
 
 def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
-    """Whether so many steps of an adaptive method, over so much of its motion, are worth compiling.
+    """Tell whether this many steps of an adaptive method, over this many seconds of motion, are worth compiling.
 
-    States that are recorded between steps cost a step each.
+    States that are recorded between steps cost one step each.
     """
     s = settings
     recorded = 0.0 if s.control.dt is None else seconds / s.control.dt
@@ -164,7 +164,7 @@ def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
 
 
 def _evaluations(settings: RunSettings) -> float:
-    """Evaluations of a motion, infinite where nobody knows."""
+    """Return the number of evaluations of a motion, infinite if not known."""
     control = settings.control
     if control.dt is None:
         return math.inf

@@ -1,4 +1,4 @@
-"""How far a computed motion is from the exact one: it is compared with the same motion by other steps."""
+"""Estimate of the error of a computed motion, by comparison with the same motion by other steps."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from gaussopt.simulation.leaps import PROBES, missed_in_time
 from gaussopt.simulation.settings import LEAST_RTOL, NEVER, RunSettings
 
 BOUND = 0.01
-"""Error of a coordinate, relative to its amplitude, beyond which a motion carries a warning."""
+"""Error of a coordinate, relative to its amplitude, above which a motion carries a warning."""
 
 HARDLY = 1e-3
-"""Part of the largest amplitude, in the mass norm, that every coordinate counts for at least."""
+"""Least amplitude of every coordinate, relative to the largest one, in the mass norm."""
 
 TENFOLD = 10.0
 """Factor between the tolerances of an adaptive motion and those of the motion that it is compared with."""
 
 REST = 1e-4
-"""Way of a coordinate, relative to its largest value, below which a motion is near rest."""
+"""Range of a coordinate, relative to its largest value, below which a motion is near rest."""
 
 SAFETY = 1.5
-"""Of what the order of a method makes of two motions: an error need not fall by exactly that order."""
+"""Factor on the error that the order of a method predicts: errors need not fall by exactly that order."""
 
 ALIKE = 0.9
-"""Part of its steps that an adaptive motion takes at least where looser tolerances do not change them."""
+"""Least share of its steps that an adaptive motion takes where looser tolerances do not change them."""
 
 FEWEST = 64
-"""Steps, at least, of a motion that is compared with one whose steps its tolerances do not decide."""
+"""Least number of steps of a motion compared with one whose steps its tolerances do not determine."""
 
 Columns = Mapping[str, Any]
 
@@ -48,12 +48,12 @@ class MotionError:
 
     Attributes
     ----------
-    largest : (n,), of each coordinate over the compared instants; NaN where nothing is known
-    instants : how many were compared
-    compared : the motions that it was compared with, in words
+    largest : (n,), of each coordinate over the compared instants; NaN where not known
+    instants : number of compared instants
+    compared : the motions used for comparison, in words
     extent : (2, n), the smallest and the largest value of each coordinate at all steps
-    leaps : whether something else than its tolerances decided the steps of an adaptive motion
-    end : estimated error of the instant of the event that ended the motion, s; zero where none did
+    leaps : whether the steps of an adaptive motion were determined by other things than its tolerances
+    end : estimated error of the instant of the event that ended the motion, s; zero without such an event
     """
 
     largest: Vector
@@ -71,11 +71,11 @@ def unknown(settings: RunSettings) -> MotionError:
 
 
 def amplitudes(q: Matrix, mass: Vector) -> Vector:
-    """Amplitude of each coordinate of a motion, (n,): its largest minus its smallest value in q, (N, n).
+    """Return the amplitude of each coordinate of a motion, (n,): its largest minus its smallest value in q, (N, n).
 
-    A coordinate that hardly moves counts for a thousandth of the motion: of the largest amplitude, compared in the
-    mass norm (where it has no mass, as plain numbers). A motion that hardly moves at all counts for a ten-thousandth of
-    the largest coordinate. `mass` is the diagonal of M, (n,).
+    A coordinate that hardly moves counts with a thousandth of the largest amplitude, compared in the mass norm (as
+    plain numbers if it has no mass), a motion that hardly moves at all with a ten-thousandth of the largest coordinate.
+    `mass` is the diagonal of M, (n,).
     """
     ranges = np.ptp(q, axis=0)
     reach = np.maximum(ranges, REST * np.abs(q).max(axis=0))
@@ -89,7 +89,7 @@ def amplitudes(q: Matrix, mass: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class _Difference:
-    """Between a motion and another one: of coordinates, of the instant of its end, and the steps of the other one."""
+    """Differences of a motion from another motion: of coordinates and end; number compared, and the other's steps."""
 
     largest: Vector
     end: float = 0.0
@@ -106,16 +106,16 @@ def estimated(
     settings: RunSettings, start: tuple[float, Vector, Vector], loop: MotionLoop, columns: Columns,
     progress: Progress | None,
 ) -> MotionError:  # fmt: skip
-    """The error of the time steps of a motion that got to its end; its `loop` kept the positions at all steps.
+    """Estimate the error of the time steps of a motion that reached its end; `loop` kept the positions at all steps.
 
-    The same motion goes with steps (tolerances of an adaptive method) that are twice (ten times) as large. From the
-    difference the order of the method tells the error; that of adaptive methods is the difference itself, which is
-    mostly larger. If the difference exceeds `BOUND`, the order proves nothing, and finer steps decide. So they do where
-    an adaptive motion takes the same steps with larger tolerances: what decided their length was something else, such
-    as the first step or the end, and the same motion twice has no difference. Where the equations change in time while
-    the steps do not look (`leaps`), steps decide that do.
+    The same motion is computed with steps (tolerances of an adaptive method) that are twice (ten times) as large. The
+    error follows from the difference by the order of the method; with adaptive methods it is the difference itself and
+    mostly overestimated. If the difference exceeds `BOUND`, the order proves nothing, and finer steps decide; they do
+    so, too, where an adaptive motion takes the same steps with larger tolerances: their length had another cause, like
+    the first step or the end, and equal steps show no difference. Where the equations change in time between the
+    instants of the steps (`leaps`), steps that see the change decide.
 
-    They are compared at all steps of the motion that the other one has, too, and at the end; an adaptive one at all.
+    Motions are compared at all common instants of their steps, and at the end; an adaptive one at all of its steps.
     """
     method, mine = settings.method, _Mine(settings, start, loop, columns)
     tried: list[str] = []
@@ -145,7 +145,7 @@ def estimated(
     fine = other(0.5, (3 / 7, 1.0), max(2 * loop.advance.steps, FEWEST) if alike else 0)
     if np.isnan(fine.all).any():
         return found(coarse.all, coarse, alike)
-    # By which factor halving the steps improved the motion, between what any method does and what its order says.
+    # Factor by which halving the steps improved the motion, from 2, which any method attains, to that of its order.
     rough = coarse.all
     known = np.divide(rough, fine.all, out=np.full(len(rough), 2.0), where=(fine.all > 0) & np.isfinite(rough))
     gain = np.clip(known, 2.0, TENFOLD if method.adaptive else order)
@@ -179,7 +179,7 @@ class _Mine:
         self.extent = np.array([self.extent.min(axis=0), self.extent.max(axis=0)])
 
     def compared(self, given: RunSettings, progress: Progress | None) -> _Difference:
-        """How far the same motion by other settings is from it; NaN where that one does not get to its end."""
+        """Return differences from the same motion by other settings; NaN where that motion does not reach its end."""
         n = len(self._last)
         failed = _Difference(np.full(n, math.nan), math.nan)
         try:
@@ -187,19 +187,19 @@ class _Mine:
             differences = loop.advance.looks = self._differences(n)
             status, _ = loop.integrate(*self._start)
             differences.flush()
-        except Exception:  # the motion itself stands; that nothing compares is told
+        except Exception:  # the motion itself is kept; the failed comparison is reported
             return failed
         if status is not Status.SOLVED:
             return replace(failed, taken=loop.advance.steps)
         its = loop.advance.recorder.arrays(n)
-        # Where an event ended them at different instants, the other one goes on, or back, to the end of this one.
+        # Where an event ended them at different instants, the other motion is extrapolated to the end of this one.
         late = self.end - float(its["t"][-1])
         there = its["q"][-1] + late * (its["v"][-1] + 0.5 * late * its["a"][-1]) if late else its["q"][-1]
         largest = np.maximum(differences.largest, np.abs(there - self._last))
         return _Difference(largest, abs(late), differences.count + 1, loop.advance.steps)
 
     def _differences(self, n: int) -> Differences:
-        """What compares: with the positions that are kept, or with those of the motion once more."""
+        """Return the comparison with the kept positions, or with those of the motion computed once more."""
         settings = self._settings
         if self.steps.whole:
             return Differences(self.steps, n, settings.method.adaptive)
@@ -228,9 +228,9 @@ def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSet
 
 
 def _other(settings: RunSettings, loop: MotionLoop, mine: _Mine, factor: float, steps: int = 0) -> RunSettings:
-    """Return settings of the same motion with other steps, which ends at the same instant or by the same event.
+    """Return settings of the same motion with other steps, which ends at the same instant or with the same event.
 
-    An adaptive motion lands at the ends of `steps` equal intervals, so that none of its steps is longer.
+    The steps of an adaptive motion end at the ends of `steps` equal intervals, so that none of them is longer.
     """
     control = settings.control if mine.event is not None else replace(settings.control, t_end=mine.end)
     if settings.method.adaptive:
@@ -257,10 +257,10 @@ def _steps(settings: RunSettings) -> str:
 
 
 def _part(progress: Progress | None, begin: float, end: float) -> Progress | None:
-    """Progress of a part of the work."""
+    """Return the progress function of a part of the work."""
     return None if progress is None else lambda done: progress(begin + (end - begin) * done)
 
 
 def of_motion(progress: Progress | None) -> Progress | None:
-    """Progress of a motion whose error is estimated."""
+    """Return the progress function of a motion whose error is estimated."""
     return _part(progress, 0.0, 2 / 3)

@@ -26,7 +26,7 @@ def integrands(given: Any, system: AbstractSystem, method: Stepper, n: int) -> l
 
 
 def _function(name: str, given: Any, system: AbstractSystem, n: int) -> Any:
-    """A function as it is; an expression of names of coordinates, velocities and parameters as a function."""
+    """Return a function as it is; make a function of an expression in coordinates, velocities and parameters."""
     if not hasattr(given, "free_symbols"):
         return given
     import sympy as sp

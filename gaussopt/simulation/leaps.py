@@ -1,8 +1,8 @@
-"""Forces and drives that change in time while the steps of a motion do not look.
+"""Forces and drives that change in time between the instants at which a method evaluates them.
 
-Two motions that both step over a short pulse agree, and so do the estimates that rest on them. So the equations are
-looked at between the steps, with the state of each step held: what time alone changes there is integrated twice, as
-the method sees it and at many more instants.
+Two motions that both step over a short pulse agree, and so do the error estimates based on them. So the equations are
+also evaluated between the steps, with the state of each step held: changes there that depend on time alone are
+integrated twice, at the instants that the method uses and at many more.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.looks import Steps
 
 PROBES = 2048
-"""Instants at which the equations are looked at, about: what lasts a thousandth of a motion is seen."""
+"""Approximate number of instants at which the equations are evaluated: a pulse of a thousandth of a motion is seen."""
 
 _Step = tuple[float, float, Vector, Vector]
-"""Begin and length, s, place and mean velocity."""
+"""Begin and length, s, position and mean velocity."""
 
 ENOUGH = 1024
-"""Steps from which on the motion itself looks as often."""
+"""Number of steps at which the motion itself evaluates the equations as often."""
 
 
 def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Vector, steps: Steps) -> float:
-    """The change of velocity that the steps miss because time passes between them, relative to the largest velocity.
+    """Return the change of velocity that the steps miss because time passes between them, over the largest velocity.
 
-    It is that of forces in the mass norm, and that of rows along them; `begin` (s) and q0 (n,) are the start. It is
-    zero where nothing is known of it, and of motions of many steps, which look as often themselves.
+    It is that of forces in the mass norm, and that of rows along them; `begin` (s) and q0 (n,) are the start. Zero
+    means that it cannot be computed, or that the motion has many steps and evaluates the equations as often itself.
     """
     if not (system.depends_on_time and steps.whole):
         return 0.0
@@ -55,12 +55,12 @@ def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Ve
             if missed.any():
                 worst = max(worst, _share(system, total, fast, there))
     except GaussoptError:
-        return 0.0  # a state between two steps, which the motion never was in
+        return 0.0  # a state between two steps, which the motion never had
     return worst
 
 
 def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vector) -> Vector:
-    """Impulses of the forces and changes of the rows over a step, at a state that is held, (n + m,)."""
+    """Return impulses of the forces and changes of the rows over a step, at a held state, (n + m,)."""
     begin, h, q, v = there
     found = [system.evaluate(float(begin + h * x), q, v) for x in nodes]
     values = np.array([np.concatenate((step.Q - step.h, step.gamma)) for step in found])
@@ -69,7 +69,7 @@ def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vecto
 
 
 def _share(system: AbstractSystem, missed: Vector, fast: Vector, there: _Step) -> float:
-    """The change of velocity that impulses make, relative to the largest velocity, in the mass norm or along a row."""
+    """Return the change of velocity due to impulses, relative to the largest velocity, by mass norm or along a row."""
     begin, _, q, v = there
     step = system.evaluate(float(begin), q, v)
     mass = np.sqrt(np.maximum(step.M.diagonal(), 0.0))
@@ -91,7 +91,7 @@ def _simpson(parts: int) -> tuple[Vector, Vector]:
 
 @cache
 def _lobatto(count: int) -> tuple[Vector, Vector]:
-    """Nodes of Chebyshev's extrema on the unit interval, and weights that are exact for polynomials through them."""
+    """Return Chebyshev's extrema on the unit interval, and weights that are exact for polynomials through them."""
     nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(count) / (count - 1))
     powers = np.vander(2.0 * nodes - 1.0, increasing=True).T
     moments = [0.0 if k % 2 else 1.0 / (k + 1) for k in range(count)]

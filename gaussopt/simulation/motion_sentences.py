@@ -1,4 +1,4 @@
-"""What is said of a motion as a whole: its error, its drift, steps that are too long, a state that runs away."""
+"""Warnings about a motion as a whole: its error, its drift, steps that are too long, a state that diverges."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionErr
 from gaussopt.simulation.settings import RunSettings
 
 BALANCED, HELD = 1e-12, 1e-8
-"""Part of the accelerations that forces would cause one by one which rounding leaves where they balance, and which the
-tolerances of a method leave."""
+"""Residual acceleration, relative to those that the forces would cause one by one, that remains in balance because of
+rounding, and because of the tolerances of a method."""
 
 SOME_DRIFT = 1e-8
-"""Largest constraint residual up to which nobody asks how far the state is from the constraints."""
+"""Largest constraint residual at which the distance of the state from the constraints is not computed."""
 
 SMALL_DRIFT = 1e-4
-"""Residual of positions, relative to the least amplitude of a coordinate, below which the same holds."""
+"""Residual of positions, relative to the least amplitude of a coordinate, below which that distance is not computed."""
 
 LEAP = (
     "its steps may leap over what lasts shorter than they do: take a stepper of constant steps, such as rk4, with a dt "
@@ -32,22 +32,22 @@ LEAP = (
 )
 
 RUNAWAY = 1e10
-"""Factor by which a state outgrows what its start makes of it, from which on a motion is not simply solved."""
+"""Factor by which a state may outgrow the prediction from its start before a motion carries a warning."""
 
 MOVED = 0.1
-"""Change of a coordinate, relative to 1 + the largest, by which a start may be moved onto the constraints unsaid."""
+"""Change of a coordinate, relative to 1 + the largest, by which a start may be moved onto constraints unreported."""
 
 UNSEEN = 1.5
-"""By how much velocities may exceed the recorded ones where most are not recorded; unstable steps exceed it."""
+"""Factor by which velocities may exceed the recorded ones where most are not recorded; unstable steps exceed it."""
 
 NOTHING = 1e-10
-"""Size of a start, in its units, up to which it may be rounding."""
+"""Size of a start, in its units, up to which it may be a rounding error."""
 
 
 def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) -> str | None:
-    """Return the warning where the error estimate exceeds its bound or is not known; None where all is well."""
+    """Return the warning where the error estimate exceeds its bound or is not known; None otherwise."""
     if not error.compared:
-        # Without a step there is no error.
+        # Without steps there is no error.
         unknown = np.isnan(error.largest).any()
         return "The error of the motion is unknown: its estimate was interrupted." if unknown else None
     if np.isnan(error.largest).any():
@@ -150,8 +150,8 @@ def start_sentence(settings: RunSettings, columns: Columns) -> str | None:
 def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
     """Return the warning where the state grows by ten orders of magnitude; None where it does not.
 
-    It is measured by what the start would make of it alone: its state, velocity and acceleration over the time of the
-    motion, in the largest entry of each; by one where these are no more than rounding.
+    Growth is measured by the prediction from the start alone: its state, velocity and acceleration over the time of the
+    motion, in the largest entry of each; it is measured by 1 where these are rounding errors.
     """
     t = columns["t"]
     span = float(t[-1] - t[0]) if len(t) else 0.0
@@ -171,7 +171,7 @@ def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def free_acceleration(first: StepData) -> float:
-    """Return about the largest acceleration that the forces at the start would cause without constraints."""
+    """Return approximately the largest acceleration that the forces at the start would cause without constraints."""
     mass, force = first.M.diagonal(), first.force
     heavy = mass > 0
     return float((np.abs(force[heavy]) / mass[heavy]).max(initial=0.0))
@@ -189,7 +189,7 @@ def _name(settings: RunSettings, i: int) -> str:
 
 
 def _remedy(settings: RunSettings) -> str:
-    """What to do for a more exact motion."""
+    """Say how to compute the motion more exactly."""
     method, first = settings.method, settings.first
     found = ["smaller rtol and atol" if method.adaptive else "a smaller dt"]
     if not (method.adaptive or method.loop):

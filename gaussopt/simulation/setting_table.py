@@ -1,7 +1,7 @@
-"""The settings of `simulate`, each named once: default, values it may have, whether a continuation shares it.
+"""The settings of `simulate`, each listed once: default, allowed values, whether a continuation shares it.
 
-The signature of `simulate` is tested against this table; what is checked by name, what is filled in where nothing is
-given, what a continuation shares and what a trajectory keeps for one are read from it.
+The signature of `simulate` is tested against this table. It determines which values are checked by name, the defaults,
+what a continuation shares and what a trajectory keeps for a continuation.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Setting(NamedTuple):
     Attributes
     ----------
     name : as in the signature
-    default : where None is given
-    choices, what : values that it may have, and what they are called in a message
-    kept : what a continuation of the motion has of it, from the settings of the run and its loop; None where it is free
+    default : value used where None is given
+    choices, what : allowed values, and their name in a message
+    kept : value that a continuation must share, from the settings of the run and its loop; None where it is free
     """
 
     name: str
@@ -61,21 +61,21 @@ SETTINGS = (
     Setting("error_estimate"),
     Setting("on_singular", "warn", ("warn", "stop"), "way past singular positions"),
 )  # fmt: skip
-"""In the order of the signature."""
+"""The settings, in the order of the signature."""
 
 KEPT = tuple(x.name for x in SETTINGS if x.kept is not None)
-"""Settings that a continuation shares, beside stabilisation, events and options of the solver, which have forms."""
+"""Settings that a continuation shares, besides stabilisation, events and solver options, which have forms."""
 
 _DEFAULTS = {x.name: x.default for x in SETTINGS}
 
 
 def completed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with their defaults where None is given."""
+    """Return settings with their defaults where None is given."""
     return {name: _DEFAULTS.get(name) if value is None else value for name, value in given.items()}
 
 
 def check_choices(given: Mapping[str, Any]) -> None:
-    """Refuse a value that is none of its choices; raises UnknownName."""
+    """Refuse a value that is not among the choices of its setting; raises UnknownName."""
     for x in SETTINGS:
         value = given.get(x.name)
         if x.choices and value is not None and value not in x.choices:
@@ -83,5 +83,5 @@ def check_choices(given: Mapping[str, Any]) -> None:
 
 
 def kept_of(settings: Any, loop: Any) -> dict[str, Any]:
-    """What a continuation of a motion shares, by the names of `KEPT`."""
+    """Return the settings that a continuation of a motion shares, by the names of `KEPT`."""
     return {x.name: x.kept(settings, loop) for x in SETTINGS if x.kept is not None}

@@ -1,4 +1,4 @@
-"""The settings of a run, checked once: what moves from which start, by which method, solved and certified how."""
+"""The checked settings of a run: system, start, method, formulation, solver and certification."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
 
 START_TOLERANCE = 1e-8
-"""Largest constraint residual of an initial state, relative to 1 + its largest entry."""
+"""Largest constraint residual allowed for an initial state, relative to 1 + its largest entry."""
 
 MOST_STEPS = 1e9
-"""Steps beyond which a run is refused as a slip of the pen."""
+"""Number of steps above which a run is refused as a mistake."""
 
 LEAST_RTOL = 2.3e-14
-"""Smallest relative tolerance that SciPy's methods accept."""
+"""Least relative tolerance that SciPy's methods accept."""
 
 NEVER = 2**40
-"""Steps between two recorded states that are more than any motion has."""
+"""Number of steps between two recorded states that exceeds the steps of any motion."""
 
 
 @dataclass(frozen=True)
 class RunStart:
     """A problem with its start, (n,), its own events, its times, s, and the units of its coordinates by name.
 
-    dt is None where nothing gives it; `fixed` says whether no parameter moves the start.
+    dt is None where neither user nor problem gives it; `fixed` tells whether no parameter moves the start.
     """
 
     system: AbstractSystem
@@ -67,7 +67,7 @@ class RunStart:
 
     @classmethod
     def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
-        """Make the start from what a user gives; raises BadInput, UnknownName."""
+        """Make the start from a user's arguments; raises BadInput, UnknownName."""
         problem = problem_or_system(given)
         if isinstance(problem, AbstractSystem):
             missing = [f"{k}=..." for k, x in (("q0", q0), ("v0", v0), ("t_end", t_end)) if x is None]
@@ -89,15 +89,15 @@ class RunStart:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Checked settings of a run; what is not described here is as of `simulate`.
+    """Checked settings of a run; attributes not described here are as in `simulate`.
 
     Attributes
     ----------
     system : that of the start, for one motion
-    first : the step at the start, which is evaluated here and nowhere else
-    formulation, solver, named : names, chosen where none were given; whether one of them was given
-    watched : whether singular positions are looked for, which a motion that is only compared leaves out
-    continued : the motion that goes on, None where one begins
+    first : the step at the start, which is evaluated only here
+    formulation, solver, named : names, chosen where not given; whether at least one of them was given
+    watched : whether to look for singular positions; False for a motion that only serves comparison
+    continued : the motion to continue, None for a new motion
     """
 
     start: RunStart
@@ -153,7 +153,7 @@ class RunSettings:
                 raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
         rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close",
                              integrands(given["integrals"] or {}, start.system, method, len(start.q)))  # fmt: skip
-        first = evaluated(start.system, t0, start.q, start.v)  # a plain system learns here how many contacts it has
+        first = evaluated(start.system, t0, start.q, start.v)  # a plain system learns its number of contacts here
         if continued is not None:
             watched = [[x.name for x in some] for some in (rules.events, rules.integrals)]
             continued.check_first(start.name, watched[0], watched[1], first)
@@ -180,15 +180,15 @@ class RunSettings:
         return bool(self.system.contact_names) or isinstance(self.system, SteppedSystem)
 
     def check_stepper(self, state: str) -> None:
-        """Refuse a motion in this state that the stepper cannot integrate; raises NotAccepted."""
+        """Refuse a motion with this state that the stepper cannot integrate; raises NotAccepted."""
         reason = self.method.refuses(self.system, state, self.stabiliser)
         if reason is not None:
             raise NotAccepted(f"The stepper {self.method.name!r} does not fit: {reason}.")
 
     def consistent_start(self) -> tuple[float, Vector, Vector]:
-        """Time and state from which the loop goes, on the constraints.
+        """Return time and state at which the loop starts, on the constraints.
 
-        Raises BadInput if the start is off the constraints and nothing moves it there, or the rows of the system
+        Raises BadInput if the start is off the constraints and is not to be moved there, or the rows of the system
         contradict each other.
         """
         t, q, v = self.first.t, self.start.q, self.start.v
@@ -210,7 +210,7 @@ def problem_or_system(given: Any) -> Problem | AbstractSystem:
 
 
 def stride(record_every: Any) -> int:
-    """The number of steps between two recorded states; raises BadInput."""
+    """Return the number of steps between two recorded states; raises BadInput."""
     whole = isinstance(record_every, int | np.integer) and not isinstance(record_every, bool)
     if not whole or record_every < 1:
         raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
@@ -221,7 +221,7 @@ def check_settings(
     dt: float | None, t_end: float, stepper: str, t0: float = 0.0, rtol: float | None = None,
     atol: float | None = None,
 ) -> Stepper:  # fmt: skip
-    """The stepper, if it can run with these settings; raises UnknownName, BadInput."""
+    """Return the stepper, if it can run with these settings; raises UnknownName, BadInput."""
     method: Stepper = registry.load("stepper", stepper)
     for label, value in (("t0", t0), ("dt", dt), ("t_end", t_end), ("rtol", rtol), ("atol", atol)):
         if value is not None and (isinstance(value, str) or not hasattr(value, "__float__")):
@@ -273,7 +273,7 @@ def _check_size(step: StepData, dt: float | None, duration: float, every: int) -
 
 
 def refuse_large(what: str, size: float, every: int, instead: str = "") -> None:
-    """Refuse a recording of `size` bytes that does not fit into a usual memory; raises BadInput."""
+    """Refuse a recording of `size` bytes that does not fit into usual memory; raises BadInput."""
     if size > MOST_BYTES:
         raise BadInput(
             f"Recording {what} takes {size / 2**30:.1f} GiB, more than {MOST_BYTES / 2**30:g}; raise record_every to "
@@ -282,7 +282,7 @@ def refuse_large(what: str, size: float, every: int, instead: str = "") -> None:
 
 
 def _check_without_contacts(system: AbstractSystem, method: Stepper) -> None:
-    """Refuse what only motions with contacts have."""
+    """Refuse a method that is only for motions with contacts."""
     if method.loop and not isinstance(system, SteppedSystem):
         raise NotAccepted(f"The stepper {method.name!r} is for motions with contacts, and {system.name!r} has none.")
 
@@ -299,7 +299,7 @@ def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vec
 def _consistent(
     system: AbstractSystem, t: float, q: Vector, v: Vector, stabiliser: Stabilisation
 ) -> tuple[Vector, Vector]:
-    """The initial state on the constraints, or a sentence on how far off it is."""
+    """Return the initial state on the constraints; raises BadInput, which says how far off it is."""
     if isinstance(stabiliser, Projection):
         return stabiliser.correct(system, t, q, v)
     phi = system.position_residual(t, q)
@@ -319,7 +319,7 @@ def _consistent(
 
 
 def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, step: StepData) -> tuple[str, str]:
-    """Formulation and solver, chosen by the first step where they are not given."""
+    """Return formulation and solver, chosen by the first step where not given."""
     if isinstance(system, SteppedSystem):
         if formulation not in (None, "coulomb-soccp"):
             raise NotAccepted(f"{system.name!r} states its own time steps, as problems of coulomb-soccp.")
@@ -333,7 +333,7 @@ def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, s
     if solver is not None:
         return name, solver
     if name == "stick-slip" and step.k:
-        return name, "lemke"  # whatever the step, its program is a linear complementarity problem
+        return name, "lemke"  # its program is a linear complementarity problem at every step
     entry = find(name)
     if step.k:
         step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # the kind of program does not depend on it

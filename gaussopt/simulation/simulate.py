@@ -1,4 +1,4 @@
-"""One motion: check the settings, choose the engine, integrate, and keep what was computed as a trajectory."""
+"""Simulation of one motion: check the settings, choose the engine, integrate, and keep the results as a trajectory."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ SEEN_LATE = (
 )
 
 DIVERGED = 1e15
-"""Entry of a state beyond which a failure to solve is called a divergence."""
+"""Entry of a state above which a failure to solve is called a divergence."""
 
 
 @suggesting
-@np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
+@np.errstate(over="ignore", invalid="ignore")  # a diverging motion is reported, not warned about
 def simulate(
     problem: str | Problem | AbstractSystem | None = None, formulation: str | None = None, solver: str | None = None, *,
     stepper: str | None = None, dt: float | None = None, t_end: float | None = None, rtol: float | None = None,
@@ -74,8 +74,8 @@ def simulate(
 
     Parameters
     ----------
-    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. Beside `start` a name is not needed.
-    formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and one that fits
+    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. With `start` a name is not needed.
+    formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and a solver that fits
     stepper : name, rk4 if not given; with contacts it goes from event to event, unless it is a time-stepping method
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive one
     t0, t_end : s; 0 and the problem's own if not given
@@ -83,34 +83,34 @@ def simulate(
     tolerance : relative distance to the true acceleration that a step may have (1e-7); `inf` only records it
     stabilisation : "none" (if not given), "baumgarte", "projection" (moves the start, too) or an object
     warm_start : whether each solve starts from the previous answer, as it does if not given
-    state : "velocity" or "quasi-velocity", integrated beside q; that of the formulation if not given. With
+    state : "velocity" or "quasi-velocity", integrated with q; that of the formulation if not given. With
         quasi-velocities the velocity constraints hold identically.
     q0, v0 : (n,), initial state; the problem's own if not given
     solver_options : options of the solver
     impact : "newton" (if not given), "poisson" or "none"; the coefficients of restitution belong to the contacts
     accumulation : whether impacts that accumulate "stop" the motion (if not given) or "close" the contact, with e_N = 0
-    events : further events to locate, beside those of the problem
+    events : further events to locate, in addition to those of the problem
     integrals : by name, functions of (t, q, v), or SymPy expressions, to sum along a motion; see docs/own-system.md
-    step_folder : where a step that is not accepted is saved, None for nowhere
+    step_folder : folder in which a step that is not accepted is saved, None for nowhere
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     engine : "auto" (if not given), "interpreted" (every stage through formulation, solver and certificate) or
         "compiled": the loop as generated code (`gaussopt.compiled`), the same motion to rounding, every residual
         checked and every recorded state certified; for `gauss` with `kkt` (`sparse-kkt` for linkages given by tables)
-        and for contact laws solved by pivots. "auto" compiles long runs that name neither formulation nor solver, where
-        that is possible.
+        and for contact laws solved by pivots. "auto" compiles long runs where neither formulation nor solver is given,
+        if that is possible.
     record_every : steps between two recorded states, 1 if not given; events are recorded in any case
-    start : a motion, or its file, to go on from. Settings that are not given are those of the motion; one that differs
-        is refused. With a method of constant step it is bit for bit the motion that never ended, by the same engine,
-        from the last step on, which the end may have shortened. An adaptive method chooses its steps anew; so do
-        solvers start anew that iterate from their previous answer. `concatenate` joins the parts.
+    start : a motion, or its file, to go on from. Settings that are not given are those of the motion; a different one
+        is refused. With a method of constant step the result equals, bit for bit, that of a motion that never ended, by
+        the same engine, except that the last step, shortened by the end, is taken anew. An adaptive method chooses its
+        steps anew; solvers that iterate from their previous answer start anew. `concatenate` joins the parts.
     error_estimate : whether to estimate the error by the same motion in longer (and, if in doubt, shorter) steps
     on_singular : at a singular position without contacts "warn" (if not given) or "stop" with status `unsupported`
 
     Returns
     -------
     Trajectory
-        Also when the run stops early: with what was computed, the reason and the offending step.
+        Returned also when the run stops early: with the states so far, the reason and the offending step.
 
     Raises
     ------
@@ -143,9 +143,9 @@ class _End:
 def _computed(
     settings: RunSettings, progress: Progress | None, keep_interrupted: bool, error_estimate: bool, begin: float
 ) -> tuple[MotionLoop, dict[str, Any], _End]:
-    """The motion, what is recorded of it, and how it ended, with the estimate of its error if it got to its end.
+    """Return the motion, its records, and how it ended, with the estimate of its error if it reached its end.
 
-    `begin` is when its settings were checked.
+    `begin` is the time at which its settings were checked.
     """
     continued = settings.continued
     start = settings.consistent_start() if continued is None else continued.mark
@@ -174,7 +174,7 @@ def _computed(
 def _integrate(
     loop: MotionLoop, start: tuple[float, Vector, Vector] | Mark, keep_interrupted: bool, begin: float
 ) -> _End:
-    """Integrate from the start to the end, or to what stops the motion."""
+    """Integrate from the start to the end, or to the failure that stops the motion."""
     advance = loop.advance
     failed: StepData | None = None
     machine = False
@@ -188,7 +188,7 @@ def _integrate(
         if not len(advance.recorder):
             advance.record_start()
     except Exception as error:
-        # Whatever it is, a defect of this package included: what was computed until then is not lost.
+        # Whatever the error is, including a defect of this package: results so far are not lost.
         if not len(advance.recorder):
             raise
         machine = is_machine(error)
@@ -204,7 +204,7 @@ def _integrate(
 
 
 def _rejected(rejected: Rejected) -> tuple[Status, str]:
-    """Status and message of a motion that ended at a step without an accepted answer."""
+    """Return status and message of a motion that ended at a step without an accepted answer."""
     step, answer = rejected.step, rejected.answer
     size = max((float(np.abs(x).max()) for x in (step.q, step.v) if x is not None), default=0.0)
     if size > DIVERGED:
@@ -216,7 +216,7 @@ def _rejected(rejected: Rejected) -> tuple[Status, str]:
 
 
 def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
-    """Status and message of a motion that an exception ended."""
+    """Return status and message of a motion that an exception ended."""
     reason = str(error)
     if is_machine(error):
         status, reason = Status.CRASHED, str(machine_failure("the step was not done", error))
@@ -234,7 +234,7 @@ def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
 def _trajectory(
     settings: RunSettings, loop: MotionLoop, columns: dict[str, Any], end: _End, step_folder: str | Path | None
 ) -> Trajectory:
-    """The trajectory of a motion with what there is to say of it."""
+    """Return the trajectory of a motion with its message and warnings."""
     advance, start = loop.advance, settings.start
     motion = advance.motion
     message, error = end.message, end.error
@@ -251,7 +251,7 @@ def _trajectory(
     growing = growth_sentence(settings, columns) if end.status is Status.SOLVED else None
     passed = motion.singular.sentence()
     if passed is not None and motion.singular.stop and end.status is Status.SOLVED:
-        # It lay between two states, and shows in those behind it only.
+        # The position lay between two states, and shows only in those after it.
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
@@ -279,7 +279,7 @@ def _trajectory(
 
 
 def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any], ...]:
-    """All events; the one that ended the motion with the estimated error of its instant."""
+    """Return all events; the event that ended the motion with the estimated error of its instant."""
     found = tuple(event.to_mapping() for event in advance.events)
     if found and error is not None and found[-1].get("terminal") and math.isfinite(error.end):
         found[-1]["error"] = error.end
@@ -287,14 +287,14 @@ def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any]
 
 
 def _integrals(settings: RunSettings, advance: Advance) -> dict[str, Vector]:
-    """Integrals by name, (N,), zero at a start whose step has no accepted answer."""
+    """Return integrals by name, (N,), zero at a start whose step has no accepted answer."""
     names = [x.name for x in settings.rules.integrals]
     rows = np.array(advance.sums if advance.sums else [[0.0] * len(names)] * len(advance.recorder))
     return dict(zip(names, rows.T, strict=True)) if names else {}
 
 
 def _loose(worst: Mapping[str, float], status: Status) -> str | None:
-    """What is said of a motion whose accelerations are less exact than the default tolerance allows."""
+    """Warn of accelerations that are less exact than the default tolerance allows; None otherwise."""
     if status is not Status.SOLVED or not worst["relative_error"] > DEFAULT_TOLERANCE:
         return None
     return (
@@ -304,7 +304,7 @@ def _loose(worst: Mapping[str, float], status: Status) -> str | None:
 
 
 def _about(settings: RunSettings, advance: Advance, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Entries of `Trajectory.meta`: what was run."""
+    """Return the entries of `Trajectory.meta`: the settings of the run."""
     s, start, control, motion = settings, settings.start, settings.control, advance.motion
     names = s.system.coordinates(len(start.q))
     adaptive = s.method.adaptive
@@ -328,7 +328,7 @@ def whole_message(
     ended: str, open_forces: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArray[np.bool_],
     warnings: Sequence[str], file: str | None,
 ) -> str:  # fmt: skip
-    """Return the message of a motion: how it ended, which forces are not unique, warnings, where the failed step is."""
+    """Return the message of a motion: how it ended, forces that are not unique, warnings, file of the failed step."""
     return " ".join([ended + _in_words(open_forces, rows, unique), *warnings]) + _of_file(file)
 
 
@@ -337,7 +337,7 @@ def _of_file(file: str | None) -> str:
 
 
 def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str) -> Mapping[str, Any]:
-    """Return what the trajectory keeps for its continuation."""
+    """Return the data that the trajectory keeps for its continuation."""
     s, first, continued = settings, settings.first, settings.continued
     about = {"ended": ended, "continues": None if continued is None else continued.kept["key"]}
     mark = loop.kept
@@ -370,7 +370,7 @@ def _in_words(many: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArra
 
 
 def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:
-    """Save a step in a folder that exists; the path, or None where nothing was saved."""
+    """Save a step in a folder that exists; return its path, or None where it was not saved."""
     if step is None or folder is None or not Path(folder).is_dir():
         return None
     safe = "".join(c if c.isalnum() else "-" for c in name)

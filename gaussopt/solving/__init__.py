@@ -1,1 +1,1 @@
-"""From a step or a program to a verified answer."""
+"""Solution of steps and programs, up to a verified answer."""

@@ -24,13 +24,13 @@ class Answer:
     Attributes
     ----------
     a : (n,) or None
-    lam : (m,) or None, multipliers; those of the certificate where the formulation gives none
-    lam_N, lam_T : (k,), (k, d), contact forces; NaN where there is no answer
-    status, message : verified; `claim` is what the solver said
+    lam : (m,) or None, multipliers; those of the certificate if the formulation has none
+    lam_N, lam_T : (k,), (k, d), contact forces; NaN if there is no answer
+    status, message : verified; `claim` is the solver's own status
     certificate : Certificate, a ContactCertificate if the step has contacts
     iterations : int
     timing : Timing
-    details : what the formulation adds to the answer, such as a contraction factor
+    details : entries that the formulation adds to the answer, such as a contraction factor
     history : tuple of float, the solver's record of its convergence, see RawSolution
     """
 
@@ -62,10 +62,10 @@ class Answer:
 
     @property
     def forces_unique(self) -> bool:
-        """Whether the multipliers and contact forces are determined."""
+        """Whether the multipliers and contact forces are unique."""
         return self.certificate.forces_unique
 
     @property
     def contact(self) -> Uniqueness | None:
-        """Solutions of the contact laws: uniqueness, all of them, ranges; None for a step without contacts."""
+        """Solutions of the contact laws: uniqueness, all solutions, ranges; None for a step without contacts."""
         return self.certificate.contact if isinstance(self.certificate, ContactCertificate) else None

@@ -1,4 +1,4 @@
-"""A formulation of contacts with friction cones and a solver that follow a sequence of problems."""
+"""A formulation of contacts with friction cones and a solver for a sequence of problems."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from gaussopt.solving.verification import verified
 
 
 class ContactSequence:
-    """Solve contact problems by one or several programs each; under every formulation Coulomb's law judges the answer.
+    """Solve contact problems by one or several programs each; whatever the formulation, Coulomb's law is the judge.
 
     Parameters
     ----------
     formulation : name, such as "coulomb-soccp" or "coulomb-pyramid:16"
-    solver, solver_options : one that takes its programs; their default solvers if not given
+    solver, solver_options : a solver that takes the programs; their default solvers if not given
     warm_start, reuse : see `SolverSequence`
 
     Attributes
     ----------
-    programs : how many the latest problem took
-    latest : (Program, RawSolution) or None, the program solved last and the solver's word on it
+    programs : number of programs of the latest problem
+    latest : (Program, RawSolution) or None, the program solved last and the solver's answer to it
     checked : see `SolverSequence`
     """
 
@@ -56,7 +56,7 @@ class ContactSequence:
 
     @property
     def solvers(self) -> str:
-        """The solvers that were asked."""
+        """The names of the solvers used."""
         return ", ".join(self._sequences)
 
     def solve(self, problem: ConeComplementarity) -> Solution:
@@ -64,7 +64,7 @@ class ContactSequence:
         return self.ask(problem)()
 
     def ask(self, problem: ConeComplementarity) -> Callable[[], Solution]:
-        """Solve without the certificate; returns a function that verifies, so that problems can be timed in a row."""
+        """Solve without the certificate; return a function that verifies, so that consecutive problems can be timed."""
         self.programs, self.latest = 0, None
         spent: list[Timing] = []
         words: list[RawSolution] = []
@@ -89,7 +89,7 @@ class ContactSequence:
         raw = replace(last, x=r, y=None, iterations=sum(word.iterations for word in words), history=())
         if self.programs > 1 or not isinstance(self._entry, CoulombSOCCP):
             raw = replace(raw, solutions=())
-        if self.programs == self._entry.most_programs > 1:  # an iteration that has not settled claims nothing
+        if self.programs == self._entry.most_programs > 1:  # an unsettled iteration claims nothing
             raw = replace(raw, claim=Status.ITERATION_LIMIT)
         timing = timing._replace(build=max(0.0, whole - timing.total))
         return partial(verified, problem, raw, timing, self._tolerance)

@@ -12,15 +12,15 @@ from gaussopt.solving.foreign_formulation import find
 
 
 def default_solver(program: Program) -> str:
-    """A solver that takes the program and is exact."""
+    """Return an exact solver that takes the program."""
     return page_of(program).default_solver(program)
 
 
 def default_pair(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
-    """Formulation and solver that take a step, where they are not given.
+    """Return formulation and solver for a step, chosen where they are not given.
 
-    The formulation is gauss without contacts and stick-slip with them, or coulomb-soccp where one in space has friction
-    and no slip. Raises BadInput as `closed_contacts`.
+    The formulation is gauss without contacts and stick-slip with contacts, or coulomb-soccp if a contact in space has
+    friction and no slip. Raises BadInput as `closed_contacts` does.
     """
     name = formulation or _law(step.select(closed_contacts(step)))
     if solver is not None:
@@ -28,18 +28,18 @@ def default_pair(step: StepData, formulation: str | None, solver: str | None) ->
     try:
         return name, default_solver(formulate(step, name))
     except IllPosed:
-        return name, "newton"  # there is no program to solve; the sentence comes from solve_step
+        return name, "newton"  # there is no program to solve; solve_step returns the message
 
 
 def _law(step: StepData) -> str:
-    """The formulation of the contact laws of a step whose contacts are all closed."""
+    """Return the formulation of the contact laws of a step whose contacts are all closed."""
     if not step.k:
         return "gauss"
     return "coulomb-soccp" if step.rests_in_space else "stick-slip"
 
 
 def formulate(step: StepData, formulation: str) -> Program:
-    """The program of a step.
+    """Return the program of a step.
 
     Raises
     ------

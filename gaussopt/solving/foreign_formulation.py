@@ -1,7 +1,7 @@
 """Formulations from outside the package: their arguments and results are copied and checked.
 
-A formulation is asked for a program and reads the answer back; the certificate then judges the step. Code from outside
-must not be able to change that step meanwhile, nor end a motion by an answer of the wrong shape.
+A formulation makes a program and reads the answer back; the certificate then judges the step. Code from outside must
+be able neither to change that step in between, nor to end a motion by an answer of the wrong shape.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def find(given: str | Formulation) -> Formulation:
-    """A formulation by name, or itself; one from outside the package is guarded; raises UnknownName."""
+    """Return a formulation by name, or itself; guarded if from outside the package; raises UnknownName."""
     entry: Formulation = given if isinstance(given, Formulation) else registry.load("formulation", given)
     return Guarded(entry) if is_foreign(entry) and not isinstance(entry, Guarded) else entry
 
@@ -34,8 +34,8 @@ def find(given: str | Formulation) -> Formulation:
 class Guarded(Formulation):
     """A formulation from outside the package.
 
-    Every method raises BadInput, naming the formulation, where that raises something else than gaussopt's own errors or
-    returns something of the wrong kind or shape.
+    Every method raises BadInput, naming the formulation, if that raises anything but gaussopt's own errors or returns
+    an object of the wrong kind or shape.
     """
 
     def __init__(self, formulation: Formulation) -> None:
@@ -55,7 +55,7 @@ class Guarded(Formulation):
         return numbers
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose laws the answer satisfies: the step itself, but for formulations at velocity level."""
+        """Return the step whose laws the answer satisfies: the step itself, except at velocity level."""
         if self.level == "acceleration":
             return step
         prepared = self._call(self.formulation.prepare, private(step))
@@ -105,7 +105,7 @@ class Guarded(Formulation):
 
 
 def _candidate(found: Any, step: StepData) -> Candidate:
-    """Acceleration, multipliers and contact forces, copied."""
+    """Return acceleration, multipliers and contact forces, copied."""
     if not isinstance(found, tuple) or not 1 <= len(found) <= 4:
         raise Malformed(f"it recovered a {type(found).__name__}, expected a Candidate or the pair (a, lam)")
     a, lam, lam_N, lam_T = (*found, None, None, None)[:4]
@@ -118,7 +118,7 @@ def _candidate(found: Any, step: StepData) -> Candidate:
 
 
 def _program(program: Any) -> Program:
-    """A program whose arrays fit each other, copied."""
+    """Return a program whose arrays fit each other, copied."""
     if not isinstance(program, Program):
         raise Malformed(f"it made a {type(program).__name__} and no program")
     parts = {x: getattr(program, x.name) for x in fields(program)}
@@ -135,7 +135,7 @@ def _program(program: Any) -> Program:
 
 
 def _fit(letters: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Whether the axes of arrays that have the same letter have the same length."""
+    """Tell whether array axes with the same letter have the same length."""
     lengths: dict[str, int] = {}
     return all(
         len(shape) == len(letters[name])

@@ -1,4 +1,4 @@
-"""Many linear complementarity problems of one size in one call, each answer verified."""
+"""Many linear complementarity problems of the same size solved in one call, each answer verified."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class BatchSolution:
     Attributes
     ----------
     z, w : (B, n), NaN where the solver found no point
-    status : tuple of B Status, what `solve` says of each problem: several solutions are never called solved
+    status : tuple of B Status, the status of each problem as in `solve`: several solutions never count as solved
     iterations : (B,)
-    residual : (B,), natural residual relative to the size of the data, infinite where there is no point
+    residual : (B,), natural residual relative to the size of the data, infinite where no point was found
     """
 
     z: Matrix
@@ -53,7 +53,7 @@ class BatchSolution:
 
     @property
     def solved(self) -> NDArray[np.bool_]:
-        """Which problems are solved, (B,)."""
+        """Mask of the problems that are solved, (B,)."""
         return np.array([s is Status.SOLVED for s in self.status], dtype=bool)
 
 
@@ -64,9 +64,9 @@ def solve_batch(
 
     Parameters
     ----------
-    M : (B, n, n) or (n, n), one matrix serves all q
+    M : (B, n, n), or (n, n) for all q
     q : (B, n)
-    solver : any that accepts LCPs; `newton`, `enumerate` and `pgs` work on all problems at once
+    solver : any solver that accepts LCPs; `newton`, `enumerate` and `pgs` work on all problems at once
     tolerance : of the verification, relative
     options : of the solver
 
@@ -116,7 +116,7 @@ def _one_by_one(solver: Solver[Any], M: Matrix, q: Matrix) -> tuple[Matrix, NDAr
 
 
 def _verify(M: Matrix, q: Matrix, z: Matrix, w: Matrix, tolerance: float) -> tuple[Vector, NDArray[np.bool_]]:
-    """Relative residuals, and which answers the bound for positive definite M proves (as `certify_lcp`)."""
+    """Return relative residuals, and which answers the bound for positive definite M proves (as `certify_lcp`)."""
     count, n = q.shape
     diagonal = np.diagonal(M, axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1) & np.isfinite(z).all(axis=1)

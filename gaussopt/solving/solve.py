@@ -44,10 +44,10 @@ def solve_step(
 ) -> Answer:
     """Formulate, solve and certify one step.
 
-    Of a step that knows its gaps, the contacts that are open take no part; their forces are zero. Where no formulation
-    is given it is gauss for a step without contacts, stick-slip for one with contacts, or coulomb-soccp where a contact
-    in space has friction and no slip, and where no solver is given it is an exact one; `details["method"]` of the
-    answer names them then. Options of the solver are given as in `solve`.
+    If the step knows its gaps, open contacts take no part; their forces are zero. If no formulation is given, it is
+    gauss for a step without contacts, stick-slip for one with contacts, or coulomb-soccp if a contact in space has
+    friction and no slip; if no solver is given, it is an exact solver; `details["method"]` of the answer then names
+    both. Options of the solver are given as in `solve`.
 
     Raises
     ------
@@ -77,13 +77,13 @@ def solve_step(
 def judge_acceleration(
     step: StepData, a: ArrayLike, by: str = "given", *, tolerance: float = DEFAULT_TOLERANCE
 ) -> Answer:
-    """Judge an acceleration from any source as the accelerations of solvers are judged.
+    """Judge an acceleration from any source by the criteria for accelerations of solvers.
 
     Parameters
     ----------
-    step : StepData; of one that knows its gaps, contacts that are open take no part
+    step : StepData; if it knows its gaps, open contacts take no part
     a : (n,)
-    by : who computed it, for messages
+    by : source of the acceleration, for messages
     tolerance : of the certificate, relative
 
     Returns
@@ -91,7 +91,7 @@ def judge_acceleration(
     Answer
         Its lam is that of the certificate; lam_N and lam_T are NaN, as an acceleration names no contact forces.
 
-    Raises BadInput for an acceleration of another shape, or one that is not finite.
+    Raises BadInput for an acceleration of another shape, or with entries that are not finite.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def judge_acceleration(
 
 
 def _spread(answer: Answer, step: StepData, closed: NDArray[np.intp]) -> Answer:
-    """Forces for all contacts, zero at the open ones."""
+    """Return forces for all contacts, zero at the open ones."""
     lam_N, lam_T = np.zeros(step.k), np.zeros(step.v_T.shape)
     lam_N[closed], lam_T[closed] = answer.lam_N, answer.lam_T
     return replace(answer, lam_N=lam_N, lam_T=lam_T)
@@ -138,7 +138,7 @@ def solve(
     tolerance : of the verification, relative
     start : (x, y), optional, warm start
     options, solver_options
-        Of the solver; by the latter also those that have the name of a parameter here, such as `tolerance`.
+        Of the solver; the latter also takes names that are parameters here, such as `tolerance`.
 
     Raises
     ------
@@ -178,8 +178,8 @@ def solve_lcp(
 ) -> tuple[Solution, dict[str, Any]]:
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
-    Options of the solver are given as in `solve`. Of the solution x is z; the details are the solver and what the
-    formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or does
+    Options of the solver are given as in `solve`. Of the solution x is z; the details are the solver and the entries
+    that the formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or does
     not fit.
     """
     entry: Formulation = registry.load("formulation", formulation)

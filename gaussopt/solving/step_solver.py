@@ -1,4 +1,4 @@
-"""A formulation and a solver that follow a sequence of steps."""
+"""A formulation and a solver for a sequence of steps."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ CONTRADICTORY_EQUATIONS = (
 
 
 class StepSolver:
-    """A formulation and a solver, following a sequence of steps.
+    """A formulation and a solver for a sequence of steps.
 
     Parameters
     ----------
     formulation, solver : names
     options : solver options
-    tolerance : of the certificate, relative; `inf` records bounds and refuses nothing that has an acceleration
+    tolerance : of the certificate, relative; `inf` only records bounds and refuses no step that has an acceleration
     warm_start, reuse : of the solver sequence
     thorough : whether uniqueness of contact solutions may be decided by enumeration with linear programs
     """
@@ -69,7 +69,7 @@ class StepSolver:
         return self.ask(step)()
 
     def ask(self, step: StepData) -> Callable[[], Answer]:
-        """Solve without the certificate; returns a function that certifies, so that steps can be timed in a row."""
+        """Solve without the certificate; return a function that certifies, so that consecutive steps can be timed."""
         begin = perf_counter()
         step = self.formulation.prepare(step)
         self.formulation.check(step)
@@ -105,7 +105,7 @@ class StepSolver:
             (a, lam, _, _), certificate = better
             status, message = judge(step, raw, certificate, self.tolerance, self._advice)
         if status is Status.UNBOUNDED and not program.minimises:
-            # Equations have no objective to be unbounded: they contradict each other.
+            # Equations have no objective that could be unbounded: they contradict each other.
             status, message = Status.INFEASIBLE, CONTRADICTORY_EQUATIONS
         if status is not Status.SOLVED and not math.isfinite(certificate.error_bound):
             a = None
@@ -126,7 +126,7 @@ class StepSolver:
     def _refined(
         self, step: StepData, program: Program, raw: RawSolution, found: Candidate
     ) -> tuple[Candidate, Certificate] | None:
-        """The refined candidate, if it passes; digits may be lost in reading back the answer of an exact solver."""
+        """Return the refined candidate, if it passes; reading back the answer of an exact solver may lose digits."""
         if step.k or raw.x is None or raw.claim is not Status.SOLVED:
             return None
         better = self.formulation.refined(step, program, raw.x, found)
@@ -141,7 +141,7 @@ class StepSolver:
 
 
 def _remedy(formulation: Formulation, solver: Solver[Any]) -> str:
-    """What to do about an answer that is not accurate, by what is at fault: formulation, solver or rounding."""
+    """Say what to do about an inaccurate answer, by its cause: formulation, solver or rounding."""
     if not formulation.exact:
         return (
             f"The formulation {formulation.name} is not the mechanics: whatever solves it, its answer can be another "

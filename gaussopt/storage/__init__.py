@@ -1,1 +1,1 @@
-"""Files that are read and written with care: NetCDF with a checksum, packed files of others."""
+"""Safe reading and writing of files: NetCDF with a checksum, and compressed files from other programs."""

@@ -1,4 +1,4 @@
-"""Packed files of others, unpacked no further than their size allows."""
+"""Compressed files from other programs, unpacked only up to a limit set by their size."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.machine import is_machine, machine_failure
 
 FREE, RATIO = 64 * 2**20, 100
-"""Unpacked contents may take FREE bytes, and RATIO times the bytes that it was packed in."""
+"""Unpacked contents may take FREE bytes, and RATIO times the bytes of the compressed file."""
 
 KINDS = "fiub"
-"""Types of numbers, as NumPy calls them."""
+"""Kinds of numbers, by NumPy's codes."""
 
 HEADER = 4096
-"""Bytes that the head of an array may take."""
+"""Largest header of an array, bytes."""
 
 
 def gunzip(content: bytes) -> bytes:
-    """Return the contents of a gzip file; raises BadInput if it is damaged, or far larger than its bytes call for."""
+    """Return the contents of a gzip file; raises BadInput if it is damaged, or far larger than its bytes justify."""
     most = FREE + RATIO * len(content)
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
@@ -39,10 +39,10 @@ def gunzip(content: bytes) -> bytes:
 
 
 def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.float64] | None]:
-    """Return the arrays of these names of a NumPy archive (npz) as floats; nothing in it is run or unpickled.
+    """Return arrays from a NumPy archive (npz) by name, as floats; nothing in it is run or unpickled.
 
-    One that is not there, or is an empty object (as qpsolvers writes what a program does not have), is None. Raises
-    BadInput if the archive is damaged, unpacks to far more than its bytes call for, or an array holds no numbers.
+    An array that is missing, or is an empty object (as qpsolvers writes for missing parts), is None. Raises BadInput
+    if the archive is damaged, unpacks to far more than its bytes justify, or an array does not hold numbers.
     """
     found: dict[str, NDArray[np.float64] | None] = dict.fromkeys(names)
     left = FREE + RATIO * len(content)
@@ -59,7 +59,7 @@ def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.fl
                     found[name] = _array(name, file, entry.file_size)
     except BadInput:
         raise
-    except Exception as error:  # a library on foreign bytes: it raises whatever they lead to
+    except Exception as error:  # a library may raise anything on foreign bytes
         if is_machine(error):
             raise machine_failure("The archive cannot be unpacked", error) from None
         raise BadInput(f"it is no archive of NumPy, or damaged ({str(error).rstrip('.')})") from None
@@ -67,7 +67,7 @@ def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.fl
 
 
 def _array(name: str, file: Any, size: int) -> NDArray[np.float64] | None:
-    """Return an array whose declared shape takes the bytes that are there."""
+    """Return an array whose declared shape fits the bytes present; raises BadInput."""
     try:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]

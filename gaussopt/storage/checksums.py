@@ -1,4 +1,4 @@
-"""Checksums of files and of plain data, and plain data as text that carries its own."""
+"""Checksums of files and of plain data, and plain data as text with a checksum."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 
 
 def digest_of(content: bytes | memoryview) -> str:
-    """Compute the SHA-256 of a content, in hexadecimal digits."""
+    """Return the SHA-256 of a content, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def checksum(data: Mapping[str, Any]) -> str:
-    """Digest plain data without its entry "checksum": the same content, as read again from JSON, has the same text."""
+    """Return a digest of plain data without its entry "checksum", equal for equal content, also after JSON."""
     plain = {key: value for key, value in data.items() if key != "checksum"}
     return digest_of(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode())
 
 
 class Damage(Exception):
-    """A file cannot be used; the text says why, to stand in a sentence."""
+    """A file cannot be used; the message says why, as part of a sentence."""
 
 
 def sealed(data: Mapping[str, Any], indent: int | None = 1) -> str:
-    """Write plain data as JSON with its checksum; NaN, Infinity and -Infinity are bare words, as Python writes them."""
+    """Return plain data as JSON with its checksum; NaN, Infinity and -Infinity are bare words, as Python writes."""
     return json.dumps({**data, "checksum": checksum(data)}, indent=indent) + "\n"
 
 
 def unsealed(text: bytes, form: int | None = None) -> dict[str, Any]:
-    """Read what `sealed` wrote, without the checksum; `form` is what its entry "format" has to be, if given.
+    """Return the data that `sealed` wrote, without the checksum; `form`, if given, is the required entry "format".
 
-    Raises Damage for text that is no JSON or no object, of another format, or whose checksum is missing or wrong.
+    Raises Damage for text that is not a JSON object, has another format, or whose checksum is missing or wrong.
     """
     try:
         data = json.loads(text)

@@ -1,7 +1,7 @@
-"""What the CF conventions ask of a NetCDF file: units, names in words, meanings of codes, where the data come from.
+"""Attributes of NetCDF files by the CF conventions: units, long names, meanings of codes, origin of the data.
 
 Reference: https://cfconventions.org, version 1.11. Quantities of several units (coordinates in m and rad) have none;
-the units of the coordinates stand beside their names. Time has no standard name, because that of CF calls for a date.
+the units of the coordinates are stored with their names. Time has no standard name, as CF's requires a date.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ WORDS: dict[str, tuple[str, str | None]] = {
     "message": ("how the trajectory ended, in a sentence", None),
     "reached": ("last instant at which the trajectory is known", "s"),
 }  # fmt: skip
-"""Names in words and units of the variables of motions and batches; None where there is no one unit."""
+"""Long names and units of the variables of motions and batches; None for quantities of several units."""
 
 RATES = {"q": "", "error_estimate": "", "v": " s-1", "a": " s-2"}
 
 
 def describe(data: xr.Dataset, title: str, units: list[str] | None = None) -> xr.Dataset:
-    """Give a dataset of a motion or of a batch the attributes of CF; it is changed in place and returned.
+    """Give a dataset of a motion or of a batch its CF attributes; it is changed in place and returned.
 
     Parameters
     ----------
     data : xarray.Dataset
-    title : what it holds
-    units : of the coordinates, empty texts where there are none
+    title : description of the contents
+    units : of the coordinates, empty texts for none
     """
     if units and any(units):
         data.coords["coordinate_units"] = ("coordinate", units)

@@ -1,8 +1,8 @@
-"""NetCDF files that are written whole or not at all, and whose damage is noticed before a number is read.
+"""NetCDF files that are written completely or not at all, and whose damage is detected before numbers are read.
 
-HDF5 takes its process with it if the disk is full, and reads many a changed byte without a word. So files are made in
-memory and written like any other file, with a seal behind them: the SHA-256 of all bytes before it. Readers of HDF5
-know where their part ends and do not look further.
+HDF5 crashes its process if the disk is full, and reads many a changed byte without an error. So files are made in
+memory and written like any other file, followed by a seal: the SHA-256 of all bytes before it. Readers of HDF5 know
+where their part ends and ignore the seal.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ SEAL = len(MARK) + 64 + 1
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 PATIENCE, SLOWEST = 10.0, 2e7
-"""A process of its own may read a file without a seal for PATIENCE seconds, and one more for every SLOWEST bytes.
+"""A separate process may read a file without a seal for PATIENCE seconds, and one second more per SLOWEST bytes.
 
-An idle core decompresses ten times as many bytes a second.
+An idle core decompresses ten times as many bytes per second.
 """
 
 
 def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[memoryview, bytes]:
-    """Write a dataset as bytes of NetCDF, with their seal; raises MachineFailure if there is not enough memory."""
+    """Return a dataset as NetCDF bytes, and their seal; raises MachineFailure if there is not enough memory."""
     try:
         content = data.to_netcdf(engine="h5netcdf", encoding=encoding)
     except MemoryError as error:
@@ -52,9 +52,9 @@ def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[
 
 
 def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str, Any] | None = None) -> Path:
-    """Write a dataset as a sealed NetCDF file, whole or not at all, and return where it is.
+    """Write a dataset as a sealed NetCDF file, completely or not at all, and return its path.
 
-    A link stays a link, and an older file gives its mode. Raises BadInput if the file cannot be written,
+    A link stays a link, and an existing file gives its mode. Raises BadInput if the file cannot be written,
     MachineFailure where the disk is full.
     """
     check_target(Path(path))
@@ -65,10 +65,10 @@ def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str,
 
 
 def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
-    """Load a NetCDF file, once its seal is verified; `what` is such as "a trajectory file", for sentences.
+    """Return the dataset of a NetCDF file, its seal verified; messages call it `what`, such as "a trajectory file".
 
-    A file without a seal, which others wrote, is read with the warning `Unverified`. Raises BadInput if the file is
-    missing, damaged, no NetCDF, or declares arrays that its bytes cannot hold.
+    A file without a seal, from another program, is read with the warning `Unverified`. Raises BadInput if the file is
+    missing, damaged, not NetCDF, or declares arrays that its bytes cannot hold.
     """
     if not isinstance(path, str | os.PathLike):
         raise BadInput(f"The path is {path!r}; give the name of {what}.")
@@ -77,7 +77,7 @@ def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
         _try_elsewhere(Path(path), what)
     try:
         loaded = _loaded(path)
-    except Exception as error:  # a library on foreign bytes: it raises whatever they lead to
+    except Exception as error:  # a library may raise anything on foreign bytes
         if isinstance(error, BadInput):
             raise
         if is_machine(error):
@@ -102,27 +102,27 @@ def _opened(path: str) -> None:
 
 
 def _try_elsewhere(path: Path, what: str) -> None:
-    """Read a file without a seal in a process of its own: on damaged bytes HDF5 may crash, or never come back."""
+    """Read a file without a seal in a separate process: on damaged bytes HDF5 may crash or never return."""
     limit = PATIENCE + path.stat().st_size / SLOWEST
     with contextlib.closing(Guard()) as guard:
         outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=limit))
-    if outcome.kind not in ("", "error"):  # an error comes again, and is told, when this process reads the file
+    if outcome.kind not in ("", "error"):  # an error is raised again when this process reads the file
         ended = {"crashed": "ends the process", "time_limit": f"takes more than {limit:.0f} s"}
         raise BadInput(f"{path} is not {what}, or damaged: reading it {ended.get(outcome.kind, 'did not succeed')}.")
 
 
 def first_line(error: BaseException) -> str:
-    """Return the type and first line of an error of a library, which may dump much more."""
+    """Return the type and first line of an error of a library, whose text may be very long."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": .")
 
 
 def save_dataset(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
-    """Write a dataset, such as that of `simulate_batch`, as NetCDF: whole or not at all, with a checksum.
+    """Write a dataset, such as that of `simulate_batch`, as NetCDF: completely or not at all, with a checksum.
 
     Parameters
     ----------
     data : xarray.Dataset
-    path : of the file, which is returned; what is there already is replaced
+    path : of the file, which is returned; an existing file is replaced
 
     Raises
     ------
@@ -133,12 +133,12 @@ def save_dataset(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
 
 def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
-    """Read what `save_dataset` wrote, once its checksum is verified; raises BadInput if it is missing or damaged."""
+    """Return the dataset that `save_dataset` wrote, its checksum verified; raises BadInput if missing or damaged."""
     return read(path, "a NetCDF file")
 
 
 def verified(path: Path) -> bool:
-    """Check the seal of a file; False if it carries none. Raises BadInput if it is missing, no file, or damaged."""
+    """Check the seal of a file; False if it has none. Raises BadInput if it is missing, not a file, or damaged."""
     with reading(path):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -153,7 +153,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
     file.seek(max(0, size - SEAL))
     seal = file.read(SEAL)
     if not seal.startswith(MARK):
-        # What stands behind the end that HDF5 knows can only be what is left of a seal.
+        # Bytes after the end that HDF5 knows can only be the rest of a seal.
         if end is not None and end < size:
             raise BadInput(damaged)
         return False
@@ -169,7 +169,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
 
 
 def _end_of_hdf5(head: bytes) -> int | None:
-    """End of the file by the header of HDF5; None where it does not say so in one of the usual ways.
+    """Return the end of the file by the header of HDF5; None if the header does not state it in a usual way.
 
     After https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html, section II.A.
     """
@@ -181,7 +181,7 @@ def _end_of_hdf5(head: bytes) -> int | None:
 
 
 def _check_layout(path: str | os.PathLike[str]) -> None:
-    """Refuse arrays that lie elsewhere, or take more than the bytes of the file allow, see `FileLayout`.
+    """Refuse arrays in other files, or larger than the bytes of the file allow, see `FileLayout`.
 
     Raises BadInput, and whatever h5py raises for a file that is not HDF5.
     """

@@ -1,6 +1,6 @@
-"""The sizes of the terms of an expression: what its value may be off by, in units of rounding.
+"""The sizes of the terms of an expression, which bound the rounding error of its value in units of rounding.
 
-Beside an expression e stands S(e) >= |e|, the same where nothing cancels:
+An expression e has the size S(e) >= |e|, with equality where nothing cancels:
 
     S(a + b) = S(a) + S(b),   S(a b) = S(a) S(b),   S(a^k) = S(a)^k,   S(a^-k) = |a|^-k S(a) / |a|,
     S(f(a)) = |f(a)| + |f'(a)| S(a) for a compound argument a, |f(a)| for a symbol, whose value is exact.
@@ -15,13 +15,13 @@ import sympy as sp
 
 
 def sizes(expressions: Sequence[Any]) -> list[Any]:
-    """S of each expression; what they share is worked out once."""
+    """Return S of each expression; shared parts are worked out once."""
     known: dict[Any, Any] = {}
     return [_size(e, known) for e in expressions]
 
 
 def may_cancel(expression: Any) -> bool:
-    """Tell whether an expression has a sum in it, of which the terms may cancel."""
+    """Tell whether an expression contains a sum, whose terms may cancel."""
     return bool(expression.has(sp.Add))
 
 

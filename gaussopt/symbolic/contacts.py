@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ContactSymbols:
-    """One contact in our symbols: its gap, its slip (d entries, or none), its coefficients, and its place if given."""
+    """A contact in our symbols: its gap, its slip (d entries, or none), its coefficients, and its position if given."""
 
     gap: Any
     slip: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Derivatives of large sums and products, for which only the terms that hold a symbol are looked at."""
+"""Derivatives of large sums and products, in which only terms with the symbol are differentiated."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sympy as sp
 
 
 class Derivatives:
-    """Partial derivatives of the expressions of one model, the same expressions as those of `sympy.diff`.
+    """Partial derivatives of the expressions of a model, equal to those of `sympy.diff`.
 
-    The symbols of every part and every derivative are kept: a model asks for those of the same parts again and again.
+    The symbols of every part and every derivative are kept: a model needs derivatives of the same parts repeatedly.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Derivatives:
         """Return the free symbols of an expression."""
         found = self._symbols.get(expr)
         if found is None:
-            # Where a part binds symbols, as a sum over an index does, only it knows which of them are free.
+            # Where a part binds symbols, like a sum over an index, only the part itself knows which symbols are free.
             plain = isinstance(expr, sp.Add | sp.Mul | sp.Pow)
             found = frozenset().union(*map(self.symbols, expr.args)) if plain else frozenset(expr.free_symbols)
             self._symbols[expr] = found
@@ -37,7 +37,7 @@ class Derivatives:
         return found
 
     def twice(self, expr: Any, a: Any, b: Any) -> Any:
-        """The second derivative of an expression by two symbols, with common factors taken out, as SymPy has it."""
+        """Return the second derivative by two symbols, with common factors taken out, as SymPy returns it."""
         first, second = sorted((a, b), key=sp.default_sort_key)
         key = expr, first, second  # a mass matrix asks for each entry from both sides
         if key not in self._found:

@@ -14,11 +14,11 @@ from gaussopt.symbolic.model import SymbolicModel
 
 MOST_COORDINATES = 8
 MOST_OPERATIONS = 1200
-"""Size of a model whose equations a user reads; of a larger one the form of the equations is shown."""
+"""Largest model whose equations are shown in full; of a larger model only their form is shown."""
 
 
 def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[str]]:
-    """Return formulas of M, h, Q, the equality rows and the contact rows, by lines; `parameters` are their names."""
+    """Return formulas of M, h, Q, the equality rows and the contact rows, by lines; `parameters` are user names."""
     n, m, k = len(model.q), len(model.holonomic) + len(model.nonholonomic), len(model.contacts)
     balance = r"M \ddot q + h = Q" + (r" + J^T \lambda" if m else "")
     balance += r" + J_N^T \lambda_N + J_T^T \lambda_T" if k else ""
@@ -49,7 +49,7 @@ def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[st
 
 
 def _letters(model: SymbolicModel, parameters: Sequence[str]) -> dict[Any, str]:
-    """Our symbols as the user writes them; velocities with a dot."""
+    """Return the user's names of our symbols; velocities with a dot."""
     names = [sp.latex(sp.Symbol(model.names[v])) for v in model.v]
     dotted = [re.sub(r"^(\\?\w+?|\\operatorname\{\w+\})(_.*)?$", r"\\dot{\1}\2", name) for name in names]
     values = [sp.latex(sp.Symbol(name)) for name in parameters]
@@ -58,7 +58,7 @@ def _letters(model: SymbolicModel, parameters: Sequence[str]) -> dict[Any, str]:
 
 
 def _matrix(rows: Iterable[Iterable[Any]], letters: dict[Any, str]) -> str:
-    """Return a matrix; an empty one and one of zeros in a letter."""
+    """Return a matrix in LaTeX; an empty matrix or a matrix of zeros as one number."""
     cells = [[sp.latex(_read(x), symbol_names=letters) for x in row] for row in rows]
     if all(cell == "0" for row in cells for cell in row):
         return "0"
@@ -66,7 +66,7 @@ def _matrix(rows: Iterable[Iterable[Any]], letters: dict[Any, str]) -> str:
 
 
 def _read(expr: Any) -> Any:
-    """Give an expression as one writes it: common factors in front, products of sines as sums where that is shorter."""
+    """Return an expression as usually written: common factors in front, products of sines as sums where shorter."""
     plain = sp.expand(expr)
     return min((sp.factor_terms(x) for x in (plain, sp.expand(TR8(plain)))), key=sp.count_ops)
 

@@ -12,13 +12,13 @@ from gaussopt.symbolic.model import TIME, SymbolicModel, along
 PERIODIC = (sp.sin, sp.cos, sp.tan, sp.cot, sp.sec, sp.csc)
 
 KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Piecewise, sp.Heaviside)
-"""Functions that are straight nearly everywhere; what stands inside is looked at, and they are not."""
+"""Functions that are straight nearly everywhere; their arguments are examined, but they are not angles themselves."""
 
 _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 
 
 def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
-    """Return the angles of a model and behind them their rates, as a function (t, q, v, p); how many are periodic."""
+    """Return the angles of a model, then their rates, as a function (t, q, v, p), and the number of periodic angles."""
     if model.key not in _KNOWN:
         periodic, others = _angles(model)
         found = [*periodic, *others]
@@ -29,9 +29,9 @@ def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
 
 
 def _angles(model: SymbolicModel) -> tuple[list[Any], list[Any]]:
-    """Return what stands inside the functions of gaps and slips, with a period and without.
+    """Return the arguments of the functions in gaps and slips, with a period and without.
 
-    Of a root, or a power below zero, it is the logarithm of what stands inside.
+    For a root, or a negative power, it is the logarithm of the base.
     """
     moving = {TIME, *model.q}
     periodic: set[Any] = set()

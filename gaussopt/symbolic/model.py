@@ -1,6 +1,6 @@
 """The equations of a system as SymPy expressions, derived from energies and constraints.
 
-All generated code starts here.
+All generated code is derived from them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from gaussopt.symbolic.derivatives import Derivatives
 TIME = sp.Symbol("t", real=True)
 
 LONG = 100
-"""Operations of a term of the kinetic energy that is not multiplied out, since it would become ever longer."""
+"""Number of operations in a term of the kinetic energy above which it is not expanded, as it would become longer."""
 
 
 @dataclass(frozen=True)
 class SymbolicModel:
-    """What a system is made of, in our symbols.
+    """The definition of a system, in our symbols.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class SymbolicModel:
     quasi_velocities : omega(q, v, t)
     contacts : their gaps, slips and coefficients
     tangents : tangent dimension d of the contacts
-    names : of the coordinates by their velocities, for messages
+    names : names of the coordinates by their velocities, for messages
     rows : names of the equality rows, in their order; empty where they were given without names
-    without_rows : names of joints that hold by the choice of the coordinates
+    without_rows : names of joints that the choice of the coordinates satisfies
     """
 
     name: str
@@ -60,7 +60,7 @@ class SymbolicModel:
 
     @cached_property
     def key(self) -> str:
-        """A short name for everything that the equations depend on."""
+        """A short key for all that the equations depend on."""
         bar = sp.Symbol("|")
         parts = [*self.q, *self.v, *self.p, self.kinetic, self.potential, *self.forces, *self.holonomic, bar,
                  *self.nonholonomic, bar, *self.quasi_velocities]  # fmt: skip
@@ -70,14 +70,14 @@ class SymbolicModel:
 
     @cached_property
     def holds_time(self) -> bool:
-        """Whether an energy, a force, a constraint or a contact holds the time itself."""
+        """Whether an energy, a force, a constraint or a contact contains the time itself."""
         parts = [self.kinetic, self.potential, *self.forces, *self.holonomic, *self.nonholonomic]
         parts += [x for c in self.contacts for x in (c.gap, *c.slip)]
         return any(TIME in getattr(x, "free_symbols", ()) for x in parts)
 
     @cached_property
     def equations(self) -> Equations:
-        """The model differentiated; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
+        """The derived equations; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
         d = Derivatives()
 
         def along(expr: Any) -> Any:
@@ -117,7 +117,7 @@ class SymbolicModel:
         )
 
     def flat_contacts(self) -> list[Any]:
-        """g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T, row by row, in the order of `Layout.cuts`."""
+        """Return g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T, row by row, in the order of `Layout.cuts`."""
         d, zero = Derivatives(), (sp.Integer(0),) * self.tangents
         gaps = [c.gap for c in self.contacts]
         rates = [d.along(e, self.q, self.v, TIME) for e in gaps]

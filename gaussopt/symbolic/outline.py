@@ -1,4 +1,4 @@
-"""What a planar model shows of its shape: its points, its contact points and the rods that its constraints are."""
+"""The shape of a planar model, as far as known: its points, its contact points and the rods of its constraints."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Point = tuple[Any, Any]
 def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[[Any, Any], Outline] | None:
     """Return a function (q, p) -> Outline; None where the model has neither points nor contact points in the plane.
 
-    Points are pairs of coordinates x and y, x1 and y1 and so on. A constraint that keeps the distance of two of them,
-    or of one of them from the origin, is a rod; contact points are held by the points whose coordinates they share.
+    Points are pairs of coordinates x and y, x1 and y1 and so on. A constraint that keeps two of them, or one of them
+    and the origin, at a distance is a rod; contact points are connected to the points whose coordinates they contain.
     """
     names = [model.names[v] for v in model.v]
     points = list(_points(names, model.q))
@@ -50,7 +50,7 @@ def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[
 
 
 def _points(names: Sequence[str], q: Sequence[Any]) -> Iterator[Point]:
-    """Yield pairs of coordinates that are the place of a point, by their names."""
+    """Yield pairs of coordinates that are the position of a point, judged by their names."""
     known = dict(zip(names, q, strict=True))
     for name in names:
         found = re.fullmatch(r"[xX](.*)", name)

@@ -1,6 +1,6 @@
-"""Reading a user's symbols, expressions and contacts: a model in our own symbols, or a sentence on what does not fit.
+"""Reading a user's symbols, expressions and contacts into a model in our own symbols; errors name what is wrong.
 
-Symbols are told apart by their names, whatever their assumptions; ours are real and carry their role as a prefix.
+Symbols are identified by their names, whatever their assumptions; ours are real, with their role as a prefix.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from gaussopt.symbolic.slips import of_symbols
 
 
 class GivenModel(NamedTuple):
-    """A model as it was read, with its parameter values by name."""
+    """A model as read, with its parameter values by name."""
 
     model: SymbolicModel
     symbols: Symbols
     parameters: dict[str, float]
     contacts: Layout
     notes: tuple[str, ...]
-    """Sentences on what is probably not meant."""
+    """Sentences on probable mistakes."""
     unused: tuple[str, ...]
-    """Parameters that no expression holds."""
+    """Parameters that occur in no expression."""
 
 
 def read_model(
@@ -40,7 +40,7 @@ def read_model(
     t: Any,
     name: str,
 ) -> GivenModel:
-    """Read what `System.from_lagrangian` is given, `parts` its expressions by name.
+    """Read the arguments of `System.from_lagrangian`, `parts` its expressions by name.
 
     Raises BadInput naming the unknown symbol, the wrong length, or the expression that does not fit.
     """
@@ -75,10 +75,10 @@ def read_model(
 
 
 class Symbols:
-    """The user's symbols beside ours: q, v and p of coordinates, velocities and parameters; raises BadInput.
+    """The user's symbols and ours: q, v and p of coordinates, velocities and parameters; raises BadInput.
 
-    `coordinates` are the names of the coordinates, `velocity_names` the same by our velocities. `parameters` are names,
-    `owner` is the system's for messages. `used` are those of our symbols that some expression held so far.
+    `coordinates` are the names of the coordinates, `velocity_names` the same names by our velocities. `parameters` are
+    names, `owner` is the name of the system for messages. `used` are our symbols that some expression has held so far.
     """
 
     def __init__(self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str) -> None:
@@ -89,7 +89,7 @@ class Symbols:
         self.q = [sp.Symbol(f"q_{s}", real=True) for s in safe]
         self.v = [sp.Symbol(f"v_{s}", real=True) for s in safe]
         self.p = [sp.Symbol(f"p_{s}", real=True) for s in _identifiers(parameters)]
-        # Velocities first: derivatives of the coordinates hold these.
+        # Velocities first: derivatives of the coordinates contain the coordinates.
         self.rates = [str(x) for x in v]
         self._ours: dict[Any, Any] = {}
         for given, velocity, ours, rate in zip(q, v, self.q, self.v, strict=True):
@@ -104,9 +104,9 @@ class Symbols:
         return expr.xreplace(self._theirs)
 
     def clean(self, label: str, given: Any, allowed: str, equation: bool = False) -> Any:
-        """Return a user's expression in our symbols; of an `equation` that holds, left side less right side.
+        """Return a user's expression in our symbols; for an `equation` that holds, left side less right side.
 
-        Raises BadInput if it is no real expression, holds a symbol that is not known, or a velocity where "v" is not
+        Raises BadInput if it is no real expression, contains an unknown symbol, or a velocity where "v" is not
         allowed.
         """
         name = self._owner
@@ -127,7 +127,7 @@ class Symbols:
 
 
 def _read_contacts(contacts: list[Any], symbols: Symbols, owner: str) -> tuple[list[ContactSymbols], Layout]:
-    """Return a user's contacts in our symbols; raises BadInput naming the contact and what does not fit."""
+    """Return a user's contacts in our symbols; raises BadInput naming the contact and its error."""
     found: list[ContactSymbols] = []
     for i, contact in enumerate(contacts):
         if not isinstance(contact, Contact):
@@ -187,7 +187,7 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
 
 
 def _is_zero(expr: Any) -> bool:
-    """Tell whether an expression vanishes identically: a number at some place settles most cases quickly."""
+    """Tell whether an expression vanishes identically: its value at some point settles most cases quickly."""
     symbols = sorted(expr.free_symbols, key=str)
     place = {s: sp.Float(0.37 + 0.11 * i) for i, s in enumerate(symbols)}
     value = sp.N(expr.subs(place))
@@ -245,7 +245,7 @@ def finite_parameter(name: str, value: Any) -> float:
 
 
 def _values(parameters: Mapping[Any, float] | None, owner: str) -> dict[str, float]:
-    """Parameter values by printed name, each name once."""
+    """Return parameter values by printed name, each name once."""
     if not isinstance(parameters, Mapping | None):
         raise BadInput(f"parameters of {owner!r} is {type(parameters).__name__}; give {{symbol: value}}.")
     values: dict[str, float] = {}
@@ -264,14 +264,14 @@ def _twice(printed: str, role: str, owner: str) -> str:
 
 
 def _named(label: str, value: Any, owner: str) -> dict[str, Any]:
-    """Return a user's rows by the names that they were given, or by their places."""
+    """Return a user's rows by the names given to them, or by their positions."""
     if isinstance(value, Mapping):
         return {str(key): row for key, row in value.items()}
     return {f"{label}[{i}]": row for i, row in enumerate(_listed(label, value, owner))}
 
 
 def _listed(label: str, value: Any, owner: str) -> list[Any]:
-    """Return a user's list; a string is none."""
+    """Return a user's list; raises BadInput for a string."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise BadInput(f"{label} of {owner!r} is {value!s}, which is no list; put it in brackets.")
     return list(value)
@@ -280,7 +280,7 @@ def _listed(label: str, value: Any, owner: str) -> list[Any]:
 def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: bool) -> Any:
     """Return a user's expression in SymPy, real and without derivatives other than the velocities.
 
-    Where it is to vanish (`equation`), an equation stands for its left side less its right one.
+    Of an `equation`, which is to vanish, it is the left side less the right side.
     """
     try:
         expr = sp.sympify(given)
@@ -296,7 +296,7 @@ def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: boo
         if expr.has(wrong):
             raise BadInput(f"{where} holds {words}; it must be real and finite.")
     if any(d not in rename for d in expr.atoms(sp.Derivative)):
-        expr = expr.doit()  # d/dt of a function of the coordinates is written out
+        expr = expr.doit()  # d/dt of a function of the coordinates is expanded
         rest = sorted(str(d) for d in expr.atoms(sp.Derivative) if d not in rename)
         if rest:
             raise BadInput(f"{where} holds {rest[0]}; of the derivatives it may hold the velocities only.")
@@ -327,7 +327,7 @@ def _force_list(forces: Sequence[Any] | Mapping[Any, Any] | None, q: list[Any], 
 
 
 def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], time: Any, owner: str) -> None:
-    """Every printed name has one role: expressions are read by name."""
+    """Check that every printed name has one role: expressions are read by name."""
     groups = {"coordinate": q, "velocity": v, "parameter": parameters, "time": [time]}
     plural = {"coordinate": "coordinates", "velocity": "velocities"}
     roles: dict[str, str] = {}
@@ -348,12 +348,12 @@ def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
     """Replace by name, so that a user's assumptions on symbols (positive, real) do not matter."""
     whole = {k: r for k, r in rename.items() if not isinstance(k, sp.Symbol)}
     by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
-    # All at once: one of our names may be another one of the user's.
+    # Simultaneously: one of our names may be another one of the user's.
     return expr.xreplace(whole | {s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
 
 
 def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
-    """Return an ASCII identifier for each name, all different; a name that is one stays as it is."""
+    """Return a distinct ASCII identifier for each name; a name that already is an identifier stays unchanged."""
     taken = {s for s in names if _identifier(s) == s}
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Slips in the symbols of a system given by energies, which leave a right program of a wrong mechanism."""
+"""Mistakes in the symbols of a system given by energies that yield the right program of a wrong mechanism."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def of_symbols(q: Sequence[str], v: Sequence[str]) -> Iterator[str]:
 
 
 def _paired(q: Sequence[str], v: Sequence[str]) -> list[str] | None:
-    """The velocities in the order of the coordinates, where each is the name of one with the same letters around."""
+    """Return the velocities in the order of the coordinates, if each name is a coordinate's with the same affixes."""
     for name in q:
         if name in v[0]:
             before, _, behind = v[0].partition(name)

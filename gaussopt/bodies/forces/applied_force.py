@@ -10,7 +10,7 @@ from gaussopt.bodies.element import Element, offset
 
 
 class AppliedForce(Element):
-    """A force on b, and against it on a, N, in the frame of the ground.
+    """A force on b and its reaction on a, N, in the frame of the ground.
 
     Parameters
     ----------
@@ -24,10 +24,10 @@ class AppliedForce(Element):
 
     @property
     def value(self) -> Vec:
-        """On b, N."""
+        """The force on b, N."""
         found = self.told(self._given, TIME, offset(self.a, self.b), self.b.rate - self.a.rate)
         return column(f"The force {self.name!r}", found, self.a.body.dim)
 
     def forces(self) -> Mapping[Any, Any]:
-        """By virtual work."""
+        """Return the generalised forces, by virtual work."""
         return total((self.a.pulled_by(-self.value), self.b.pulled_by(self.value)))

@@ -1,4 +1,4 @@
-"""A torque between two bodies: tau on b, -tau on a; a motor, a friction, a torsion spring."""
+"""A torque between two bodies: tau on b, -tau on a, such as a motor, friction, a torsion spring."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gaussopt.bodies.element import Element, angle, turn
 
 
 class AppliedTorque(Element):
-    """A torque on b against a, N m.
+    """A torque on b and its reaction on a, N m.
 
     Parameters
     ----------
     value : a number or an expression; in space three components in the frame of the ground; or a function of SymPy
         expressions that returns them: in the plane (t, angle, rate), the angle from the axis of a to that of b, rad; in
-        space (t, R, omega), the rotation of the axes of b seen from those of a, (3, 3), and the angular velocity of b
-        against a in the frame of the ground, (3, 1), rad/s
+        space (t, R, omega), the axes of b in those of a, (3, 3), and the angular velocity of b relative to a in the
+        frame of the ground, (3, 1), rad/s
     """
 
     def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:
@@ -27,7 +27,7 @@ class AppliedTorque(Element):
 
     @property
     def value(self) -> Any:
-        """On b, N m."""
+        """The torque on b, N m."""
         if self.a.body.dim == 2:
             turned = angle(self.a, self.b)
             found = self.told(self._given, TIME, turned, rate(turned, self.bodies))
@@ -37,5 +37,5 @@ class AppliedTorque(Element):
         return column(f"The torque {self.name!r}", found, 3)
 
     def forces(self) -> Mapping[Any, Any]:
-        """By virtual work."""
+        """Return the generalised forces, by virtual work."""
         return total((self.a.body.turned_by(-self.value), self.b.body.turned_by(self.value)))

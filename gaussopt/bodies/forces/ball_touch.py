@@ -1,10 +1,10 @@
-"""A contact of two balls, in the plane of two disks, about the points a and b.
+"""A contact of two balls, or of two disks in the plane, with centres a and b.
 
-With d = r_b - r_a, n = d / |d| and two tangents t across n, the first of them across the direction `across` too:
+With d = r_b - r_a, n = d / |d| and two tangents t normal to n, the first also normal to the direction `across`:
 
     g_N = |d| - R_a - R_b >= 0,   v_T = t . (r_b' - r_a' - (R_b omega_b + R_a omega_a) x n).
 
-In the plane t is n turned back through a right angle, and v_T = t . (r_b' - r_a') + R_b omega_b + R_a omega_a.
+In the plane t is n rotated clockwise by a right angle, and v_T = t . (r_b' - r_a') + R_b omega_b + R_a omega_a.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from gaussopt.modelling.solids import Ball, BallContact, Solid
 
 
 class BallTouch(Element):
-    """Two balls or disks with their radii, friction mu and restitution e_N, e_T; a radius of zero is a point.
+    """Two balls or disks with radii, friction mu and restitution e_N, e_T; a radius of zero makes a point.
 
     Parameters
     ----------
     radii : two lengths, m, about a and about b
-    across : in space, three numbers, a direction in the frame of the ground that the line of centres never takes
+    across : in space, three numbers, a direction in the frame of the ground to which n is never parallel
     """
 
     not_negative = ("radii",)
@@ -43,13 +43,13 @@ class BallTouch(Element):
         self.mu, self.e_N, self.e_T = self.scalars(mu=mu, e_N=e_N, e_T=e_T)
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput for radii that are negative, or both zero: two points have no direction where they touch."""
+        """Raise BadInput for radii that are negative or both zero, as two points in contact have no normal."""
         super().check(symbols, values)
         if not any(x.xreplace({symbols[name]: values[name] for name in symbols}) for x in self.radii):
             raise BadInput(f"Both radii of {self.name!r} are zero, and two points do not touch; give one that is not.")
 
     def contacts(self) -> Sequence[Contact]:
-        """One."""
+        """Return the contact."""
         distance, n = self._apart
         gap = distance - self.radii[0] - self.radii[1]
         if self.a.body.dim == 2:
@@ -64,7 +64,7 @@ class BallTouch(Element):
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """The distance of the centres, and in space how far they are aside of the line in the direction `across`."""
+        """Return as divisors the distance of the centres and, in space, its part normal to `across`."""
         ends = [coinciding(self.name, self._apart[0])]
         if self.a.body.dim == 2:
             return ends
@@ -80,7 +80,7 @@ class BallTouch(Element):
         return distance, d / distance
 
     def shapes(self) -> Sequence[Shape]:
-        """Return the disks, and where forces act."""
+        """Return the disks and the contact point."""
         if self.a.body.dim == 3:
             return ()
         n, ends = self._apart[1], zip(self.radii, (self.a, self.b), strict=True)
@@ -89,7 +89,7 @@ class BallTouch(Element):
         return [*disks, ContactPoint(self.name, at, tuple(n), (n[1], -n[0]))]
 
     def in_space(self) -> Sequence[tuple[str, Solid] | BallContact]:
-        """Return the balls, and where forces act."""
+        """Return the balls and the contact."""
         a, b = spot(self.a), spot(self.b)
         balls = [(body, Ball(R, place)) for R, (body, place) in zip(self.radii, (a, b), strict=True)]
         return [*balls, BallContact(self.name, a, b, self.radii[1], tuple(self.across))]

@@ -46,11 +46,11 @@ class Bushing(Element):
 
     @property
     def _displacement(self) -> Vec:
-        """Of b along the axes of a, m."""
+        """Displacement of b along the axes of a, m."""
         return (self.a.body.R * self.a.A).T * offset(self.a, self.b)
 
     def potential(self) -> Any:
-        """Of the springs."""
+        """Return the potential energy of the springs, J."""
         along = sum(k * d**2 for k, d in zip(self.stiffness, self._displacement, strict=True)) / 2
         if self.a.body.dim == 2:
             return along + self.torsion[0] * angle(self.a, self.b) ** 2 / 2
@@ -58,7 +58,7 @@ class Bushing(Element):
         return along + sum(k * (1 + 2 * S[i, i] - S.trace()) for i, k in enumerate(self.torsion)) / 2
 
     def forces(self) -> Mapping[Any, Any]:
-        """Of the dampers."""
+        """Return the generalised forces of the dampers."""
         a, b = self.bodies
         d = self._displacement
         parts = [
@@ -75,7 +75,7 @@ class Bushing(Element):
         return total(parts)
 
     def shapes(self) -> Sequence[Shape]:
-        """Return a coil."""
+        """Return a coil spring."""
         return [Spring(tuple(self.a.r), tuple(self.b.r))]
 
     def in_space(self) -> Sequence[Line]:

@@ -15,7 +15,7 @@ from gaussopt.modelling.solids import Line
 
 
 class SpringDamper(Element):
-    """A spring of stiffness k, N/m, relaxed at L0, m, with the damping c, N s/m; without a spring a damper."""
+    """A spring of stiffness k, N/m, relaxed at L0, m, and a damper c, N s/m; either may be zero."""
 
     def __init__(self, name: str, a: End, b: End, stiffness: Any = 0, length: Any = 0, damping: Any = 0) -> None:
         super().__init__(name, a, b)
@@ -29,25 +29,25 @@ class SpringDamper(Element):
         return sp.sqrt(d.dot(d))
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return the distance, for a damper or a spring that is relaxed at a length."""
+        """Return the distance as a divisor, for a damper or a spring with a relaxed length."""
         return () if self.relaxed == 0 and self.damping == 0 else [coinciding(self.name, self.length)]
 
     def potential(self) -> Any:
-        """1/2 k (|d| - L0)^2; without the root where L0 is zero."""
+        """Return 1/2 k (|d| - L0)^2; without the square root if L0 is zero."""
         if self.relaxed == 0:
             d = offset(self.a, self.b)
             return self.stiffness * d.dot(d) / 2
         return self.stiffness * (self.length - self.relaxed) ** 2 / 2
 
     def forces(self) -> Mapping[Any, Any]:
-        """Of the damper."""
+        """Return the generalised forces of the damper."""
         if self.damping == 0:
             return {}
         pull = self.damping * rate(self.length, self.bodies) / self.length * offset(self.a, self.b)
         return total((self.a.pulled_by(pull), self.b.pulled_by(-pull)))
 
     def shapes(self) -> Sequence[Shape]:
-        """Return a coil, or a dashpot where it has no stiffness."""
+        """Return a coil spring, or a dashpot if the stiffness is zero."""
         return [(Damper if self.stiffness == 0 else Coil)(tuple(self.a.r), tuple(self.b.r))]
 
     def in_space(self) -> Sequence[Line]:

@@ -18,5 +18,5 @@ class Torsion(Element):
         self.stiffness, self.relaxed = self.scalars(stiffness=stiffness, relaxed=relaxed)
 
     def potential(self) -> Any:
-        """1/2 k (phi - phi_0)^2."""
+        """Return 1/2 k (phi - phi_0)^2."""
         return self.stiffness * (angle(self.a, self.b) - self.relaxed) ** 2 / 2

@@ -1,11 +1,11 @@
 """A contact: a point or a disk of b on the line of a, in space a point or a ball on the plane of a.
 
-With u and n along and across the line, d = r_b - r_a and the radius R (0 for a point or a corner):
+With u along and n normal to the line, d = r_b - r_a and the radius R (0 for a point or a corner):
 
     g_N = n . d - R >= 0,   v_T = d/dt u . d + R (omega_b - omega_a).
 
 The line may belong to a body that moves: then these are gap and slip in the frame of that body. In space a point or a
-ball of b on the plane whose normal n is the axis of a, with two tangents t across it:
+ball of b on the plane whose normal n is the axis of a, with two tangents t normal to n:
 
     g_N = n . d - R >= 0,   v_T = d/dt (t . d) - t . (omega_b - omega_a) x R n.
 """
@@ -36,7 +36,7 @@ class Touch(Element):
         self.mu, self.e_N, self.e_T, self.radius = self.scalars(mu=mu, e_N=e_N, e_T=e_T, radius=radius)
 
     def contacts(self) -> Sequence[Contact]:
-        """One."""
+        """Return the contact."""
         d = offset(self.a, self.b)
         if self.a.body.dim == 2:
             u, n = self.a.axes
@@ -49,7 +49,7 @@ class Touch(Element):
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
 
     def shapes(self) -> Sequence[Shape]:
-        """Return the ground, the disk if it has a radius, and where forces act."""
+        """Return the ground, the disk if it has a radius, and the contact point."""
         if self.a.body.dim == 3:
             return ()
         u, n = self.a.axes
@@ -59,7 +59,7 @@ class Touch(Element):
         return [*line, *disk, ContactPoint(self.name, at, tuple(n), tuple(u))]
 
     def in_space(self) -> Sequence[tuple[str, Solid] | FaceContact]:
-        """Return the plane, the ball if it has a radius, and where forces act."""
+        """Return the plane, the ball if it has a radius, and the contact."""
         (a, _), b = spot(self.a), spot(self.b)
         ball = [(b[0], Ball(self.radius, b[1]))] if self.radius != 0 else []
         return [*plane(self.a), *ball, FaceContact(self.name, a, self.a.A.T, b, self.radius)]

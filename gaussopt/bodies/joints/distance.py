@@ -1,4 +1,4 @@
-"""A rod without mass between two points: (d . d - L^2) / (2 L) = 0 with d = r_b - r_a."""
+"""A massless rod between two points: (d . d - L^2) / (2 L) = 0 with d = r_b - r_a."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaussopt.modelling.solids import Line
 
 
 class Distance(Joint):
-    """Points a and b keep the distance L, m; the multiplier is the force in the rod, positive where it pushes, N."""
+    """Points a and b keep the distance L, m; the multiplier is the force in the rod, N, positive in compression."""
 
     positive = ("length",)
 
@@ -23,7 +23,7 @@ class Distance(Joint):
         (self.length,) = self.scalars(length=length)
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Length."""
+        """Return the row `length`."""
         d = offset(self.a, self.b)
         return {"length": (d.dot(d) - self.length**2) / (2 * self.length)}
 

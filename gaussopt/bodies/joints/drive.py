@@ -1,4 +1,4 @@
-"""Prescribed motion of a joint: s - f(t) = 0, with s the angle or the displacement that the joint leaves.
+"""Prescribed motion of a joint: s - f(t) = 0, with s the angle or displacement that the joint leaves free.
 
 In space the row of an angle is 2 tan((s - f) / 2), a function of quaternions with the same derivatives where it is 0.
 """
@@ -15,16 +15,16 @@ from gaussopt.bodies.element import Joint
 from gaussopt.core.errors import BadInput
 
 MOMENT = 1e-9
-"""Time, s, before and after an instant at which a motion is looked at for jumps, relative to 1 s + the instant."""
+"""Time, relative to 1 s + the instant, before and after an instant at which a motion is checked for jumps."""
 
 JUMP = 1e-5
-"""Change over such a moment, relative to 1 + the value, that is a jump."""
+"""Change over this time, relative to 1 + the value, that counts as a jump."""
 
 
 class Drive(Joint):
-    """The angle (rad) or displacement (m) of a joint is a function of the time symbol t; its multiplier drives it.
+    """The angle (rad) or displacement (m) of a joint as a function of time t; the multiplier is the driving force.
 
-    Its value and its velocity are continuous: a jump of the velocity would take an impulse, which steps do not have.
+    Its value and its velocity are continuous: a jump of the velocity would need an impulse, which steps do not have.
     """
 
     def __init__(self, name: str, joint: Joint, motion: Any) -> None:
@@ -34,13 +34,13 @@ class Drive(Joint):
         self.joint, (self.motion,) = joint, self.scalars(motion=motion)
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Drive:
-        """With its joint."""
+        """Return a copy as `Element.between`, with the joint copied too."""
         found = super().between(built)
         found.joint = self.joint.between(built)
         return found
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput where the cases of the motion, at these parameters, do not fit each other."""
+        """Raise BadInput where the pieces of the motion, at these parameters, do not join continuously."""
         super().check(symbols, values)
         motion = self.motion.xreplace({symbols[name]: values[name] for name in symbols}).rewrite(sp.Piecewise)
         if motion.free_symbols - {TIME} or not motion.has(sp.Piecewise):
@@ -49,14 +49,14 @@ class Drive(Joint):
             moment = MOMENT * (1.0 + abs(instant))
             for what, function in (("position", motion), ("velocity", sp.diff(motion, TIME))):
                 before, after = (float(function.subs(TIME, instant + way * moment)) for way in (-1, 1))
-                if abs(after - before) > JUMP * (1.0 + abs(before)):  # what is undefined is no jump
+                if abs(after - before) > JUMP * (1.0 + abs(before)):  # an undefined value is no jump
                     raise BadInput(
                         f"The {what} that {self.name!r} prescribes jumps from {before:.6g} to {after:.6g} at "
                         f"t = {instant:.6g}, which no finite force does; give a motion whose velocity is continuous."
                     )
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return what the row of an angle in space is divided by, zero half a turn away."""
+        """Return the divisor of the row of an angle in space, zero half a turn away from the motion."""
         _, by = sp.fraction(self.holonomic()["motion"])
         if not by.free_symbols:
             return []
@@ -67,12 +67,12 @@ class Drive(Joint):
         return [(by, why)]
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Motion."""
+        """Return the row `motion`."""
         return {"motion": self.joint.driven(self.motion)}
 
 
 def _borders(motion: Any) -> list[float]:
-    """Return instants where the cases of a function of time meet, as far as their conditions are linear in it."""
+    """Return instants at which the pieces of a function of time meet, if their conditions are linear in time."""
     found = set()
     for condition in motion.atoms(sp.Rel):
         border = condition.lhs - condition.rhs

@@ -1,4 +1,4 @@
-"""Gears: ratio omega_a + omega_b = 0, so that b turns against a; in space with the rates about the axes of both."""
+"""Gears: ratio omega_a + omega_b = 0, a and b turn in opposite directions; in space about their axes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gaussopt.core.errors import BadInput
 
 
 class Gear(Joint):
-    """b turns `ratio` times as fast as a and against it; a negative ratio is that of a belt.
+    """b turns `ratio` times as fast as a, in the opposite direction; a negative ratio is that of a belt.
 
-    The rates are those in the frame of the ground, so that the axes of both wheels have to be at rest there. For a
-    planet that is carried round, write the rates beside its carrier as a `Row` of velocities.
+    The rates are those in the frame of the ground, so the axes of both wheels must be at rest there. For a planet gear,
+    write the rates relative to its carrier as a `Row` of velocities.
     """
 
     def __init__(self, name: str, a: End, b: End, ratio: Any) -> None:
@@ -26,7 +26,7 @@ class Gear(Joint):
         (self.ratio,) = self.scalars(ratio=ratio)
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Mesh."""
+        """Return the row `mesh`."""
         if self.a.body.dim == 3:
             turning = [end.body.spin.dot(end.axes[0]) for end in (self.a, self.b)]
             return {"mesh": self.ratio * turning[0] + turning[1]}

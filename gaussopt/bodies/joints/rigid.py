@@ -1,4 +1,4 @@
-"""Joints between rigid bodies by what they keep: points together, axes parallel, a point on a line."""
+"""Joints between rigid bodies, by the rows that they keep: points together, axes parallel, a point on a line."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Bearing, Pin, Shape
 
 CROSS = sp.Matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
-"""Axes whose first is the second of those before."""
+"""New axes of which the first is the second of the axes before."""
 
 
 class Weld(Joint):
-    """b does not move against a; rows x, y, angle, in space x, y, z, tilt1, tilt2, turn."""
+    """b does not move relative to a; rows x, y, angle, in space x, y, z, tilt1, tilt2, turn."""
 
     keeps, aligned, moves = (coincide, same_turn), 2, ()
 
 
 class Spherical(Joint):
-    """Points a and b stay together, and b turns freely; rows x, y, z."""
+    """Points a and b stay together, and b rotates freely; rows x, y, z."""
 
     only = 3, "Revolute"
     keeps, moves = (coincide,), (BALL,)
 
 
 class Universal(Joint):
-    """Points a and b stay together, and u_a . u_b = 0 for the axes of a cross; rows x, y, z, cross."""
+    """Points a and b stay together, and their axes at right angles, u_a . u_b = 0; rows x, y, z, cross."""
 
     only = 3, "Revolute"
     keeps, moves = (coincide,), (TURN, CROSS, TURN)
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the point and the cross."""
+        """Return the rows of the point and the row `cross`."""
         return {**super().holonomic(), "cross": self.a.axes[0].dot(self.b.axes[0])}
 
 
@@ -61,7 +61,7 @@ class Cylindrical(Joint):
 
 
 class Slot(Joint):
-    """A pin in a slot: b stays on the line through a along its axis, and turns freely.
+    """A pin in a slot: b stays on the line through a along its axis, and rotates freely.
 
     Row across; in space across, across2.
     """
@@ -69,12 +69,12 @@ class Slot(Joint):
     keeps: tuple[Keeps, ...] = (on_axis,)
 
     def displacement(self) -> Any:
-        """Tell how far b is along the axis of a, m."""
+        """Return the position of b along the axis of a, m."""
         return self.a.axes[0].dot(offset(self.a, self.b))
 
 
 class Prismatic(Slot):
-    """A guide: b slides along the axis of a and does not turn against a.
+    """A guide: b slides along the axis of a and does not rotate relative to a.
 
     Rows across, angle; in space across, across2, tilt1, tilt2, turn.
     """
@@ -97,7 +97,7 @@ class Revolute(Joint):
         return angle(self.a, self.b)
 
     def driven(self, motion: Any) -> Any:
-        """In space 2 tan((s - motion) / 2) with the angle s, by its sine and cosine."""
+        """Return, in space, 2 tan((s - motion) / 2) of the angle s, from its sine and cosine."""
         if self.a.body.dim == 2:
             return super().driven(motion)
         seen, sine, cosine = turn(self.a, self.b), sp.sin(motion), sp.cos(motion)

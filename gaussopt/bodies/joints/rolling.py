@@ -5,12 +5,12 @@ In the plane, a disk of radius R about b on the line through a along its axis u,
     n . (r_b - r_a) - R = 0,   d/dt u . (r_b - r_a) + R (omega_b - omega_a) = 0.
 
 In space, a thin disk about b whose axis is that of b, on the plane through a whose normal n is the axis of a, which is
-at rest or moves as prescribed without turning.
-With e across that axis and downwards in the disk, rho = -R e is the point of contact from the centre:
+at rest or has a prescribed motion without rotation.
+With e upwards in the disk, normal to its axis, rho = -R e is the point of contact seen from the centre:
 
     e = (n - (n . u_b) u_b) / |n - (n . u_b) u_b|,   n . (r_b + rho - r_a) = 0,   t . (r_b' - r_a' + omega_b x rho) = 0
 
-for the two directions t across n.
+for the two directions t normal to n.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gaussopt.modelling.sketch import Disk, Shape
 from gaussopt.modelling.solids import Cylinder, Solid
 
 THICKNESS = 0.1
-"""Of a disk in a picture in space, as a share of its radius."""
+"""Thickness of a disk in a picture in space, relative to its radius."""
 
 
 class Rolling(Joint):
@@ -46,13 +46,13 @@ class Rolling(Joint):
 
     @property
     def arm(self) -> Any:
-        """In space: from the centre of the disk to its lowest point, m."""
+        """In space, the vector from the centre of the disk to its lowest point, m."""
         n, u = self.a.axes[0], self.b.axes[0]
         up = n - u * n.dot(u)
         return -self.radius * up / sp.sqrt(1 - n.dot(u) ** 2)
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """In space: the square of the sine of the angle between the axis of the disk and the normal of the plane."""
+        """Return, in space, as a divisor, the squared sine of the angle from the disk's axis to the plane's normal."""
         if self.a.body.dim == 2:
             return ()
         why = (
@@ -62,14 +62,14 @@ class Rolling(Joint):
         return [(1 - self.a.axes[0].dot(self.b.axes[0]) ** 2, why)]
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Height."""
+        """Return the row `height`."""
         if self.a.body.dim == 2:
             return {"height": self.a.axes[1].dot(offset(self.a, self.b)) - self.radius}
         n, u = self.a.axes[0], self.b.axes[0]
         return {"height": n.dot(offset(self.a, self.b)) - self.radius * sp.sqrt(1 - n.dot(u) ** 2)}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """roll; in space roll1, roll2."""
+        """Return the row `roll`; in space roll1, roll2."""
         a, b = self.a, self.b
         if a.body.dim == 2:
             along = a.axes[0].dot(offset(a, b))

@@ -1,4 +1,4 @@
-"""A constraint of the user's own: any expression of the coordinates of two bodies that is zero."""
+"""A constraint given by the user: an expression of the coordinates of two bodies that is zero."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from gaussopt.core.errors import BadInput
 
 
 class Row(Joint):
-    """An expression of coordinates, and of velocities where `velocity` says so, that is zero."""
+    """An expression of coordinates, and of velocities if `velocity` is set, that is zero."""
 
     def __init__(self, name: str, a: End, b: End, expression: Any, velocity: bool = False) -> None:
         super().__init__(name, a, b)
         (self.expression,), self.velocity = self.scalars(expression=expression), velocity
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Row:
-        """With the coordinates of a body in the plane, and places in space, by those of the joints of a tree.
+        """Return a copy with the coordinates of a body in the plane, or its place in space, in joint coordinates.
 
-        Raises BadInput for a quaternion, of which there is none there.
+        Raises BadInput for a quaternion, which joint coordinates do not have.
         """
         found = super().between(built)
         known: dict[Any, Any] = {}
@@ -40,9 +40,9 @@ class Row(Joint):
         return found
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Row."""
+        """Return the row of positions."""
         return {} if self.velocity else {"row": self.expression}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Row."""
+        """Return the row of velocities."""
         return {"row": self.expression} if self.velocity else {}

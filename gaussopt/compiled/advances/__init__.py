@@ -1,1 +1,1 @@
-"""Ways of taking a motion forward as machine code."""
+"""Ways of advancing a motion as machine code."""

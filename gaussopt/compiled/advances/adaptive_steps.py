@@ -18,17 +18,17 @@ from gaussopt.integration.singular_positions import near, within_step
 from gaussopt.integration.steppers.base import ScipyIntegration, beside, gave_up
 
 LEAP = 1000
-"""Accepted steps between two reports of progress."""
+"""Number of accepted steps between two reports of progress."""
 
 LOOKS = 8
-"""Parts of a step at whose ends the rows are looked at."""
+"""Number of parts of a step at whose ends the rows are looked at."""
 
 CLOSER = 128
-"""Parts of a step that comes near a singular position."""
+"""Number of parts of a step that comes near a singular position."""
 
 
 class GeneratedAdaptiveSteps(GeneratedAdvance):
-    """Steps chosen by the method; the first one is SciPy's choice.
+    """Steps whose length the method chooses; the first length is SciPy's choice.
 
     With a recording interval, a recorded state is the end of a shorter extra step from the state before.
     """
@@ -47,7 +47,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self._beside = np.zeros(self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Begin where a loop stood; its memory holds nothing besides the state."""
+        """Continue from the state of an earlier loop, whose memory holds nothing besides the state."""
         self.begin()
 
     def _start(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
@@ -57,7 +57,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return found
 
     def take(self) -> End | None:
-        """Take some accepted steps; records what is due, raises BadInput if the step size vanishes."""
+        """Take some accepted steps and record what is due; raises BadInput if the step size vanishes."""
         clock, n = self._clock, len(self.q)
         before = np.array([self.t, *self.q, *self.v])
         y, begin = before[1:].copy(), perf_counter()
@@ -78,7 +78,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None
 
     def _marched(self, y: Any, clock: Any, bounds: Vector, own: bool, work: Any) -> tuple[int, Matrix]:
-        """Accepted steps, or minus one and fewer where the step size vanished, and what they leave to be recorded."""
+        """Return the number of accepted steps, -1 less it where the step size vanished, and their rows (t, q, v)."""
         width, control, worst = 2 * len(self.q) + 1, self.control, np.zeros(2)
         trace = np.zeros((LEAP if own else 1) * width)
         done = self._march.march(
@@ -92,7 +92,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return done, trace[: width * count].reshape(count, width)
 
     def _watch(self, states: Matrix) -> None:
-        """Look how independent rows are at the ends of steps and on the cubics between, closer where it matters."""
+        """Watch the independence of rows at ends of steps and on the cubics between, closer near singular positions."""
         begin, steps = perf_counter(), len(states) - 1
         if steps < 1 or not self.equations.m or self.motion.singular.idle:
             return
@@ -111,18 +111,18 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self.motion.timing["verify"] += perf_counter() - begin
 
     def _inside(self, before: Matrix, after: Matrix, parts: Vector) -> Matrix:
-        """States within steps between these ends, part by part, each (t, q, v)."""
+        """Return states within steps between these ends, part by part, each (t, q, v)."""
         n, h = len(self.q), after[:, :1] - before[:, :1]
         ends = [(state[:, 1 : n + 1], state[:, n + 1 :]) for state in (before, after)]
         return np.vstack([np.hstack((before[:, :1] + x * h, *within_step(h, ends[0], ends[1], x))) for x in parts])
 
     def _rows_of(self, states: Matrix) -> tuple[Vector, Vector, Matrix] | None:
-        """Instants, independence and closeness of rows at states as the certificate has them, None without one."""
+        """Return instants, independence and closeness of rows at states by the certificate, None if there is none."""
         table = self._table(states[:, 0], states[:, 1:])
         return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
     def _look(self, before: Vector, rows: Matrix) -> None:
-        """Look at steps that end at these rows, each (t, q, v), or at the instants within that are asked for."""
+        """Look at steps that end at these rows, each (t, q, v), or at the requested instants within them."""
         looks, n = self.looks, len(self.q)
         if looks is None:
             return
@@ -157,7 +157,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
             self._write_down(due[:, 0], due[:, 1:])
 
     def _between(self, before: Vector, t: float) -> Vector:
-        """The state at an instant by a shorter step from the state before, (t, q, v)."""
+        """Return the state at an instant, (t, q, v), by a shorter step from the state before."""
         n = len(self.q)
         clock = np.array([before[0], t - before[0], 0.0, 0.0, 0.0, 0.0])
         done, rows = self._marched(before[1:].copy(), clock, np.array([t]), False, self._beside)
@@ -171,7 +171,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return np.array([t, *q, *v])
 
     def _interpret(self) -> None:
-        """One accepted step by the interpreted motion."""
+        """Take one accepted step by the interpreted motion."""
         clock, t, q, v = self._clock, self.t, self.q, self.v
         before = np.array([t, *q, *v])
         integration = self._start(t, q, v, float(clock[1]))

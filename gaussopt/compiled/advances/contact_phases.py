@@ -1,7 +1,7 @@
-"""The steps of a phase in which nothing happens, by one compiled loop.
+"""The steps of a phase without events, taken by one compiled loop.
 
 The event loop asks for a segment wherever a step begins on the grid. It gets as many steps as are regular and without
-an event, each one certified, and does the next one itself.
+an event, each of them certified, and takes the next step itself.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from gaussopt.jit.kernel import COMPILED, prepare
 from gaussopt.modelling.lagrangian import LagrangianSystem
 
 FIRST = 16
-"""Steps of the first segment of a phase, at most."""
+"""Largest number of steps in the first segment of a phase."""
 
 PATIENCE = 31
-"""Steps that are left to the event loop, at most, after empty segments, which cost as much as a step there."""
+"""Largest number of steps left to the event loop after empty segments, each of which costs as much as a step there."""
 
 
 class PhaseMarcher:
@@ -73,7 +73,7 @@ class PhaseMarcher:
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
-        """Whether a motion can be taken in segments."""
+        """Tell whether a motion can be taken in segments."""
         system = motion.system
         return (
             COMPILED
@@ -92,11 +92,11 @@ class PhaseMarcher:
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Steps from a state in the present phase; None where not a single one is regular and without an event.
+        """Take steps from a state in the present phase; None where not even one is regular and without an event.
 
-        After that it rests for a while: a phase that is not regular, as of redundant contacts that slide, stays so.
+        After that the marcher pauses: a phase that is not regular, as with redundant sliding contacts, mostly stays so.
 
-        `origin` is the instant whose multiples of dt the steps end at.
+        `origin` is the instant from which steps are counted in multiples of dt.
         """
         control, motion = self._control, self._motion
         dt, end = control.dt, control.t_end
@@ -136,17 +136,17 @@ class PhaseMarcher:
         return self._read(instants[1 : done + 1], rows[:done])
 
     def memory(self) -> dict[str, Any]:
-        """How long it rests; nothing where the phase is new."""
+        """Return how long the marcher pauses; nothing where the phase is new."""
         return {"rest": self._rest, "pause": self._pause} if self._motion.phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Take up what `memory` gave, in the present phase."""
+        """Restore what `memory` returned, in the present phase."""
         if memory:
             self._enter(self._motion.phase)
             self._rest, self._pause = memory["rest"], memory["pause"]
 
     def shortened(self, steps: int) -> None:
-        """Take note that no more than the first steps of the latest segment were of use."""
+        """Take note that only the first `steps` steps of the latest segment were used."""
         self._most = max(FIRST, steps)
         if not steps:
             self._wait()
@@ -157,19 +157,19 @@ class PhaseMarcher:
         self._rest = self._pause
 
     def _seen(self, t: Vector, q: Vector, v: Vector, rows: Matrix) -> int:
-        """The number of steps, from (q, v) at t[0], in which no angle turns so far that more looks are needed."""
+        """Return the number of steps, from (q, v) at t[0], until an angle turns so far that more looks are needed."""
         n = self._n
         states = np.vstack((np.concatenate((q, v)), rows[:, : 2 * n]))
         far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN
         return int(far.argmax()) if far.any() else len(rows)
 
     def record(self, segment: PhaseSegment) -> None:
-        """Write down every step; an empty segment leaves nothing."""
+        """Write down every step; an empty segment writes nothing."""
         if len(segment):
             self._recorder.extend(*segment.columns.values())
 
     def _read(self, t: Vector, rows: Matrix) -> PhaseSegment:
-        """The segment that the rows hold."""
+        """Return the segment that the rows hold."""
         n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
         c = len(closed)
         sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1)
@@ -194,18 +194,18 @@ class PhaseMarcher:
 
 
 class CompiledPhases(EventPhases):
-    """Phases whose stages run as machine code, and whose quiet steps are taken in segments where they can be."""
+    """Phases whose stages run as machine code, and whose steps without events are taken in segments if possible."""
 
     engine = "compiled"
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Motions with contacts."""
+        """Accept motions with contacts."""
         return bool(system.contact_names) or isinstance(system, SteppedSystem)
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """From event to event, by the contact laws themselves."""
+        """Accept motions from event to event, by formulations that are the contact laws themselves."""
         if not isinstance(motion, ContactAccelerations):
             return "the system states its own time steps"
         if method.loop:
@@ -219,6 +219,6 @@ class CompiledPhases(EventPhases):
         super().prepare(first, math.inf)
         if PhaseMarcher.fit(motion, self.method, self.control):
             begin = perf_counter()
-            with suppress(NotCompiled):  # it goes stage by stage then
+            with suppress(NotCompiled):  # then the motion goes stage by stage
                 self.fast_forward = PhaseMarcher(motion, self.method, self.control, self.recorder)
             motion.timing["compile"] = perf_counter() - begin

@@ -21,14 +21,14 @@ from gaussopt.integration.loop import MotionLoop
 from gaussopt.integration.time_grid import TimeGrid
 
 FIRST = 1000
-"""Steps before the first report."""
+"""Number of steps before the first report."""
 
 AGAIN = 3
-"""Steps that are interpreted where a motion fails: the one that does, and its neighbours."""
+"""Number of steps that are interpreted where a motion fails: the one that fails, and its neighbours."""
 
 
 class _Unrecorded(InterpretedSteps):
-    """An interpreted motion of which nothing is kept."""
+    """An interpreted motion of which nothing is recorded."""
 
     def record(self, *state: Any) -> None:
         pass
@@ -39,7 +39,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
 
     Attributes
     ----------
-    least : steps between two reports of progress, at least
+    least : least number of steps between two reports of progress
     """
 
     least = FIRST
@@ -50,7 +50,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._known, self._suspect = (
             (self.t, self.q, self.v),
             None,
-        )  # where a failure is traced from if the start itself fails
+        )  # where the search for a failure begins if the start itself fails
         self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
 
     def _prepare_grid(self) -> None:
@@ -60,12 +60,12 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._count = self.least
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Begin where a loop stood."""
+        """Continue from the state of an earlier loop."""
         self._prepare_grid()
         self._known = self.t, self.q, self.v
 
     def take(self) -> End | None:
-        """Take as many steps as are worth a report, all states finite and certified; the last one by itself."""
+        """Take as many steps as are worth a report, with all states finite and certified; the last step by itself."""
         begin = perf_counter()
         count = min(self._count, max(1, self._total - self.steps - 1))
         if self._some_steps(count) < count:
@@ -77,10 +77,10 @@ class GeneratedFixedSteps(GeneratedAdvance):
     def trace_failure(self) -> None:
         """Find the step that fails, which may be far from any recorded state.
 
-        Generated code goes again from the last recorded state, step by step, and the interpreted motion does the last
-        steps, to say what is wrong.
+        Generated code repeats the motion from the last recorded state, step by step, and the interpreted motion takes
+        the last steps, to report the error.
 
-        Raises what the interpreted motion says; nothing if it does not fail.
+        Raises the error of the interpreted motion; nothing if that does not fail.
         """
         t, q, v = self._known
         dt, end = self.control.dt, self.control.t_end
@@ -109,28 +109,28 @@ class GeneratedFixedSteps(GeneratedAdvance):
     # -- generated code ----------------------------------------------------------------------------------------
 
     def _packed(self, q: Vector, v: Vector) -> Any:
-        """A state as generated code reads it."""
+        """Return a state as generated code reads it."""
         return np.concatenate((q, v))
 
     def _unpacked(self, states: Matrix) -> Matrix:
-        """States of generated code, (r, ...), as rows of q and v, (r, 2 n)."""
+        """Return states of generated code, (r, ...), as rows of q and v, (r, 2 n)."""
         return states
 
     def _trace(self, rows: int, width: int) -> Any:
-        """Space for recorded states."""
+        """Return space for recorded states."""
         return np.zeros(rows * width)
 
     @property
     def _each(self) -> int:
-        """Steps between two states that generated code hands over."""
+        """Number of steps between two states that generated code hands over."""
         return self.every if self.looks is None else 1
 
     def _room(self, width: int) -> int:
-        """Steps whose states are handed over together, at most."""
+        """Return the largest number of steps whose states are handed over together."""
         return self._total if self.looks is None else max(1, BLOCK // width)
 
     def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """The state behind a step of generated code; None where it cannot do it, or the state is not finite."""
+        """Return the state after a step of generated code; None where the step fails or the state is not finite."""
         n, y = len(q), self._packed(q, v)
         if not self._march_steps(number, 1, y, self._trace(2, len(y)), np.zeros(2)):
             return None
@@ -138,7 +138,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return (state[:n], state[n:]) if np.isfinite(state).all() else None
 
     def _some_steps(self, count: int) -> int:
-        """Some steps of generated code, as many as it can do; records what is due and goes to the state reached."""
+        """Take steps of generated code, as many as succeed; record what is due and go to the state reached."""
         n, y, worst = len(self.q), self._packed(self.q, self.v), np.zeros(2)
         reached, room, total, motion = 0, self._room(len(y)), self._total, self.motion
         each = self._each
@@ -169,7 +169,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return reached
 
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
-        """Steps done by the generated code, with y the state behind them."""
+        """Return the number of steps done by the generated code; y is then the state after them."""
         assert self.control.dt is not None
         done: int = self._march.march(
             self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,
@@ -178,11 +178,11 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return done
 
     def _instant(self) -> float:
-        """The instant behind the steps done."""
+        """Return the instant after the steps done."""
         return float(self._grid.at(np.array([self.steps]))[0])
 
     def _interpret(self) -> None:
-        """One step by the interpreted motion."""
+        """Take one step by the interpreted motion."""
         motion, t, total = self.motion, self.t, self._total
         control = replace(self.control, origin=self.origin)
         integration = self.method.start(motion, t, self.q, motion.state_of(t, self.q, self.v), control)

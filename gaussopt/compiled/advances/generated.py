@@ -1,7 +1,7 @@
-"""The loop of a motion whose steps run as generated code, certified where it is recorded.
+"""The loop of a motion whose steps run as generated code, certified at recorded states.
 
-What the generated code cannot do, it hands over: a step with a vanishing pivot, and a recorded state whose certificate
-does not pass, go through the same formulation, solver and certificate as an interpreted motion.
+Generated code hands over what it cannot do: a step with a vanishing pivot, and a recorded state whose certificate does
+not pass, go through the same formulation, solver and certificate as in an interpreted motion.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from gaussopt.modelling.linkage import LinkageSystem
 from gaussopt.solving.answer import Answer
 
 CHUNK = 0.2
-"""Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
+"""Approximate time between two reports of progress, s; Ctrl-C is heard in between."""
 
 
 def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the certificates of recorded rows (..., row) hold as squares, (8, ...)."""
+    """Return the norms, (8, ...), whose squares the certificates of recorded rows (..., row) hold."""
     return np.asarray(np.sqrt(np.abs(np.moveaxis(table[..., 1:9], -1, 0))))
 
 
 def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
-    """Recorded rows whose certificate passes, as `Certificate.passed`; others are looked at one by one.
+    """Tell which recorded rows pass, as `Certificate.passed`; the others are certified one by one.
 
     Parameters
     ----------
@@ -55,21 +55,21 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
     numbers: Any = found
     error, _, residual, force, floor, a, _, gamma = numbers
     tolerance = min(tolerance, DEFAULT_TOLERANCE)
-    # Errors beyond the scale of the step itself are left to the certificate that knows it.
+    # Errors larger than the scale of the step itself are left to the certificate, which knows that scale.
     good = accepts(tolerance, NEGLIGIBLE, error, force, 0.0, EPS * floor, residual, math.nan, 0.0, a, gamma)
     return np.asarray((table[..., 0] == 1.0) & good & np.isfinite(table).all(axis=-1))
 
 
 class GeneratedAdvance(Advance):
-    """One integration from start to end by generated code: what all methods share.
+    """An integration from start to end by generated code: the parts common to all methods.
 
-    Its motion is the same one interpreted, for what is handed over; it counts evaluations and worst certificates.
+    `motion` is the same motion interpreted, for steps handed over; it counts evaluations and worst certificates.
 
     Class attributes
     ----------------
-    solver : what the generated code stands for, with the formulation gauss
-    adaptive : whether it is for methods that choose their steps
-    methods, form : names of the steppers that it knows, and what the others lack
+    solver : the solver that the generated code stands for, with the formulation gauss
+    adaptive : whether the methods choose their steps
+    methods, form : names of the steppers with generated code, and the name of what the others lack
     """
 
     engine = "compiled"
@@ -89,13 +89,13 @@ class GeneratedAdvance(Advance):
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Motions without contacts by a method of its kind, except of linkages, which have kernels of their own."""
+        """Accept motions without contacts by a method of this kind, except linkages, which have their own kernels."""
         plain = not system.contact_names and not method.loop and not isinstance(system, LinkageSystem)
         return plain and method.adaptive == cls.adaptive
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Systems from energies by gauss and a direct solver, where nothing looks at every step."""
+        """Accept systems from energies by gauss and a direct solver, unless events or integrals see every step."""
         if rules.events or rules.integrals:
             return "events and integrals look at every step, and generated code records only some"
         if isinstance(motion.system, TableSystem):
@@ -127,7 +127,7 @@ class GeneratedAdvance(Advance):
         return self.system
 
     def prepare(self, first: StepData, evaluations: float) -> None:
-        """Generate and compile for motions that start with this step.
+        """Generate and compile the code for motions that start with this step.
 
         Raises NotCompiled if the equations cannot be unrolled.
         """
@@ -143,7 +143,7 @@ class GeneratedAdvance(Advance):
         self.motion.timing["compile"] = perf_counter() - begin
 
     def _table(self, times: Vector, states: Matrix) -> Matrix | None:
-        """What is recorded of states, None where there is no generated certificate."""
+        """Return the recorded rows of states, None where there is no generated certificate."""
         if self._rows is None:
             return None
         width = ROW + self.equations.n + 2 * self.equations.m
@@ -152,7 +152,7 @@ class GeneratedAdvance(Advance):
         return table.reshape(len(times), width)
 
     def about(self) -> dict[str, Any]:
-        """Engine, steps, how many were interpreted, and the largest residuals of the others, relative."""
+        """Return engine, steps, number of interpreted steps, and the largest relative residuals of the others."""
         constraint, force = self.residuals
         return {
             **super().about(), "handed_over": self.handed_over, "record_every": self.every,
@@ -160,7 +160,7 @@ class GeneratedAdvance(Advance):
         }  # fmt: skip
 
     def reached(self) -> str:
-        """The message of a motion that got to its end."""
+        """Return the message of a motion that reached its end."""
         note = ""
         if self.handed_over:
             s = "" if self.handed_over == 1 else "s"
@@ -175,8 +175,8 @@ class GeneratedAdvance(Advance):
     def _write_down(self, times: Vector, states: Matrix) -> None:
         """Certify and write down states.
 
-        Raises Rejected at the first state whose certificate does not pass and cannot be had otherwise; what is before
-        is kept. Raises BadInput if the motion is no longer finite.
+        Raises Rejected at the first state whose certificate passes neither here nor interpreted; states before it are
+        kept. Raises BadInput if the motion is no longer finite.
         """
         n, count = self.equations.n, len(times)
         begin = perf_counter()
@@ -203,7 +203,7 @@ class GeneratedAdvance(Advance):
         self._certified(t, q, v)
 
     def _certified(self, t: float, q: Vector, v: Vector) -> None:
-        """Remember the last state that is known."""
+        """Remember the last certified state."""
         self._known, self._suspect = (t, q, v), None
         self.t = max(self.t, t)
 

@@ -1,6 +1,6 @@
 """The loop of a linkage whose pins form a row, by compiled kernels that are driven by tables.
 
-Unrolled code takes a millisecond of compiling per line; here the lines are those of one body, and compiled once for all
+Unrolled code takes a millisecond of compiling per line; here the lines are those of one body, compiled once for all
 linkages. Steps with a vanishing pivot or a residual beyond the limit, and recorded states whose certificate does not
 pass, go through the interpreted motion, as in `gaussopt.compiled.advances.generated`.
 """
@@ -33,18 +33,18 @@ from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
 from gaussopt.solving.answer import Answer
 
 METHODS = ("semi-implicit", "rk4")
-"""Steppers that the kernels know."""
+"""Names of the steppers with kernels."""
 
 MEMORY = 2**23
-"""Numbers that recorded states may occupy before they are certified."""
+"""Largest count of numbers that recorded states may occupy before they are certified."""
 
 SMALL = 30
-"""Bodies of a linkage that may go as many steps without a report as a small system."""
+"""Number of bodies of a linkage that may take as many steps without a report as a small system."""
 
 
 @dataclass(frozen=True, eq=False)
 class PinRow:
-    """Bodies and pins in the order in which they hang together.
+    """Bodies and pins in the order in which they are connected.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class PinRow:
 
     @classmethod
     def of(cls, linkage: Linkage) -> PinRow | None:
-        """None where the pins do not form one row from end to end."""
+        """Find the order; None where the pins do not form one row from end to end."""
         N, p = linkage.bodies, linkage.pins
         ends = np.stack((linkage.first, linkage.second), axis=1)
         at = ends.ravel()
         held = np.bincount(at[at != GROUND], minlength=N)
-        # A body inside a row has two pins; the ground may end it, at each pin anew.
+        # A body inside a row has two pins; the ground may occur at several pins, and ends the row at each.
         if p == 0 or held.max() > 2 or held.min() < 1 or int((held == 1).sum() + (at == GROUND).sum()) != 2:
             return None
         order = np.argsort(at, kind="stable")
@@ -91,7 +91,7 @@ class PinRow:
         return cls(np.array(bodies), np.array(pins), np.array(forward))
 
     def table(self, linkage: Linkage) -> Matrix:
-        """What the kernels read, (9, K)."""
+        """Return the table that the kernels read, (9, K)."""
         table = np.zeros((9, len(self.bodies)))
         there = self.bodies != GROUND
         body = self.bodies[there]
@@ -106,7 +106,7 @@ class PinRow:
         return table
 
     def placed(self, q: Vector, v: Vector) -> Vector:
-        """A state in the order of the places, (6 K,): x of all, y, phi, and their rates."""
+        """Return a state in the order of the places, (6 K,): x of all, y, phi, and their rates."""
         there = self.bodies != GROUND
         out = np.zeros((6, len(there)))
         for rows, values in ((slice(0, 3), q), (slice(3, 6), v)):
@@ -114,7 +114,7 @@ class PinRow:
         return out.ravel()
 
     def coordinates(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Positions, or velocities or accelerations, (r, 3 K), in the order of the bodies, (r, 3 N)."""
+        """Return positions, velocities or accelerations, (r, 3 K), in the order of the bodies, (r, 3 N)."""
         there = self.bodies != GROUND
         body, count = self.bodies[there], len(values)
         out = np.empty((count, len(body), 3))
@@ -122,7 +122,7 @@ class PinRow:
         return out.reshape(count, 3 * len(body))
 
     def multipliers(self, values: Matrix) -> Vector:
-        """Multipliers by place, (2, K - 1), in the order and the sense of the pins, (m,)."""
+        """Return multipliers by place, (2, K - 1), in the order and the sense of the pins, (m,)."""
         out = np.empty((len(self.pins), 2))
         out[self.pins] = np.where(self.forward, values, -values).T
         return out.ravel()
@@ -146,19 +146,19 @@ class LinkageKernels:
 
     @property
     def memory(self) -> int:
-        """Bytes that a step works in: tables of the links, state and factors."""
+        """Number of bytes that a step works in: tables of the links, state and factors."""
         return sum(x.nbytes for x in (self._table, self._work, self._store))
 
     def steps(
         self, clock: tuple[float, float, float], number: tuple[int, int, int], y: Vector, trace: Matrix, worst: Vector,
         limit: float, sharp: float = 0.0,
     ) -> int:  # fmt: skip
-        """Take steps with the state y, (6 K,), changed in place; how many were done.
+        """Take steps with the state y, (6 K,), changed in place; return the number done.
 
         Parameters
         ----------
         clock : start, step and end, s
-        number : the first step, how many, and every which is recorded
+        number : the first step, their number, and the interval between recorded ones
         trace, worst, limit, sharp : see `gaussopt.compiled.linkage_kernels.march`
         """
         done: int = self._compiled["march"](
@@ -168,7 +168,7 @@ class LinkageKernels:
         return done
 
     def answer(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Acceleration, (n,), and multipliers, (m,), at a state; NaN or worthless where a pivot vanishes."""
+        """Return acceleration, (n,), and multipliers, (m,), at a state; NaN or meaningless where a pivot vanishes."""
         y, store, work = self.row.placed(q, v), self._store, self._work
         n = len(y) // 2
         self._compiled["alone"](y[:n], y[n:], store, self._table, work)
@@ -185,11 +185,11 @@ class LinkageSteps(GeneratedFixedSteps):
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Motions of linkages, by whatever method."""
+        """Accept motions of linkages, by any method."""
         return isinstance(system, LinkageSystem)
 
     def prepare(self, first: StepData, evaluations: float) -> None:
-        """Find the order, and compile the kernels if that was not done before.
+        """Find the order, and compile the kernels if they are not compiled yet.
 
         Raises NotCompiled if the pins do not form a row.
         """

@@ -1,4 +1,4 @@
-"""What the loops of kernels share: copies, sizes, and the projection onto the constraints."""
+"""Functions that the loops of kernels share: copies, sizes, and the projection onto the constraints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gaussopt.core.arrays import Vector
 
 MOST_CORRECTIONS = 20
-"""Newton iterations of a projection."""
+"""Largest number of Newton iterations of a projection."""
 
 
 @inlined
@@ -24,7 +24,7 @@ def copied(x: Vector, target: Vector, count: int) -> None:
 
 @inlined
 def largest(x: Vector, count: int) -> float:
-    """Largest |x|, zero of nothing."""
+    """Return the largest |x|, zero of nothing."""
     found = 0.0
     for i in range(count):
         found = max(found, abs(x[i]))
@@ -32,9 +32,9 @@ def largest(x: Vector, count: int) -> float:
 
 
 def on_constraints(t: float, y: Vector, once: Vector, sharp: float, space: Vector) -> bool:
-    """Newton's method on phi(q) = 0, then one linear step on the velocity constraints; whether it settled.
+    """Solve phi(q) = 0 by Newton's method, then take a linear step on the velocity constraints; tell if settled.
 
-    As `gaussopt.integration.stabilisation.Projection`; `sharp` is its tolerance, `space` has M_H + SIZE entries.
+    As in `gaussopt.integration.stabilisation.Projection`; `sharp` is its tolerance, `space` has M_H + SIZE entries.
     """
     best = 1e300
     phi, d = space, space[M_H:]

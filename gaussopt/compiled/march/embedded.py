@@ -1,4 +1,4 @@
-"""Steps of an embedded Runge-Kutta method with error control: SciPy's methods, controller included."""
+"""Steps of an embedded Runge-Kutta method with error control: the methods of SciPy, with its controller."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     )
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
-"""SciPy's controller: factors between one step and the next."""
+"""SciPy's controller: safety factor, least and largest ratio of a step to the previous one."""
 
 CLOSE = 2.3e-15
-"""Shortest step, by the time, rounded up from ten roundings."""
+"""Shortest step, relative to the time: ten units in the last place, rounded up."""
 
 
 def stage_state(stage: int, h: float, before: Vector, slopes: Vector, y: Vector) -> None:
@@ -43,7 +43,7 @@ def stage_state(stage: int, h: float, before: Vector, slopes: Vector, y: Vector)
 
 
 def error_norm(h: float, rtol: float, atol: float, before: Vector, y: Vector, slopes: Vector) -> float:
-    """The error in units of the tolerances."""
+    """Return the error in units of the tolerances."""
     first = second = 0.0
     for i in range(SIZE):
         scale = atol + max(abs(before[i]), abs(y[i])) * rtol
@@ -58,14 +58,14 @@ def error_norm(h: float, rtol: float, atol: float, before: Vector, y: Vector, sl
         return abs(h) * math.sqrt(first / SIZE)
     if first > 0.0 or second > 0.0:
         return abs(h) * first / math.sqrt((first + 0.01 * second) * SIZE)
-    return first  # zero, or no number
+    return first  # zero or NaN
 
 
 def tried(
     t0: float, h: float, known: int, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """One step without its error; the slope of the first stage may be known. Residuals are those of the end."""
+    """Take a step without its error; the slope of the first stage may be known. Residuals are those of the end."""
     good = True
     for stage in range(known, STAGES):
         if stage > 0:
@@ -76,7 +76,7 @@ def tried(
 
 
 def change(norm: float, rejected: bool) -> float:
-    """The factor from the size of this step to that of the next one."""
+    """Return the ratio of the next step to this one."""
     if norm < 1.0:
         factor = MOST if norm == 0.0 else min(MOST, SAFETY * norm**EXPONENT)
         return min(1.0, factor) if rejected else factor
@@ -84,7 +84,7 @@ def change(norm: float, rejected: bool) -> float:
 
 
 def noted(clock: Vector, t: float, h: float, known: float, computed: float, landed: int, stuck: float) -> None:
-    """Write the clock."""
+    """Write the entries of the clock."""
     clock[0], clock[1], clock[2], clock[3], clock[4], clock[5] = t, h, known, computed, float(landed), stuck
 
 
@@ -92,13 +92,13 @@ def march(
     bounds: Vector, bound_count: int, count: int, own: int, rtol: float, atol: float, y: Vector, clock: Vector,
     p: Vector, limit: float, sharp: float, work: Vector, worst: Vector, trace: Vector,
 ) -> int:  # fmt: skip
-    """Accepted steps, at most `count` of them, that land on each of the `bounds`.
+    """Take accepted steps, at most `count` of them, that end at each of the `bounds`.
 
     `clock` holds time, step size, whether the slope of the state is known, accelerations computed, bounds reached, and
     whether a pivot vanished or the residuals exceeded the limit; y is then the state before that step. Where `own` is
-    true every accepted step ends with a projection and its time and state go to `trace`; otherwise only those that
-    reach a bound. `work` holds what it does in `gaussopt.compiled.march.fixed`, then the slopes of the stages. Returns
-    the number of accepted steps, or -1 less it where the step size vanished.
+    true every accepted step ends with a projection and its time and state go to `trace`; otherwise only steps that
+    reach a bound do. `work` is laid out as in `gaussopt.compiled.march.fixed`, followed by the slopes of the stages.
+    Returns the number of accepted steps, n, or -1 - n where the step size vanished.
     """
     once, before = work, work[ONCE:]
     space, slopes = work[ONCE + SIZE :], work[ONCE + 2 * SIZE + M_H :]

@@ -17,7 +17,7 @@ def march(
     begin: float, dt: float, end: float, first: int, count: int, every: int, y: Vector, p: Vector, limit: float,
     sharp: float, work: Vector, worst: Vector, trace: Vector,
 ) -> int:  # fmt: skip
-    """Steps first, ..., first + count - 1, of which `advance` takes one; returns how many were done.
+    """Take steps first, ..., first + count - 1, each by `advance`; return the number done.
 
     Step number i goes from begin + i dt to begin + (i + 1) dt, but not beyond the end. Where a pivot vanishes, a
     residual exceeds its limit or an iteration does not settle, the loop ends with the state before that step.
@@ -28,9 +28,9 @@ def march(
     p : parameters
     limit : largest square of a relative residual
     sharp : tolerance of a projection
-    work : `once`, the state before the step, space of a projection, then what `advance` needs
+    work : `once`, the state before the step, space of a projection, then the space of `advance`
     worst : (2,), the largest squares of relative residuals of constraints and forces so far
-    trace : takes the states whose number is a multiple of `every`, one behind the other
+    trace : takes the states whose number is a multiple of `every`, one after the other
     """
     once, before = work, work[ONCE:]
     space, own = work[ONCE + SIZE :], work[ONCE + 2 * SIZE + M_H :]

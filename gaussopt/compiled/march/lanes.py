@@ -1,8 +1,8 @@
 """Many motions side by side: Runge-Kutta steps as SIMD code over the lanes of a block, blocks shared between cores.
 
-Everything a block needs lies in one flat array, entry i of lane l at i W + l, so that a compiler sees at once that no
-two entries overlap. Lanes never branch: one that fails is marked and goes on with numbers that are not read. Functions
-of two lanes hold the lines of lane l and of lane l + W / 2 in turns: the elimination of one hides the latency of the
+All data of a block lie in one flat array, entry i of lane l at i W + l, so that a compiler sees at once that no two
+entries overlap. Lanes never branch: a lane that fails is marked and goes on with numbers that are not read. Functions
+of two lanes alternate the lines of lane l and of lane l + W / 2: the elimination of one hides the latency of the
 other's.
 """
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     )
 
 LANES = 16
-"""Motions of a block: two of the widest vectors."""
+"""Number of motions in a block: two of the widest vectors."""
 
 
 def all_on_constraints(memory: Vector, t: float, sharp: float, number: float) -> None:
-    """The projection of `gaussopt.compiled.march.common` of all lanes, until all have settled."""
+    """Apply the projection of `gaussopt.compiled.march.common` to all lanes, until all have settled."""
     for l in range(LANES):
         memory[BEST + l], memory[DONE + l] = 1e300, 0.0
     for _ in range(MOST_CORRECTIONS):
@@ -57,7 +57,7 @@ def all_on_constraints(memory: Vector, t: float, sharp: float, number: float) ->
 
 
 def stages(memory: Vector, start: float, h: float, number: float, limit: float) -> None:
-    """All stages of a step, each in a loop over the lanes."""
+    """Compute all stages of a step, each in a loop over the lanes."""
     for j in range(STAGES):
         t, reach, share = start + C[j] * h, REACH[j] * h, SHARE[j] * h
         if j == 0:
@@ -74,7 +74,7 @@ def block(
     memory: Vector, begin: float, dt: float, end: float, first_step: int, count: int, every: int, limit: float,
     sharp: float, states: Vector, instants: int, left: int,
 ) -> None:  # fmt: skip
-    """Steps of one block; states whose number is a multiple of `every` are recorded.
+    """Take steps of one block; states whose number is a multiple of `every` are recorded.
 
     `states` begins at the first motion of the block, and `left` counts the motions from there on.
     """
@@ -95,9 +95,9 @@ def march(
     first_block: int, last_block: int, memory: Vector, fresh: int, begin: float, dt: float, end: float,
     first_step: int, count: int, every: int, limit: float, sharp: float, states: Vector, members: int, instants: int,
 ) -> None:  # fmt: skip
-    """Steps of some blocks; fresh ones get their constants, and their states on the constraints by a projection.
+    """Take steps of some blocks; fresh blocks first get their constants, and a projection of their states.
 
-    `states` holds `instants` states of each of `members` motions, one behind the other.
+    `states` holds `instants` states of each of `members` motions, one after the other.
     """
     for b in range(first_block, last_block):
         own = memory[LENGTH * b :]

@@ -1,4 +1,4 @@
-"""What is recorded of states: accelerations, multipliers, the certificate's numbers, energies, drifts."""
+"""The recorded values of states: accelerations, multipliers, the certificate's numbers, energies, drifts."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ ROW = 15
 
 
 def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
-    """For each of `count` states (q, v) in y one row of `table`.
+    """Write one row of `table` for each of `count` states (q, v) in y.
 
     A row holds whether the step and its certificate are regular, the certificate's numbers (9), energies and power (3),
-    drifts (2), a (N), lam (M), and how far rows are from those before them (M).
+    drifts (2), a (N), lam (M), and reciprocal squares of the distances of rows from those before them (M).
     """
     s, c, a, lam = zeros(FLAT), zeros(CERTIFIED), zeros(N), zeros(M)
     e, phi, rate = zeros(3), zeros(M_H), zeros(M)
@@ -55,6 +55,6 @@ def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
 
 
 def all_rows(first: int, last: int, count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
-    """The same for the motions first, ..., last - 1, whose parameters, states and rows lie one behind the other."""
+    """Write rows for the motions first, ..., last - 1, whose parameters, states and rows follow one another."""
     for i in range(first, last):
         rows(count, t, y[2 * N * count * i :], p[PARAMETERS * i :], table[(ROW + N + 2 * M) * count * i :])

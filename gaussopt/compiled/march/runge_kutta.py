@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @inlined
 def combined(stage: int, h: float, before: Vector, slopes: Vector, y: Vector) -> None:
-    """The state of the next stage, or behind the step, from the slopes up to this stage.
+    """Compute the state of the next stage, or after the step, from the slopes up to this stage.
 
-    Written out for every stage: the compiler sees the coefficients, and leaves out those that are zero.
+    The code is unrolled for every stage: the compiler sees the coefficients, and drops those that are zero.
     """
     for s in unrolled(STAGES):
         if s == stage:
@@ -32,7 +32,7 @@ def advance(
     start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """One step; the residuals of the first stage are those of the state before it."""
+    """Take one step; the residuals of the first stage are those of the state before it."""
     good = True
     for stage in range(STAGES):
         good = slope(start + C[stage] * h, y, once, slopes[SIZE * stage :], stage == 0, limit, worst) & good

@@ -45,8 +45,8 @@ class PhaseSegment:
     Attributes
     ----------
     columns : arrays of N rows
-        What is recorded of every step, in the order and by the names of `gaussopt.integration.trajectory.Recorder`.
-    undecided : (N,), whether uniqueness of the contact forces is still to be confirmed
+        Recorded values of every step, in the order and by the names of `gaussopt.integration.trajectory.Recorder`.
+    undecided : (N,), True where uniqueness of the contact forces is still to be confirmed
     """
 
     columns: Mapping[str, NDArray[np.float64]]
@@ -56,31 +56,31 @@ class PhaseSegment:
         return len(self.undecided)
 
     def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
-        """Some of the steps."""
+        """Return some of the steps."""
         return PhaseSegment({name: column[part] for name, column in self.columns.items()}, self.undecided[part])
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
-        """T, q and v behind step i."""
+        """Return t, q and v after step i."""
         return float(self.columns["t"][i]), self.columns["q"][i].copy(), self.columns["v"][i].copy()
 
 
 class FastForward(Protocol):
-    """Takes the steps in which nothing happens; see `gaussopt.compiled.advances.contact_phases`."""
+    """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Steps from a state of the present phase; None where not a single one is sure."""
+        """Take steps from a state of the present phase; None where not even one is certain to be without an event."""
 
     def memory(self) -> dict[str, Any]:
-        """What later segments depend on."""
+        """Return what later segments depend on."""
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Take up what `memory` gave, in the present phase."""
+        """Restore what `memory` returned, in the present phase."""
 
     def shortened(self, steps: int) -> None:
-        """Take note that no more than the first steps of the latest segment were of use."""
+        """Take note that only the first `steps` steps of the latest segment were used."""
 
     def record(self, segment: PhaseSegment) -> None:
-        """Write down every step."""
+        """Write down every step of a segment."""
 
 
 class EventPhases(Advance):
@@ -88,7 +88,7 @@ class EventPhases(Advance):
 
     Attributes
     ----------
-    fast_forward : FastForward or None, takes many steps at once where nothing happens
+    fast_forward : FastForward or None, takes many steps at once where no event occurs
     """
 
     motion: ContactAccelerations
@@ -96,23 +96,23 @@ class EventPhases(Advance):
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Motions with contacts by a method that goes from event to event."""
+        """Accept motions with contacts by a method that goes from event to event."""
         return bool(system.contact_names) and not method.loop and not isinstance(system, SteppedSystem)
 
     # -- the loop ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Find the modes at the start; raises BadInput as `refuse_start`, and where they do not settle."""
+        """Find the modes at the start; raises BadInput as `refuse_start` does, and where the modes do not settle."""
         refuse_start(self.system, self.motion.whole(self.t, self.q, self.v))
         self._prepare()
         self._transitions.settle({}, {})
-        # The modes at the start are no events; an impact there is one.
+        # Modes found at the start are no events; an impact there is an event.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
         self._record()
 
     def _prepare(self) -> None:
-        """Make what the loop works with."""
+        """Make the watched functions, the search for crossings and the transitions of the loop."""
         self._functions = PhaseFunctions(self.motion, self.rules.events)
         self._crossings = Crossings(self._functions, self.method, self.control)
         self._transitions = Transitions(self, self.motion)
@@ -121,7 +121,7 @@ class EventPhases(Advance):
         self._fresh = True
 
     def memory(self) -> dict[str, Any]:
-        """Phase and watched functions, impacts and changes so far, what is taken in segments."""
+        """Return phase, watched functions, impacts and mode changes so far, and the memory of `fast_forward`."""
         return {
             "motion": self.motion.memory(), "functions": self._functions.memory(), **self._transitions.memory(),
             "changes": self._changes, "live": None if self._fresh else self._live.copy(),
@@ -129,7 +129,7 @@ class EventPhases(Advance):
         }  # fmt: skip
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Begin where a loop stood."""
+        """Continue from the state of an earlier loop."""
         self._prepare()
         self.motion.recall(self.t, self.q, self.v, memory["motion"])
         self._functions.recall(memory["functions"])
@@ -152,7 +152,7 @@ class EventPhases(Advance):
         self._fresh = False
 
     def take(self) -> End | None:
-        """Take one step, or the part of one up to an event with what follows there, or many where nothing happens."""
+        """Take one step, or a part of it up to an event and the change of modes there, or many steps without events."""
         if self._fresh:
             self._begin_phase()
         if self._skip():
@@ -187,7 +187,7 @@ class EventPhases(Advance):
         return None
 
     def _take_step(self) -> None:
-        """Turn friction with the slip, project, and record the step just taken."""
+        """Turn the friction directions with the slip, project, and record the step just taken."""
         self._turn()
         if isinstance(self.motion.stabiliser, Projection):
             self._transitions.project(self.motion.phase.closed, self.motion.phase.sticking)
@@ -201,7 +201,7 @@ class EventPhases(Advance):
         return self._functions.sample(self._watches, t, q, v)
 
     def _skip(self) -> bool:
-        """Take and record many steps at once; False where the next step is for the loop itself."""
+        """Take and record many steps at once; False where the loop itself must take the next step."""
         if self.fast_forward is None:
             return False
         mu = self.motion.whole(self.t, self.q, self.v).mu
@@ -227,7 +227,7 @@ class EventPhases(Advance):
         looked_at = np.flatnonzero(segment.undecided | (power > TOLERANCES.fed * (1.0 + extent)))
         begin = 0
         for i in looked_at.tolist():
-            # Where there is something to confirm or to say the state is looked at as any other.
+            # A state with something to confirm or to report is treated like one that the loop itself has reached.
             self.fast_forward.record(segment[begin + np.flatnonzero(due[begin:i])])
             self.t, self.q, self.v = segment.state(i)
             self._record(bool(due[i]))
@@ -237,14 +237,14 @@ class EventPhases(Advance):
         return True
 
     def _uneventful(self, segment: PhaseSegment) -> int:
-        """The number of steps, from the first, in which no user's function comes near zero."""
+        """Return the number of steps, from the first, in which no user's function comes near zero."""
         columns = segment.columns
         t, q, v = np.append(self.t, columns["t"]), np.vstack((self.q, columns["q"])), np.vstack((self.v, columns["v"]))
         events = enumerate(self.rules.events)
         return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
 
     def _turn(self) -> None:
-        """In space, let the directions of friction follow the slip."""
+        """Let the directions of friction follow the slip, in space."""
         phase = self.motion.phase
         if phase.sigma.shape[1] > 1 and phase.sigma.any():
             slip = self.motion.whole(self.t, self.q, self.v).v_T
@@ -255,7 +255,7 @@ class EventPhases(Advance):
             )
 
     def _number(self) -> int | None:
-        """Number of the present one among the instants that may be recorded; None where it is none of them."""
+        """Return the number of the present instant among those that may be recorded; None if it is not among them."""
         dt = self.control.dt
         if dt is None or self.t >= self.control.t_end:
             return self.steps
@@ -263,13 +263,13 @@ class EventPhases(Advance):
         return round(steps) if abs(steps - round(steps)) < 1e-9 * max(1.0, steps) else None
 
     def _record(self, due: bool = True) -> None:
-        """Look at the present state, and write it down where it is due."""
+        """Check the present state, and write it down where it is due."""
         answer = self.motion.answer(self.t, self.q, self.v)
         if undecided(answer):
             self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
         if due:
             self.record(self.t, self.q, self.v, answer)
-        # Friction opposes the slip by construction; that it feeds no power is checked all the same.
+        # Friction opposes the slip by construction; that it feeds no power is still checked.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
         power = float(np.vdot(lam_T, slip))
         extent = float(np.abs(lam_T).max() * np.linalg.norm(self.v)) if power > TOLERANCES.fed else 0.0
@@ -279,7 +279,7 @@ class EventPhases(Advance):
     # -- failures ----------------------------------------------------------------------------------------------
 
     def _ended_by(self, error: Rejected | BadInput) -> End:
-        """How a motion ends where the contact operator loses its definiteness; raises an error of another cause."""
+        """Say how a motion ends where the contact operator loses its definiteness; re-raise errors of other causes."""
         if isinstance(error, Rejected):
             left = self._approach_failure()
             if error.answer.status is not Status.INACCURATE or left > TOLERANCES.lost:
@@ -295,7 +295,7 @@ class EventPhases(Advance):
         )
 
     def _approach_failure(self) -> float:
-        """Go near to a failure of a step by indefiniteness; the smallest eigenvalue there, infinite if not watched."""
+        """Go near a failure of a step by indefiniteness; return the least eigenvalue there, infinite if not watched."""
         before = self._before
         if not any(w.kind is Watched.DEFINITE for w in self._watches):
             return math.inf
@@ -314,16 +314,16 @@ class EventPhases(Advance):
         return left
 
     def _definite(self, sample: Sample) -> float:
-        """The watched eigenvalue; infinite if it is not watched."""
+        """Return the watched eigenvalue; infinite if it is not watched."""
         values = zip(self._watches, sample.values, strict=True)
         return next((float(x) for w, x in values if w.kind is Watched.DEFINITE), math.inf)
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
     def _handle(self, hits: Sequence[EventFunction], after: Sample) -> End | None:
-        """Change the phase as the events call for; how the motion ended, or None.
+        """Change the phase as the events require; return how the motion ended, or None.
 
-        `after` is the trial step beyond them: where friction reaches its bound, it tells against which slip.
+        `after` is the trial step beyond the events: where friction reaches its bound, it gives the direction of slip.
         """
         users = [w.index for w in hits if w.kind is Watched.USER]
         self._count_changes(len(users) == len(hits))
@@ -358,7 +358,7 @@ class EventPhases(Advance):
             )
 
     def _note_hits(self, hits: Sequence[EventFunction]) -> dict[int, Hint]:
-        """Note the events themselves; what they announce of their contacts."""
+        """Note the events themselves; return the changes that they announce, by contact."""
         hints: dict[int, Hint] = {}
         for watch in hits:
             i = watch.index
@@ -386,9 +386,9 @@ class EventPhases(Advance):
         )
 
     def _friction_direction(self, i: int, after: Sample) -> Vector:
-        """The direction of the friction force of contact i: beyond an event, or at it where the contact opens beyond.
+        """Return the direction of friction at contact i: beyond an event, or at it where the contact opens beyond.
 
-        Zero where there is none.
+        Zero where there is no friction force.
         """
         place = self.motion.phase.closed.index(i)
         for state in ((after.t, after.q, after.v), (self.t, self.q, self.v)):

@@ -22,21 +22,21 @@ DIVERGED = "the motion diverged and is no longer finite; use a smaller step or a
 
 
 class InterpretedSteps(Advance):
-    """One integration from start to end.
+    """Interpreted steps of a motion without contacts.
 
-    An adaptive method takes its own steps, wherever it records: a state between two of them is the end of a shorter
-    step from the first, or of an implicit method read off the path between them.
+    An adaptive method chooses its steps regardless of recorded instants: a state between two of its steps is the end of
+    a shorter step from the first; with an implicit method it is read off the path between them.
     """
 
     diverged = DIVERGED
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Motions without contacts."""
+        """Accept motions without contacts."""
         return not system.contact_names and not method.loop
 
     def begin(self) -> None:
-        """Record the start and begin there."""
+        """Record the start and begin the integration there."""
         motion, t, q, v = self.motion, self.t, self.q, self.v
         answer = motion.answer(t, q, v)
         self._prepare()
@@ -61,12 +61,12 @@ class InterpretedSteps(Advance):
         self._integration = self.method.start(self.motion, self.t, self.q, u, control)
 
     def memory(self) -> dict[str, Any]:
-        """The state beside q, how many times the loop has advanced, and what is watched."""
+        """Return the state besides q, the number of advances of the loop, and the memory of what is watched."""
         watched = {} if self._watched is None else self._watched.memory()
         return {"u": self._u, "count": self._count, "motion": self.motion.memory(), "watched": watched}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Begin where a loop stood."""
+        """Continue from the state of an earlier loop."""
         u = np.array(memory["u"], dtype=np.float64)
         motion, t, q, v = self.motion, self.t, self.q, self.v
         motion.recall(t, q, u, memory["motion"])
@@ -94,7 +94,7 @@ class InterpretedSteps(Advance):
             q, v = corrected
             u = motion.state_of(t, q, v)
             integration.replace(q, u)
-        answer = motion.answer(t, q, v)  # the first of the next step: certified whether recorded or not
+        answer = motion.answer(t, q, v)  # also that of the next step's start: certified whether recorded or not
         motion.passed(t, q, u, short=not self.method.adaptive)
         crossings = []
         if self._watched is not None:
@@ -116,13 +116,13 @@ class InterpretedSteps(Advance):
         return self._integration.within() if self.motion.state == "velocity" else None
 
     def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """The state that the stabilisation continues from, None if it stays as it is."""
+        """Return the state that the stabilisation continues from, None if it makes no correction."""
         return self.motion.stabiliser.correct(self.system, t, q, v)
 
     # -- between the ends of a step ----------------------------------------------------------------------------
 
     def _within(self, t: float, crossings: list[Crossing]) -> End | None:
-        """Record events and instants that are due within the step to t; how the motion ended there, or None."""
+        """Record events and instants that are due within the step to t; return how the motion ended there, or None."""
         self._look_between(crossings[-1].t if crossings and crossings[-1].terminal else t)
         for crossing in crossings:
             self._record_grid(crossing.t)
@@ -139,7 +139,7 @@ class InterpretedSteps(Advance):
         return None
 
     def _look_between(self, end: float) -> None:
-        """Look at the instants up to `end` that are asked for."""
+        """Look at the requested instants up to `end`."""
         if self.looks is not None and self._watched is not None:
             for t in self.looks.due(end).tolist():
                 self.looks.at(t, self._watched.state(t)[0])
@@ -155,7 +155,7 @@ class InterpretedSteps(Advance):
                 break
 
     def _between(self, t: float) -> tuple[Vector, Vector]:
-        """Q and v at an instant within the step that begins at the present state."""
+        """Return q and v at an instant within the step that begins at the present state."""
         if self.method.implicit:
             assert self._watched is not None
             return self._watched.state(t)

@@ -1,4 +1,4 @@
-"""Moreau-Jean time stepping: one velocity-level program a step, impacts and forces alike, no events to locate.
+"""Moreau-Jean time stepping: one velocity-level program per step for impacts and forces alike, no event location.
 
 With the contacts that may close within the step, g_N + h/2 gdot_N <= 0,
 
@@ -40,26 +40,26 @@ from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.solving.answer import Answer
 
 THETA = 0.5
-"""Weight of the end of the step; 1/2 conserves the energy of linear motions."""
+"""Weight of the end of the step; with 1/2 linear motions conserve their energy."""
 
 SETTLED = 1e-14
 """Change of the force, relative to its size, at which the iteration on f_theta ends."""
 
 PENETRATED = 1e-4
-"""Depth inside an obstacle, relative to 1 + max |q|, with which a motion may start, as states of such steps have it."""
+"""Depth inside an obstacle, relative to 1 + max |q|, with which a motion may start; such steps leave such depths."""
 
 LIFTED = 3
 """Steps without a push after which a contact has lifted off."""
 
 
 class MoreauJeanSteps(Advance):
-    """The loop of velocity-level steps, with Newton's impact law built in; users' events are located to a step."""
+    """The loop of velocity-level steps, with Newton's impact law built in; users' events are located up to a step."""
 
     motion: ContactAccelerations
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Motions by velocity-level steps."""
+        """Accept motions by velocity-level steps."""
         return method.loop == "time-stepping" and not isinstance(system, SteppedSystem)
 
     def __init__(self, *settings: Any) -> None:
@@ -71,7 +71,7 @@ class MoreauJeanSteps(Advance):
         self._surface = ContactSurface(self.system, self.motion.whole, held) if held else self.system
 
     def begin(self) -> None:
-        """Refuse a start deep inside an obstacle; the start is recorded with the forces of the first step."""
+        """Refuse a start deep inside an obstacle, and move the start onto its guides; the first step records it."""
         if self.rules.impact is not newton:
             raise BadInput(
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
@@ -83,7 +83,7 @@ class MoreauJeanSteps(Advance):
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
     def _say_penetration(self, start: StepData) -> None:
-        """Warn of contacts that start inside their obstacles: steps of velocities leave such gaps as they are."""
+        """Warn of contacts that start inside their obstacles: velocity-level steps leave such gaps unchanged."""
         if start.g_N is None:
             return
         inside = np.flatnonzero(~self._guides & (start.g_N < -tolerances(start)[0]))
@@ -95,7 +95,7 @@ class MoreauJeanSteps(Advance):
             )
 
     def _onto_guides(self) -> None:
-        """Move the start onto its guides; raises BadInput where that is more than a small correction."""
+        """Move the start onto its guides; raises BadInput where that takes more than a small correction."""
         if not self._guides.any():
             return
         q, v = Projection().correct(self._surface, self.t, self.q, self.v)
@@ -108,11 +108,11 @@ class MoreauJeanSteps(Advance):
         self.q, self.v = q, v
 
     def memory(self) -> dict[str, Any]:
-        """The steps for which contacts have not pushed, and the sides of the user's events."""
+        """Return the number of steps for which contacts have not pushed, and the sides of the user's events."""
         return {"idle": list(self._idle.items()), "sides": list(self._sides)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Begin where a loop stood."""
+        """Continue from the state of an earlier loop."""
         self._idle, self._sides = dict(memory["idle"]), list(memory["sides"])
 
     def take(self) -> End | None:
@@ -141,7 +141,7 @@ class MoreauJeanSteps(Advance):
         return ending
 
     def _passed(self) -> End | None:
-        """Note the user's events that the step passed; how the motion ends at the first terminal one."""
+        """Note the user's events that the step passed; return how the motion ends at the first terminal event."""
         for j, event in enumerate(self.rules.events):
             value, before = event.value(self.t, self.q, self.v), self._sides[j]
             self._sides[j] = value
@@ -152,12 +152,12 @@ class MoreauJeanSteps(Advance):
         return None
 
     def _step(self, t: float, q: Vector, v: Vector, h: float) -> tuple[Answer, list[int], Vector]:
-        """The certified jump over a step, the contacts that took part, and the change of velocity."""
+        """Return the certified jump over a step, the contacts that took part, and the change of velocity."""
         motion = self.motion
         whole = motion.whole(t, q, v)
         active: list[int] = []
         if whole.g_N is not None and whole.gdot_N is not None:
-            # In space a contact that touches has a gap of rounding, from the orientation of its body.
+            # In space a touching contact has a gap of rounding errors, from the orientation of its body.
             near = TOLERANCES.noise * (1.0 + float(np.abs(q).max())) if whole.J_T.shape[1] > 1 else 0.0
             active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
@@ -165,7 +165,7 @@ class MoreauJeanSteps(Advance):
         step = without_restitution(whole.select(active), guides)
         drift = self.system.velocity_residual(t, q, v)
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
-            # On the guides before and after the step: else their friction would not feel the forces that turn v.
+            # On the guides before and after the step: otherwise friction would not feel the forces that turn v.
             drift = None if drift is None else drift - h * whole.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = whole.force
@@ -174,7 +174,7 @@ class MoreauJeanSteps(Advance):
             answer = solve_guided(jump, guides, self._solve)
             assert answer.a is not None
             dv = answer.a
-            # The force at the weighted state; where it does not depend on it, one solve is enough.
+            # The force at the weighted state; where the force does not depend on the state, one solve is enough.
             state = q + THETA * h * (v + THETA * dv), v + THETA * dv
             new = self.system.evaluate(t + THETA * h, *state).force
             if float(np.abs(new - force).max()) <= SETTLED * (1.0 + float(np.abs(new).max())):
@@ -183,10 +183,10 @@ class MoreauJeanSteps(Advance):
         raise BadInput(f"The force of the step at t = {t:.9g} does not settle; use a smaller step.")
 
     def _through(self, t: float, q: Vector, v: Vector, h: float, active: list[int]) -> str | None:
-        """What is said of a step too long to see a contact that enters its obstacle and leaves it again within.
+        """Say that a step is too long if a contact enters and leaves its obstacle unseen within it; None if not.
 
-        Penetration at the ends of steps is the method's error, of order h, and so is what lies between two ends while
-        the gaps do not turn far.
+        Penetration at the ends of steps is an error of the method, of order h, and so is penetration between two ends
+        while the gaps do not turn far.
         """
         if self._turning is None:
             self._turning = turning_of(self.system, t, q)
@@ -223,10 +223,10 @@ class MoreauJeanSteps(Advance):
         return answer
 
     def _note_contacts(self, t: float, dv: Vector, answer: Answer, active: list[int]) -> None:
-        """Note contacts that begin and end to push in the step to t, and energy that they feed.
+        """Note contacts that begin or cease to push in the step to t, and energy that they feed.
 
-        A resting contact may skip a step where it drifts across its activation rule; it has lifted off when it has not
-        pushed for `LIFTED` steps.
+        A resting contact may skip a step where it drifts across its activation threshold; it has lifted off when it has
+        not pushed for `LIFTED` steps.
         """
         names, idle = self.system.contact_names, self._idle
         now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0 and not self._guides[i]}
@@ -241,7 +241,7 @@ class MoreauJeanSteps(Advance):
                 if idle[i] == LIFTED:
                     self.events.append(MotionEvent(t, EventKind.LIFT_OFF, names[i]))
         if not landed:
-            return  # between impacts what contacts seem to feed is the error of the step
+            return  # between impacts, energy that contacts seem to feed is the error of the step
         step = self.motion.whole(self.t, self.q, self.v).select(active)
         fed = VelocityJump(dv, answer.lam_N, answer.lam_T).energy_fed(step)
         if fed > TOLERANCES.energy * (1.0 + 0.5 * float(self.v @ step.M @ self.v)):

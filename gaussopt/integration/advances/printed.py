@@ -1,9 +1,9 @@
-"""The six steps of Yao, Liu & Yang 2020 as printed: no gap, no impact, no zero slip, no event is ever looked for.
+"""The six steps of Yao, Liu & Yang 2020 as printed, which check neither gaps nor impacts, zero slips or events.
 
 (1) start; (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) delassus and bias; (4) the normal forces, in the
 paper by Newton's method on the optimality conditions of its quadratic program; (5) the acceleration; (6) advance by dt.
-All contacts are taken as closed, wherever they are, and the sign of a vanishing slip is zero, which makes that contact
-frictionless. It is here to be looked at, not to be used.
+All contacts are taken as closed whatever their gaps, and the sign of a vanishing slip is zero, which makes that contact
+frictionless. The stepper serves to study the printed method, not to compute motions.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from gaussopt.integration.events.modes import ContactModes
 
 
 class AllClosed(ContactModes):
-    """Every contact closed, friction by the sign of the slip of the moment."""
+    """Every contact closed, friction by the sign of the present slip."""
 
     def shape(self, step: StepData) -> StepData:
-        """All contacts; those whose slip is zero lose their friction."""
+        """Return the step with all contacts; those whose slip is zero lose their friction."""
         return replace(step, mu=np.where(step.speed == 0, 0.0, step.mu), g_N=None, gdot_N=None)
 
 
@@ -40,7 +40,7 @@ class PrintedSteps(InterpretedSteps):
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Motions by the printed steps, whatever their contacts."""
+        """Accept motions by the printed steps, whatever their contacts."""
         return method.loop == "without-events"
 
     def begin(self) -> None:
@@ -49,12 +49,12 @@ class PrintedSteps(InterpretedSteps):
         super().begin()
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Close all contacts, and begin where a loop stood."""
+        """Close all contacts, and continue from the state of an earlier loop."""
         self._close()
         super().recall({**memory, "motion": {}})
 
     def _close(self) -> None:
-        self.rules = replace(self.rules, events=())  # the printed steps look for none
+        self.rules = replace(self.rules, events=())  # the printed steps look for no events
         k, d = self.motion.phase.sigma.shape
         self.motion.phase = replace(AllClosed.flight(k, d), closed=tuple(range(k)))
 
@@ -63,5 +63,5 @@ class PrintedSteps(InterpretedSteps):
         return None
 
     def reached(self) -> str:
-        """The message of a motion that got to its end."""
+        """Return the message of a motion that reached its end."""
         return f"{super().reached()[:-1]}; no gap, slip or impact was looked for."

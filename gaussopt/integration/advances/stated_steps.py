@@ -30,13 +30,13 @@ from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
 
 MISSED = 1e-8
-"""Velocity of equality rows, relative to 1 + the largest velocity, beyond which they contradict each other."""
+"""Rate of equality rows, relative to 1 + the largest velocity, above which the rows contradict each other."""
 
 STICKING = 1e-9
 """Slip, relative to the size of the velocities of a problem, below which a contact that pushes sticks."""
 
 INDEPENDENT = 1e-10
-"""Eigenvalue of W, relative to their sum, above which forces count as determined."""
+"""Eigenvalue of W, relative to the sum of all, above which forces count as determined."""
 
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
@@ -45,7 +45,7 @@ OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
 
 
 class _Taken(NamedTuple):
-    """A step that was taken: names of its contacts, rates before, its end, its length, its problem and impulses."""
+    """A step taken: names of its contacts, rates before it, its end, its length, its problem and impulses."""
 
     names: Sequence[str]
     before: Vector
@@ -56,9 +56,9 @@ class _Taken(NamedTuple):
 
 
 class ContactRecorder(Recorder):
-    """Rows of a motion whose contacts come and go: their gaps are NaN, and the rest zero, where they are not there.
+    """Rows of a motion whose contacts come and go: of an absent contact the gap is NaN, and all else is zero.
 
-    `names` are those of all contacts so far, in the order in which they came.
+    `names` are those of all contacts so far, in order of appearance.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class ContactRecorder(Recorder):
         self._contacts: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
 
     def put(self, plain: tuple[Any, ...], names: Any, values: NDArray[np.float64]) -> None:
-        """One instant: the entries of `COLUMNS`; lam_N, gap, mode, lam_T and slip of the contacts there, (k, 7)."""
+        """Add an instant: the entries of `COLUMNS`; lam_N, gap, mode, lam_T and slip of the contacts there, (k, 7)."""
         known = self.names
         self._plain.append(plain)
         self._contacts.append((np.array([known.setdefault(x, len(known)) for x in names], dtype=np.intp), values))
@@ -77,12 +77,12 @@ class ContactRecorder(Recorder):
         return len(self._plain)
 
     def states(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Coordinates and rates so far, (N, n) each."""
+        """Return coordinates and rates so far, (N, n) each."""
         _, q, v, *_ = zip(*self._plain, strict=True)
         return np.array(q), np.array(v)
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """Return the arrays of any recorder, and those of all contacts, which are known at the end."""
+        """Return the arrays of every recorder, and those of all contacts, whose number is known at the end."""
         found = {name: np.array(column, dtype=np.float64)
                  for name, column in zip(("t", *COLUMNS), zip(*self._plain, strict=True), strict=True)}  # fmt: skip
         table = np.zeros((len(self), len(self.names), 7))
@@ -94,19 +94,19 @@ class ContactRecorder(Recorder):
 
 
 class StatedSteps(MoreauJeanSteps):
-    """The loop of such systems, whose contacts have no restitution."""
+    """The loop of systems that state their own steps; their contacts have no restitution."""
 
     system: SteppedSystem
     recorder: ContactRecorder
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Motions of systems that state their own steps."""
+        """Accept motions of systems that state their own steps."""
         return isinstance(system, SteppedSystem)
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Only by velocity-level steps, and with a stabilisation that the system knows."""
+        """Accept only velocity-level steps, and stabilisations that the system knows."""
         if method.loop != "time-stepping":
             return "the system states its own time steps; choose stepper='moreau-jean'"
         if motion.stabiliser.name not in ("none", "projection"):
@@ -114,19 +114,19 @@ class StatedSteps(MoreauJeanSteps):
         return None
 
     def begin(self) -> None:
-        """The start is recorded with the forces of the first step."""
+        """Prepare the first step, which records the start with its forces; raises BadInput for an unstable step."""
         self.recall({"idle": [], "sides": [event.value(self.t, self.q, self.v) for event in self.rules.events]})
         self.system.refuse_unstable(self.t, self.q, self.v, self._grid.instant(1) - self.t)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Begin where a loop stood."""
+        """Continue from the state of an earlier loop."""
         self._pushed: dict[str, int] = {name: -count for name, count in memory["idle"]}
         self._sides = list(memory["sides"])
         self._grid = replace(self.control, origin=self.origin)
         self._start(self.t, self.q, self.v)
 
     def memory(self) -> dict[str, Any]:
-        """The steps for which contacts have not pushed, and the sides of the user's events."""
+        """Return the number of steps for which contacts have not pushed, and the sides of the user's events."""
         return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> None:
@@ -166,7 +166,7 @@ class StatedSteps(MoreauJeanSteps):
         return ended
 
     def _impulses(self, problem: ConeComplementarity) -> tuple[Vector, End | None]:
-        """The judged impulses of a step, and how the motion ends where they are not accepted."""
+        """Return the judged impulses of a step, and how the motion ends where they are not accepted."""
         motion, solver = self.motion, self.motion.solver
         if not problem.k:
             return np.zeros(0), None
@@ -219,7 +219,7 @@ class StatedSteps(MoreauJeanSteps):
         W = problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
         try:
-            np.linalg.cholesky(W)  # succeeds where all eigenvalues of the W before exceed the shift
+            np.linalg.cholesky(W)  # succeeds where all eigenvalues of the unshifted W exceed the shift
         except np.linalg.LinAlgError:
             return False
         return True
@@ -234,7 +234,7 @@ class StatedSteps(MoreauJeanSteps):
         self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
 
     def _note(self, names: Any, pushes: Vector) -> None:
-        """Note contacts that begin and end to push in the step to the present instant."""
+        """Note contacts that begin or cease to push in the step to the present instant."""
         pushing = set(compress(names, (pushes > 0.0).tolist()))
         if pushing == self._pushed.keys():
             self._pushed = dict.fromkeys(self._pushed, 0)
@@ -249,7 +249,7 @@ class StatedSteps(MoreauJeanSteps):
         self._pushed |= dict.fromkeys(pushing, 0)
 
     def about(self) -> dict[str, Any]:
-        """Return what every loop reports, and the contacts that occurred."""
+        """Return the entries of every loop, and the contacts that occurred."""
         return {**super().about(), "contacts": list(self.recorder.names), **self.system.about()}
 
     def reached(self) -> str:

@@ -28,10 +28,10 @@ from gaussopt.solving.answer import Answer
 from gaussopt.solving.step_solver import StepSolver
 
 MECHANICS = frozenset({"lcp", "stick-slip"})
-"""Formulations that are the contact laws themselves."""
+"""Formulations that consist of the contact laws themselves."""
 
 PIVOTING = frozenset({"lemke", "principal-pivoting"})
-"""Solvers by complementary pivots: the kernel of a stage stands for them where their warm start is right."""
+"""Solvers by complementary pivots: the stage kernel replaces them where their warm start is right."""
 
 NOT_PROVED = (
     "Where contacts in space have no slip, that the accelerations are the only ones that Coulomb's law allows is not "
@@ -42,7 +42,7 @@ NOT_PROVED = (
 class ContactSolvers:
     """Step solvers of a motion with contacts.
 
-    The solver asked for is `main`; those that stand in for it are made when they are needed.
+    The requested solver is `main`; its stand-ins are made when they are needed.
     """
 
     def __init__(
@@ -54,15 +54,15 @@ class ContactSolvers:
 
     @cached_property
     def stick(self) -> StepSolver:
-        """Solver of contacts without slip where `main` knows only sliding ones: that of `main` if it takes LCPs."""
+        """Solver of contacts without slip where `main` fits only sliding contacts: its solver if that takes LCPs."""
         solver, options = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
         return StepSolver("stick-slip", solver, options, self._tolerance, self._warm)
 
     @cached_property
     def cones(self) -> StepSolver:
-        """Solver of contacts in space without slip: that of `main` if it takes friction cones.
+        """Solver of contacts in space without slip: the solver of `main` if that takes friction cones.
 
-        A search for a second velocity belongs to a single problem, not to every stage of a motion.
+        Searching for a second velocity makes sense in a single problem, not at every stage of a motion.
         """
         takes = ConeComplementarity in self.main.sequence.solver.accepts
         solver, options = self._given if takes else ("hybrid", {"searched": 0})
@@ -80,12 +80,12 @@ class ContactSolvers:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Those that were needed at contacts without slip, in words."""
+        """Pairs of formulation and solver that were needed at contacts without slip, as "stick-slip by lemke"."""
         made = [self.__dict__[name] for name in ("stick", "cones") if name in self.__dict__]
         return [f"{one.formulation.name} by {one.sequence.solver.name}" for one in made]
 
     def for_step(self, step: StepData) -> StepSolver:
-        """The one that fits the step."""
+        """Return the step solver that fits the step."""
         if not step.k:
             return self.flight
         if step.resting.any() and self.main.formulation.refuses(step) is not None:
@@ -95,7 +95,7 @@ class ContactSolvers:
     def why_interpreted(self) -> str | None:
         """Tell why the kernel cannot replace formulation and solver, None if it can.
 
-        The kernel solves the contact laws themselves, by pivots from the active set of the stage before.
+        The kernel solves the contact laws themselves, by pivots from the active set of the previous stage.
         """
         main, sequence = self.main, self.main.sequence
         plain = sequence.solver.options == sequence.solver.options_type() and sequence.warm_start
@@ -106,12 +106,12 @@ class ContactSolvers:
 
 
 def undecided(answer: Answer) -> bool:
-    """Whether the quick proofs of uniqueness that belong to an answer left it open."""
+    """Tell whether the quick proofs that belong to an answer left its uniqueness open."""
     return answer.contact is not None and not answer.contact.decided
 
 
 class ContactAccelerations(CertifiedAccelerations):
-    """Accelerations in a phase, at first that of the start; a kernel answers regular stages by compiled code."""
+    """Accelerations in a phase, at first that of the start; a kernel of compiled code answers regular stages."""
 
     def __init__(
         self, system: AbstractSystem, solvers: ContactSolvers, stabiliser: Stabilisation, phase: ContactModes,
@@ -123,11 +123,11 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @property
     def stand_ins(self) -> list[str]:
-        """Names of the `solvers` that stood in."""
+        """The `solvers` that stood in, in words."""
         return self.solvers.stand_ins
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Answer by the kernel where the stage is regular, else in the general way."""
+        """Answer by the kernel where the stage is regular, otherwise by formulation and solver."""
         found = self._regular(t, q, v)
         if found is not None:
             return found.answer()
@@ -137,7 +137,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return answer
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return the acceleration du/dt; of a regular stage nothing else is computed unless it is asked for."""
+        """Return the acceleration du/dt; at a regular stage all else is computed only on demand."""
         known = self._last
         if known is None or known[0] != t or known[1] != q.tobytes() + u.tobytes():
             found = self._regular(t, q, u)
@@ -146,7 +146,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return super().rate(t, q, u)
 
     def _regular(self, t: float, q: Vector, v: Vector) -> CertifiedStage | None:
-        """What the kernel finds at a state, asked for just before or not; None where it is not for the kernel."""
+        """Return the kernel's result at a state, kept if just found; None where the stage is not for the kernel."""
         kernel = self.kernel
         if kernel is None:
             return None
@@ -168,17 +168,17 @@ class ContactAccelerations(CertifiedAccelerations):
         return found
 
     def definiteness(self, t: float, q: Vector, v: Vector) -> float:
-        """`ContactOperator.definiteness` of the sliding contacts."""
+        """Return `ContactOperator.definiteness` of the sliding contacts."""
         if self.kernel is not None and self._regular(t, q, v) is not None:
             return self.kernel.smallest_eigenvalue
         return ContactOperator.of(self.step(t, q, v)).definiteness
 
     def memory(self) -> dict[str, Any]:
-        """Return the phase, and the data that the kernel starts from."""
+        """Return the phase, and the active set from which the kernel starts."""
         return {"phase": self._phase, "kernel": {} if self.kernel is None else self.kernel.memory(self._phase)}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
-        """Take up what `memory` gave at this state."""
+        """Restore what `memory` returned at this state."""
         if "phase" in memory:
             self.phase = ContactModes.of(memory["phase"])
             if self.kernel is not None:
@@ -186,7 +186,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @property
     def phase(self) -> ContactModes:
-        """The current phase; a new one forgets what was known of the state."""
+        """The current phase; setting it discards the answers known for the state."""
         return self._phase
 
     @phase.setter
@@ -194,11 +194,11 @@ class ContactAccelerations(CertifiedAccelerations):
         self._phase, self._last, self._latest = phase, None, None
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
-        """The step of the closed contacts."""
+        """Return the step of the closed contacts."""
         return self.phase.shape(self._stabilised(t, q, v))
 
     def _stabilised(self, t: float, q: Vector, v: Vector) -> StepData:
-        """The step of all contacts with the feedback of the stabilisation on joints and gaps."""
+        """Return the step of all contacts with the feedback of the stabilisation on joints and gaps."""
         whole = self.whole(t, q, v)
         if isinstance(self.stabiliser, Baumgarte) and whole.g_N is not None and whole.gdot_N is not None:
             alpha, beta = self.stabiliser.alpha, self.stabiliser.beta
@@ -206,7 +206,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return self.stabiliser.shape(self.system, whole)
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
-        """Solve with the given solver or one that fits the step; uniqueness by quick proofs only."""
+        """Solve with the given solver or one that fits the step; uniqueness is decided by quick proofs only."""
         return self._solve(step, False, solver)
 
     def solve_thoroughly(self, step: StepData) -> Answer:
@@ -219,21 +219,21 @@ class ContactAccelerations(CertifiedAccelerations):
         try:
             return super().solve(step, chosen)
         except NotAccepted:
-            # A solver may take the LCPs of sliding contacts and not those with a zero on the diagonal.
+            # A solver may take the LCPs of sliding contacts but not LCPs with a zero on the diagonal.
             if not step.resting.any() or step.rests_in_space or chosen is self.solvers.any_contact:
                 raise
         self.solvers.any_contact.thorough = thorough
         return super().solve(step, self.solvers.any_contact)
 
     def confirm(self, step: StepData, solver: StepSolver) -> None:
-        """Check that the solution of sticking contacts is unique, where that is quick.
+        """Check that the solution of sticking contacts is unique, where the check is quick.
 
-        Redundant contacts, whose modes are many singular systems, are looked at where a phase begins.
+        Redundant contacts, whose modes make many singular systems, are checked where a phase begins.
 
-        Raises Rejected if it is not.
+        Raises Rejected if the solution is not unique.
         """
         if step.rests_in_space:
-            if NOT_PROVED not in self.warnings:  # over friction cones there are no other proofs than the quick ones
+            if NOT_PROVED not in self.warnings:  # over friction cones there are only the quick proofs
                 self.warnings.append(NOT_PROVED)
             return
         if step.m + step.k + np.count_nonzero(step.resting) > step.n:
@@ -243,15 +243,15 @@ class ContactAccelerations(CertifiedAccelerations):
             self._solve(step, True, solver)  # fails with the reason
 
     def solve_impact(self, step: StepData) -> Answer:
-        """The jump of the velocity that an impact makes; unique, or rejected."""
+        """Return the velocity jump of an impact if it is unique; raises Rejected otherwise."""
         chosen = self.solvers.cones if step.rests_in_space else self.solvers.any_contact
         chosen.thorough = True
         return CertifiedAccelerations.solve(self, step, chosen)
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the forces of the answer at a state are the only ones that cause its acceleration.
+        """Tell whether the forces of the answer at a state are unique, given its acceleration.
 
-        Quick proofs of uniqueness leave open what independent columns decide: one acceleration has one set of forces.
+        Where quick proofs leave it open, independent columns prove it: each acceleration then has one set of forces.
         """
         if answer.forces_unique:
             return True
@@ -262,7 +262,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return not any(found)
 
     def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
-        """Contact forces of all contacts, (k,) and (k, d); negative where a two-sided one bears on its other wall."""
+        """Return forces of all contacts, (k,) and (k, d); negative where a two-sided one bears on the other wall."""
         phase = self.phase
         lam_N, lam_T = np.zeros(len(phase.wall)), np.zeros(phase.sigma.shape)
         index = list(phase.closed)
@@ -271,17 +271,17 @@ class ContactAccelerations(CertifiedAccelerations):
         return lam_N, lam_T
 
     def row(self, t: float, q: Vector, v: Vector, answer: Answer) -> tuple[Any, ...]:
-        """What is recorded of a state, its contacts included."""
+        """Return the record of a state, its contacts included."""
         step, (lam_N, lam_T) = self.whole(t, q, v), self.forces(answer)
         return (*super().row(t, q, v, answer), lam_N, step.g_N, self.phase.modes(), lam_T, step.v_T)
 
     def drift(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
-        """Largest residuals of joints, closed gaps and sticking slips."""
+        """Return the largest residuals of joints, closed gaps and sticking slips."""
         drift, step, phase = super().drift(t, q, v), self.whole(t, q, v), self.phase
         closed = list(phase.closed)
         if not closed or step.g_N is None or step.gdot_N is None:
             return drift
-        # A NaN, where there are no joints, loses the comparison.
+        # A comparison with NaN, the residual without joints, is false.
         position, velocity = largest(step.g_N[closed]), largest(step.gdot_N[closed])
         if phase.sticking:
             velocity = max(velocity, largest(step.v_T[list(phase.sticking)]))

@@ -1,4 +1,4 @@
-"""What happens within one step of a motion with contacts: every gap and every person's function, between its ends."""
+"""Search within one step of a motion with contacts: every gap and every user's function between its ends."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, tur
 from gaussopt.integration.looks import Looks
 
 OFTEN = 4
-"""Looks at a person's function within a step of an adaptive method, at least, and as many middles."""
+"""Least number of evaluations of a user's function within a step of an adaptive method, and of midpoints."""
 
 NEIGHBOURS = 1e-5
-"""Distance, relative to the step, of the instants from which the rate of a person's function is taken."""
+"""Distance, relative to the step, of the instants from which the rate of a user's function is taken."""
 
 FIRST = 1e-12
 """Time after the beginning of a step, relative to its length, that counts as its beginning."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-"""Multiples of it, less their whole parts, are spread evenly over a step and meet no halving of it."""
+"""The golden ratio less 1: the fractional parts of its multiples are evenly spread and no midpoints."""
 
 State = Callable[[float], tuple[Vector, Vector]]
 Dense = Callable[[], Callable[[float], Vector] | None]
@@ -34,7 +34,7 @@ Value = Callable[[float, Vector, Vector], float]
 
 
 class QuinticPath:
-    """The motion within a step through positions, velocities and accelerations at its ends."""
+    """The path within a step that matches positions, velocities and accelerations at its ends."""
 
     def __init__(self, before: Sample, after: Sample) -> None:
         h = self._h = after.t - before.t
@@ -45,14 +45,14 @@ class QuinticPath:
         self._v = np.arange(1, 6)[:, None] * self._q[1:] / h
 
     def __call__(self, s: float) -> tuple[Vector, Vector]:
-        """Q and v a time s after the beginning."""
+        """Return q and v a time s after the beginning."""
         u = s / self._h
         powers = np.array((1.0, u, u**2, u**3, u**4, u**5))
         return powers @ self._q, powers[:5] @ self._v
 
 
 def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense: Dense) -> None:
-    """Look at the instants of a step up to `end` that are asked for."""
+    """Look at the requested instants of a step up to `end`."""
     due = looks.due(end).tolist()
     if due:
         n, exact, path = len(before.q), dense(), QuinticPath(before, after)
@@ -65,15 +65,15 @@ class StepInterior:
 
     Parameters
     ----------
-    turning, angles : what bends its gaps, and its values at both ends
-    dense : the step as a function of time, (q, v) in one array; None: a quintic does
-    adaptive : whether the length of the step is the method's own choice
+    turning, angles : arguments of the functions that bend its gaps, and their values at both ends
+    dense : the step as a function of time, (q, v) in one array; where it is None, a quintic is used
+    adaptive : whether the method chooses the length of the step
 
     Attributes
     ----------
-    number : pieces between which no angle turns by more than `TURN`
+    number : of equal pieces in which no angle turns by more than `TURN`
 
-    Raises MotionStopped if there were more than `MOST`.
+    Raises MotionStopped if more than `MOST` pieces were needed.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class StepInterior:
         self.size = SHALLOW * (1.0 + float(max(np.abs(before.q).max(), np.abs(after.q).max())))
 
     def state(self, s: float) -> tuple[Vector, Vector]:
-        """Q and v a time s after the beginning."""
+        """Return q and v a time s after the beginning."""
         if self._path is None:
             dense = self._dense()
             self._path = QuinticPath(self.before, self.after) if dense is None else self._halves(dense)
@@ -111,7 +111,7 @@ class StepInterior:
         return path
 
     def gaps(self, s: float) -> tuple[list[float], list[float]]:
-        """Gaps and their rates a time s after the beginning."""
+        """Return gaps and their rates a time s after the beginning."""
         if s not in self._seen:
             q, v = self.state(s)
             t = self.before.t + s
@@ -121,7 +121,7 @@ class StepInterior:
     # -- gaps ------------------------------------------------------------------------------------------------------
 
     def open(self, j: int) -> bool:
-        """Tell whether gap watch j stays above zero by what is known at the ends."""
+        """Tell whether gap watch j stays above zero, judged by its values, rates and curvature at the ends."""
         before, after = self.before, self.after
         if self.number > 1:
             return False
@@ -136,7 +136,7 @@ class StepInterior:
         )
 
     def closing(self, j: int, i: int, at: At) -> tuple[float, float] | None:
-        """An interval in which gap i, watch j, falls through zero first, or None.
+        """Return an interval in which gap i, watch j, first falls through zero, or None.
 
         Raises MotionStopped if the gap is too rough to tell.
         """
@@ -155,7 +155,7 @@ class StepInterior:
             return None
         low, high = found
         if low == 0.0 and begin.value <= noise and begin.rate > 0:
-            # It starts at zero and rises: a bound below the first crossing is where it culminates.
+            # The gap starts at zero and rises: its highest point is a lower bound of the first crossing.
             low = min(self.before.culmination(j, self.h), 0.5 * high)
         while low > FIRST * self.h and at(low).values[j] <= 0:
             low *= 0.5
@@ -165,29 +165,29 @@ class StepInterior:
         self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int,
         small: tuple[float, float], name: str, at: At,
     ) -> tuple[float, float] | None:  # fmt: skip
-        """The first fall of watch j that the method's own step `at` makes as well as `function`, its interpolation.
+        """Return the first fall of watch j that `at`, a step of the method, confirms; `function` is its interpolation.
 
-        `begin`, `end`, `number` and `small`, depth and noise, are those of `CrossingSearch`.
+        `begin`, `end`, `number` and `small` = (depth, noise) are those of `CrossingSearch`.
         """
         depth, noise = small
         fallen, above = end.value < -noise, 0.0
         while True:
             found = CrossingSearch(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
             if found is None:
-                # The end is a state of the method's own, whatever the path is worth.
+                # The end is a state of the method itself, however good the path is.
                 return (above, self.h) if fallen else None
             if found[1] >= self.h:
                 return found
             own = float(at(found[1]).values[j])
             if own < 0:
                 return found
-            # The method's own step stays above zero there: what lies between is the error of the interpolation.
+            # The method's own step stays above zero there: the difference is the error of the interpolation.
             noise, above = 2.0 * (own - function(found[1])[0]), found[1]
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
-        """A contact inside its obstacle at one instant of the step that no search has chosen, this fraction of it.
+        """Find a contact inside its obstacle at an instant that no search has chosen, this fraction of the step.
 
-        Given are watch and contact of the open ones; found are contact, time after the beginning and gap, or None.
+        `watches` are (watch, contact) of open contacts; returns contact, time after the beginning and gap, or None.
         """
         near = [(j, i) for j, i in watches if not self.open(j)]
         if not near:
@@ -199,12 +199,12 @@ class StepInterior:
                 return i, s, float(at(s).values[j])
         return None
 
-    # -- a person's functions --------------------------------------------------------------------------------------
+    # -- a user's functions ----------------------------------------------------------------------------------------
 
     def happening(self, j: int, value: Value, live: bool, name: str, at: At) -> tuple[float, float] | None:
         """Return an interval in which a user's function, watch j, first falls through zero, or None.
 
-        `live` tells whether it is above zero at the beginning; if not it has to rise first.
+        `live` tells whether the function is above zero at the beginning; if not, it must rise first.
         """
         delta = NEIGHBOURS * self.h
 

@@ -17,7 +17,7 @@ from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import Angles, Turning, turning_of
 
 At = Callable[[float], Sample]
-"""The method's own step of another length, by the time after its beginning."""
+"""Return the end of a step of the method of another length, given the time after the beginning."""
 
 
 class Crossings:
@@ -30,7 +30,7 @@ class Crossings:
         self._known: tuple[Sample, Angles] | None = None
 
     def repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
-        """The state a time s after `before`, by the same method."""
+        """Return the state a time s after `before`, by the same method."""
         end = before.t + s
         rtol, atol = (max(x, least_tolerance) for x in (self._control.rtol, self._control.atol))
         control = Control(end, None if self._method.adaptive else s, rtol, atol, first_step=s)
@@ -44,20 +44,20 @@ class Crossings:
         self, watches: Sequence[EventFunction], live: NDArray[np.bool_], before: Sample, after: Sample,
         integration: Integration, steps: int,
     ) -> tuple[list[int], Sample, str | None]:  # fmt: skip
-        """The first event of a step.
+        """Find the first event of a step.
 
         Parameters
         ----------
-        watches, live : the functions, and which of them may fall through zero from the beginning on
+        watches, live : the functions, and which of them may fall through zero right from the beginning
         before, after : the ends of the step
-        integration : that made it
-        steps : number of the step, which chooses an instant to look at
+        integration : Integration, which made the step
+        steps : number of the step, which determines one more instant to check
 
         Returns
         -------
         hits : numbers of the functions that fall through zero first
-        reached : the state there; `after` where there are none
-        pierced : message, where a contact was inside its obstacle unseen
+        reached : the state there; `after` if there are no hits
+        pierced : message where a contact was inside its obstacle undetected, else None
         """
         h = after.t - before.t
         known: dict[float, Sample] = {0.0: before, h: after}
@@ -80,14 +80,14 @@ class Crossings:
         same = 1e-12 * (1.0 + abs(before.t))
         reached = at(first)
         hits = [j for j, s in roots.items() if s <= first + same]
-        # Redundant contacts start to slip together, whatever share of the force each of them had.
+        # Redundant contacts start to slip together, however the force is shared among them.
         if any(watches[j].kind is Watched.STICK for j in hits):
             loose = reached.values <= np.maximum(1e3 * reached.noise, 0.0)
             hits = sorted({*hits, *(j for j, w in enumerate(watches) if w.kind is Watched.STICK and loose[j])})
         return hits, reached, None
 
     def _interior(self, before: Sample, after: Sample, integration: Integration) -> StepInterior:
-        """The step to be looked at; the angles at its end are remembered for the next one."""
+        """Return the step to be searched; the angles at its end are kept for the next step."""
         if self._turning is None:
             self._turning = turning_of(self._system, before.t, before.q)
         turning, known = self._turning, self._known
@@ -99,7 +99,7 @@ class Crossings:
         )
 
     def _inner(self, watches: Sequence[EventFunction], step: StepInterior) -> list[Sample]:
-        """Samples at the ends of a step; of its pieces where more is watched than gaps and a user's functions."""
+        """Return samples at the ends of a step; of its pieces if more than gaps and users' functions are watched."""
         if step.number == 1 or all(watch.kind in (Watched.GAP, Watched.USER) for watch in watches):
             return [step.before, step.after]
         instants = (i / step.number * step.h for i in range(1, step.number))
@@ -109,7 +109,7 @@ class Crossings:
     def _interval(
         self, j: int, watch: EventFunction, live: bool, step: StepInterior, inner: list[Sample], at: At
     ) -> tuple[float, float] | None:
-        """Where within a step watch j falls through zero first, or None."""
+        """Return the interval within a step in which watch j first falls through zero, or None."""
         if watch.kind is Watched.GAP:
             return step.closing(j, watch.index, at)
         if watch.kind is Watched.USER:
@@ -133,7 +133,7 @@ class Crossings:
         self, j: int, watches: Sequence[EventFunction], interval: tuple[float, float], before: Sample, after: Sample,
         at: At,
     ) -> float:  # fmt: skip
-        """The instant at which watch j falls through zero, as a time after `before`."""
+        """Return the instant at which watch j falls through zero, as a time after `before`."""
         low, high = interval
         value, level = float(at(low).values[j]), 0.0
         noise = max(before.noise[j], after.noise[j])
@@ -141,24 +141,24 @@ class Crossings:
         shared = watches[j].kind is Watched.STICK and sticking > 1
         if shared and -noise <= value <= noise and after.values[j] < -2.0 * noise:
             # Where redundant contacts share friction arbitrarily, one of them may be at its limit long before it
-            # slips: what counts is where it leaves the limit, which it may do at once.
+            # slips: the event is where it leaves the limit, which it may do at once.
             level = -2.0 * noise
         if value <= level:
             return low
         if float(at(high).values[j]) >= level:
-            # It has left the limit by less than what counts there, or, computed by a step of that length, not yet.
+            # It has left the limit by less than `level`, or has not yet left it in a step of that length.
             if after.values[j] >= level:
                 return high
             high = after.t - before.t
         accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
-        from scipy.optimize import brentq  # a third of a second that motions without events need not wait
+        from scipy.optimize import brentq  # takes a third of a second: spared where there are no events
 
         root = brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16)
         at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < TOLERANCES.leaving * level
         return low if at_once else float(root)
 
     def _pierced(self, watches: Sequence[EventFunction], step: StepInterior, steps: int, at: At) -> str | None:
-        """The message where a contact was inside its obstacle within a step that is about to be taken."""
+        """Return the message for a contact that was inside its obstacle within the step about to be taken, or None."""
         gaps = [(j, watch.index) for j, watch in enumerate(watches) if watch.kind is Watched.GAP]
         found = step.pierced(steps * GOLDEN % 1.0, gaps, at)
         if found is None:
@@ -175,10 +175,10 @@ class Crossings:
 def bracket(
     before: Sample, after: Sample, j: int, h: float, at: Callable[[float], Sample]
 ) -> tuple[float, float] | None:
-    """An interval of the step in which the watched function falls through zero, or None.
+    """Return an interval of the step in which the watched function falls through zero, or None.
 
-    Where its rates are known the function is looked at through its cubic, so that a dip between the ends is seen and
-    the first of several crossings is found.
+    Where its rates are known the function is replaced by its cubic, so that a dip between the ends is seen and the
+    first of several crossings is found.
     """
     y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
     noise = max(before.noise[j], after.noise[j])
@@ -187,7 +187,7 @@ def bracket(
     start = max(y0, 0.0)
     low = 0.0
     if start <= noise and r0 > 0:
-        # It starts at zero and rises: a bound below the first crossing is where it culminates.
+        # The function starts at zero and rises: its highest point is a lower bound of the first crossing.
         low = before.culmination(j, h)
     if y1 >= -noise and not (r0 < 0 < r1):
         return None
@@ -203,7 +203,7 @@ def bracket(
 
 
 def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> float | None:
-    """Middle of the first interval in (beyond, 1] in which the cubic with these ends and slopes is negative."""
+    """Return the middle of the first interval in (beyond, 1] in which the cubic given by its ends is negative."""
     cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
     roots = cubic.roots()
     real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])

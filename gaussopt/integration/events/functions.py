@@ -1,13 +1,13 @@
-"""Functions that are watched along a phase; the phase ends where one of them falls through zero.
+"""Functions that are watched during a phase; the phase ends where one of them falls through zero.
 
     the gap of an open contact                                -> it closes, with an impact if it approaches,
-    lam_N - m w of a closed one                               -> it opens (a two-sided one changes walls),
-    the slip of a sliding one along its direction             -> it sticks or reverses,
-    mu lam_N - |lam_T| - m |s| of a sticking one              -> it starts to slip,
+    lam_N - m w of a closed contact                           -> it opens (a two-sided contact changes walls),
+    the slip of a sliding contact along its direction         -> it sticks or reverses,
+    mu lam_N - |lam_T| - m |s| of a sticking contact          -> it starts to slip,
     the smallest eigenvalue of the scaled sym(delassus)       -> uniqueness is no longer guaranteed,
     a user's own functions
 
-m is a mass that makes the units agree, w and s are the accelerations of gap and slip.
+m is a mass that makes the units agree; w and s are the accelerations of gap and slip.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class EventFunction:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A state with the watched functions, their rates and accelerations where known, and what is noise in them."""
+    """A state with the watched functions, their rates and accelerations where known, and their noise levels."""
 
     t: float
     q: Vector
@@ -63,7 +63,7 @@ class Sample:
     noise: Vector
 
     def culmination(self, j: int, h: float) -> float:
-        """Time after it at which function j, which starts at zero and rises, is highest, by its acceleration."""
+        """Return the time from here to the peak of function j, which starts at zero and rises, by its acceleration."""
         rate, acceleration = self.rates[j], self.accelerations[j]
         if math.isfinite(acceleration) and acceleration < 0:
             return float(min(-rate / acceleration, 0.5 * h))
@@ -83,33 +83,33 @@ class PhaseFunctions:
         self._just: set[int] = set()
 
     def begin(self, t: float, q: Vector, v: Vector) -> None:
-        """Start a motion: every user event is watched from the side that it is on."""
+        """Start a motion: every user event is watched from its present side."""
         self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self.events]
 
     def passed(self, indices: Sequence[int]) -> None:
-        """Watch user events from the other side from now on; those that have just passed have to rise first."""
+        """Watch user events from the other side from now on; those that have just passed must rise first."""
         self._just = set(indices)
         for i in indices:
             self._sides[i] = -self._sides[i]
 
     def memory(self) -> dict[str, Any]:
-        """The sides of the user's events, and which have just passed."""
+        """Return the sides of the user's events, and which have just passed."""
         return {"sides": list(self._sides), "just": set(self._just)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Take up what `memory` gave."""
+        """Restore what `memory` returned."""
         self._sides, self._just = list(memory["sides"]), set(memory["just"])
 
     def side(self, i: int) -> float:
-        """The sign that makes a user event positive on the side that it is watched from."""
+        """Return the sign that makes a user event positive on the side from which it is watched."""
         return -self.events[i].direction or self._sides[i]
 
     def user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """A user event, above zero on the side that it is watched from."""
+        """Return the value of a user event, positive on the side from which it is watched."""
         return self.side(i) * self.events[i].value(t, q, v)
 
     def of_phase(self, t: float, q: Vector, v: Vector) -> list[EventFunction]:
-        """The functions to watch in the present modes."""
+        """Return the functions to watch in the present modes."""
         phase, step = self.motion.phase, self.motion.whole(t, q, v)
         found = []
         for i in range(step.k):
@@ -126,10 +126,10 @@ class PhaseFunctions:
         return found + [EventFunction(Watched.USER, j) for j in range(len(self.events))]
 
     def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
-        """Which functions may fall through zero from the start of a phase on.
+        """Return which functions may fall through zero right from the start of a phase.
 
-        What starts at zero counts as starting above it: a contact just opened, a slip just begun. The others have to be
-        above it once before they can fall through it, and so has a user's function that has just passed it.
+        A function that starts at zero counts as positive there: a contact just opened, a slip just begun. Definiteness
+        and users' functions must first be positive, and so must a user's function that has just passed zero.
         """
         live = np.array([w.kind not in (Watched.DEFINITE, Watched.USER) for w in watches]) | (start.values > 0)
         live &= np.array([w.kind is not Watched.USER or w.index not in self._just for w in watches])
@@ -137,7 +137,7 @@ class PhaseFunctions:
         return live
 
     def sample(self, watches: Sequence[EventFunction], t: float, q: Vector, v: Vector) -> Sample:
-        """All functions at a state; costs a solved step."""
+        """Return all functions at a state; costs a solved step."""
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
         assert answer.a is not None
@@ -161,15 +161,15 @@ class PhaseFunctions:
             return self._of_forces(watch, at)
         sigma = self.motion.phase.sigma[i]
         if step.v_T.shape[1] > 1:
-            # In space the direction turns with the motion; sigma is the one at the last step taken.
+            # In space the direction turns with the motion; sigma is that of the last step taken.
             return float(-sigma @ step.v_T[i]), math.nan, math.nan, 0.0
         return float(-sigma @ step.v_T[i]), float(-sigma @ at.s[i]), math.nan, at.slip_noise
 
     def _of_forces(self, watch: EventFunction, at: _Instant) -> Value:
-        """The pull of a closed contact, or what friction leaves to a sticking one."""
+        """Return the normal margin of a closed contact, or the friction margin of a sticking contact."""
         i, step, answer, phase = watch.index, at.step, at.answer, self.motion.phase
         place = phase.closed.index(i)
-        # Where forces are shared arbitrarily (redundant contacts), one without a share must not seem to open.
+        # Where forces are shared arbitrarily (redundant contacts), a contact without a share must not seem to open.
         noise = TOLERANCES.unshared * float(np.abs(answer.lam_N).max())
         if watch.kind is Watched.NORMAL:
             pull = phase.wall[i] * at.w[i] / (step.J_N[i] ** 2 @ at.inverse)
@@ -183,7 +183,7 @@ class PhaseFunctions:
 class _Instant(NamedTuple):
     """A solved state with the accelerations of gaps, (k,), and slips, (k, d), and 1 / M_ii (1 without mass), (n,).
 
-    Gaps and slips below their noise are rounding.
+    Gaps and slips below their noise are rounding errors.
     """
 
     t: float

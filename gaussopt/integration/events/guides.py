@@ -1,10 +1,10 @@
-"""Guides without clearance at velocity level: equalities whose impulses have both signs.
+"""Guides without clearance at velocity level: equality constraints whose impulses may have either sign.
 
-A guide lets no gap rate arise, J_N v' + dg/dt = 0, whatever the coefficients of restitution. Without friction it is one
-more equality row. With friction it bears on one of its two walls during an impact or a step, and |Lam_T| <= mu |Lam_N|:
-on either wall that is the law of a one-sided contact which stays closed, so all walls are tried, and the velocity is
-the only one if they agree on it. Two opposed contacts of no gap would be another law, which lets any pair of impulses
-that cancel each other add to the friction.
+A guide keeps its gap rate at zero, J_N v' + dg/dt = 0, whatever the coefficients of restitution. Without friction it
+adds an equality row. With friction it bears on one of its two walls during an impact or a step: |Lam_T| <= mu |Lam_N|.
+On either wall that is the law of a one-sided contact that stays closed. All walls are tried, and the velocity is unique
+if they agree on it. Two opposed contacts without a gap would obey another law, under which any pair of impulses that
+cancel each other adds to the friction.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ from gaussopt.linalg.dense import coordinate_scale, norm
 from gaussopt.solving.answer import Answer
 
 MOST_ROUGH = 6
-"""Guides with friction of which all 2^r pairs of walls are tried."""
+"""Largest number r of guides with friction of which all 2^r sets of walls are tried."""
 
 SAME = 1e-8
-"""Difference of two jumps of the velocity, relative to their size, that counts as none."""
+"""Difference of two velocity jumps, relative to their size, that counts as zero."""
 
 DEPENDENT = 1e-8
-"""What is left of a guide's direction beside joints and other guides, relative to its length, that counts as none."""
+"""Part of a guide's direction that joints and other guides leave free, relative to its length, that counts as zero."""
 
 
 def without_restitution(step: StepData, guides: NDArray[np.bool_]) -> StepData:
-    """The step before a jump, its guides without restitution: e_N would only double what rounding left of a rate."""
+    """Return the step before a jump with e_N = 0 at its guides: restitution would only multiply rounding errors."""
     if step.e_N is None or not step.e_N[guides].any():
         return step
     return replace(step, e_N=np.where(guides, 0.0, step.e_N))
 
 
 def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[StepData], Answer]) -> Answer:
-    """The jump of the velocity with its guides as equalities.
+    """Return the jump of the velocity with its guides as equality constraints.
 
     Parameters
     ----------
     jump : StepData, made by `jump_step` or `restitution_step`; its guides have no restitution
     guides : (k,) bool
-    solve : solves a step whose contacts are one-sided, or raises
+    solve : callable that solves a step whose contacts are one-sided, or raises
 
     Returns
     -------
     Answer
         Impulses of guides are negative where they bear on the other wall; the certificate is that of the step in which
-        guides are equalities.
+        guides are equality constraints.
 
     Raises
     ------
@@ -99,18 +99,18 @@ def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[Ste
 
 
 def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.intp]) -> StepData:
-    """The step with some of its contacts, in which the held ones are equality rows behind the joints."""
+    """Return the step with some of its contacts; the `held` ones are equality rows after the joints."""
     if not len(held):
         return step
     J, gamma = np.vstack((step.J, step.J_N[held])), np.concatenate((step.gamma, -step.zeta_N[held]))
-    # The added rows are exact to rounding of their own size.
+    # The added rows are exact up to rounding errors of their own size.
     J_terms = None if step.J_terms is None else np.vstack((step.J_terms, np.zeros((len(held), step.n))))
     gamma_terms = None if step.gamma_terms is None else np.concatenate((step.gamma_terms, np.zeros(len(held))))
     return replace(step.select(others), J=J, gamma=gamma, arithmetic=None, J_terms=J_terms, gamma_terms=gamma_terms)
 
 
 def _bears(step: StepData, answer: Answer, rough: NDArray[np.intp]) -> bool:
-    """Whether every rough guide stays on its wall."""
+    """Tell whether every guide with friction stays on its wall."""
     a, d = answer.a, coordinate_scale(step.M, step.J)
     assert a is not None
     w = step.J_N @ a + step.zeta_N
@@ -126,7 +126,7 @@ def _same(step: StepData, one: Answer, other: Answer) -> bool:
 
 
 def _undetermined(answer: Answer, solutions: int) -> Answer:
-    """The refusal of a jump that no wall of the guides allows, or several walls with different velocities."""
+    """Return the refusal of a jump that the laws allow on no wall, or on several walls with different velocities."""
     if not solutions:
         words = "Whichever walls the guides with friction bear on, no impulses obey the contact and friction laws."
         return replace(answer, a=None, status=Status.NO_SOLUTION, message=words)
@@ -135,10 +135,10 @@ def _undetermined(answer: Answer, solutions: int) -> Answer:
 
 
 def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vector, answer: Answer) -> None:
-    """See that Poisson's law knows the impulses that contacts give back, where there is friction.
+    """Check that the compression impulses that Poisson's law restores are unique, where there is friction.
 
-    A contact that sticks shares the impulse along it with another one in many ways, or with its own normal impulse
-    where both act in one direction. Raises Rejected.
+    A sticking contact may share its tangential impulse with another contact in many ways, or with its own normal
+    impulse where both act in one direction. Raises Rejected if an impulse is not unique.
     """
     contact, others = answer.contact, ~guides | (jump.mu > 0)
     if contact is None or contact.ranges is None or not jump.mu.any():
@@ -153,10 +153,10 @@ def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vect
 
 
 def refuse_start(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
-    """See that a motion starts with no contact deep inside its obstacle, and that a law states the friction of guides.
+    """Check that no contact starts deep inside its obstacle, and that a law determines the friction of guides.
 
-    Raises BadInput as `refuse_penetration`, and for guides with friction that are too many, or whose direction joints
-    or other guides hold as well.
+    Raises BadInput as `refuse_penetration` does, and for too many guides with friction, or guides with friction whose
+    direction joints or other guides also hold.
     """
     refuse_penetration(system, step, allowed)
     guides = np.array(system.two_sided, dtype=bool)
@@ -173,7 +173,7 @@ def refuse_start(system: AbstractSystem, step: StepData, allowed: float | None =
     try:
         root: Matrix = eliminate_joints(with_equalities(step, held, rough)).root
     except NotAccepted:
-        return  # what is wrong with the joints is said by the first step
+        return  # the first step says what is wrong with the joints
     length = np.linalg.norm(step.J_N[rough] * coordinate_scale(step.M, step.J), axis=1)
     rows = (step.J_N[rough] @ root) / length[:, None]
     for i in range(len(rows)):

@@ -22,8 +22,8 @@ class ContactModes:
 
     Attributes
     ----------
-    closed : contacts that touch, ascending
-    sticking : those of them whose friction is not decided by a slip direction
+    closed : contacts that touch, in ascending order
+    sticking : those of them whose direction of friction no slip determines
     sigma : (k, d)
         Direction of friction of the sliding contacts, kept although the slip may vanish within a trial step; zero
         elsewhere.
@@ -37,17 +37,17 @@ class ContactModes:
 
     @classmethod
     def flight(cls, k: int, d: int) -> ContactModes:
-        """All contacts open."""
+        """Return the modes of open contacts only."""
         return cls((), frozenset(), np.zeros((k, d)), np.ones(k))
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> ContactModes:
-        """From plain data."""
+        """Return the modes that plain data describe."""
         sigma, wall = (np.array(data[x], dtype=np.float64) for x in ("sigma", "wall"))
         return cls(tuple(data["closed"]), frozenset(data["sticking"]), sigma.reshape(len(wall), -1), wall)
 
     def shape(self, step: StepData) -> StepData:
-        """The step with the closed contacts, whose slips carry no more than this phase's directions.
+        """Return the step with the closed contacts, whose slips keep only this phase's directions.
 
         In space a sliding contact keeps its actual direction, which turns with the motion.
         """
@@ -57,7 +57,7 @@ class ContactModes:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            # Beyond a stop within a trial step the direction stays, as in the plane; rounding has none.
+            # After slip has vanished within a trial step the direction stays, as in the plane; rounding gives none.
             moving = (np.einsum("kd,kd->k", slip, part.v_T) > 0) & (part.speed > RESTING)
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]
@@ -66,13 +66,13 @@ class ContactModes:
         return replace(part, v_T=slip)
 
     def key(self, v: Vector) -> str:
-        """Equal for equal modes at equal velocities, up to rounding."""
+        """Return a text that is equal for equal modes at equal velocities, up to rounding."""
         moving = (v / (1.0 + np.abs(v).max())).round(6)
-        numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # no minus before a zero
+        numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # turns -0.0 into 0.0
         return repr((self.closed, sorted(self.sticking), numbers.tolist()))
 
     def modes(self) -> Vector:
-        """OPEN, SLIDING or STICKING for every contact, (k,)."""
+        """Return OPEN, SLIDING or STICKING for every contact, (k,)."""
         out = np.full(len(self.wall), OPEN)
         out[list(self.closed)] = SLIDING
         out[list(self.sticking)] = STICKING

@@ -1,9 +1,9 @@
 """Stages of a motion with contacts, answered by the kernel of `gaussopt.contact.stage_kernel`.
 
-Most stages of a motion are regular: the modes are those of the stage before, everything is well-conditioned, and the
-general path would spend a millisecond in numpy on what is some hundred multiplications. This module hands such a stage
-to the kernel and makes an `Answer` with the same certificate of it. Whatever the kernel does not take, and whatever
-does not pass, goes the general way.
+Most stages of a motion are regular: the modes are those of the previous stage, everything is well-conditioned, and
+formulation and solver would spend a millisecond in NumPy on a few hundred multiplications. This module hands such a
+stage to the kernel and makes an `Answer` of it with the same certificate. Stages that the kernel does not take or that
+do not pass are left to formulation and solver, the general path.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from gaussopt.lcp.pivoting import SOLVED
 from gaussopt.solving.answer import Answer
 
 PLAIN = 12
-"""Coordinates and closed contacts, together, up to which the kernel is faster than numpy without being compiled."""
+"""Number of coordinates and closed contacts together up to which the uncompiled kernel is faster than NumPy."""
 
 SHARE = 1e-12
-"""Force, relative to the largest normal force, that counts as none."""
+"""Force, relative to the largest normal force, that counts as zero."""
 
 _VERDICTS = (
     Uniqueness(Status.SOLVED, UniquenessProof.POSITIVE_DEFINITE, True),
@@ -45,7 +45,7 @@ _VERDICTS = (
     Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False),
     Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False),
 )
-"""By the kernel's codes DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED."""
+"""Uniqueness by the kernel's codes DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED."""
 
 _SENTENCES = (*[Status.SOLVED.sentence] * 4, f"{Status.SOLVED.sentence} {UNDECIDED}")
 
@@ -58,8 +58,8 @@ class CertifiedStage(NamedTuple):
     a : (n,)
     out : flat; a, lam, lam_N, lam_T
     shape : m, c, d
-    numbers : those of `gaussopt.contact.stage_workspace.NUMBERS`
-    how : how uniqueness is known
+    numbers : the `gaussopt.contact.stage_workspace.NUMBERS` numbers of the certificate
+    how : code of the proof of uniqueness
     """
 
     a: Vector
@@ -71,12 +71,12 @@ class CertifiedStage(NamedTuple):
 
     @property
     def worst(self) -> tuple[float, float, float, float, float]:
-        """What trajectories keep the worst of: error bound, relative error, residuals, rounding floor."""
+        """The values of which trajectories keep the worst: error bound, relative error, residuals, rounding floor."""
         bound, _, missed, reported, floor, norm_a, *_ = self.numbers
         return bound, bound / (1.0 + norm_a), missed, reported, floor
 
     def passed(self, tolerance: float) -> bool:
-        """`ContactCertificate.passed`."""
+        """Return `ContactCertificate.passed`."""
         bound, _, missed, reported, floor, norm_a, _, natural, laws, _, norm_gamma = self.numbers
         own = min(tolerance, math.sqrt(tolerance))
         return bool(
@@ -85,7 +85,7 @@ class CertifiedStage(NamedTuple):
 
     @property
     def certificate(self) -> ContactCertificate:
-        """The certificate, with the numbers that the general path would give."""
+        """The certificate, with the numbers that the general path would compute."""
         bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest, norm_gamma = self.numbers
         verdict, n = _VERDICTS[self.how], len(self.a)
         return ContactCertificate(
@@ -97,7 +97,7 @@ class CertifiedStage(NamedTuple):
         )  # fmt: skip
 
     def answer(self) -> Answer:
-        """The stage as an answer of the general path."""
+        """Return the stage as an answer of the general path."""
         (m, c, d), certificate = self.shape, self.certificate
         at = len(self.a) + m
         return Answer(
@@ -107,12 +107,12 @@ class CertifiedStage(NamedTuple):
 
 
 class StageKernel:
-    """The stages of a motion, each starting from the active set of the one before.
+    """The stages of a motion, each starting from the active set of the previous one.
 
     Attributes
     ----------
     tolerance : of the certificate, as for `StepSolver`
-    compiling : seconds in which the kernel was loaded or compiled, None before
+    compiling : s, time in which the kernel was loaded or compiled; None before
     """
 
     def __init__(self, tolerance: float) -> None:
@@ -121,7 +121,7 @@ class StageKernel:
         self._phase: ContactModes | None = None
 
     def _enter(self, phase: ContactModes, n: int, m: int) -> None:
-        """A new phase: its arrays; all closed contacts push, and those without slip stick."""
+        """Prepare the arrays of a new phase, in which all closed contacts push, and those without slip stick."""
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
         resting = len(phase.sticking)
@@ -136,19 +136,19 @@ class StageKernel:
         )  # fmt: skip
 
     def memory(self, phase: ContactModes) -> dict[str, Any]:
-        """The active set from which the next stage of a phase starts; nothing where the phase is new."""
+        """Return the active set from which the next stage of a phase starts; nothing where the phase is new."""
         return {"active": self._active.copy()} if phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any], phase: ContactModes, n: int, m: int) -> None:
-        """Take up what `memory` gave, for a system of n coordinates and m rows."""
+        """Restore what `memory` returned, for a system of n coordinates and m rows."""
         if "active" in memory:
             self._enter(phase, n, m)
             self._active[:] = memory["active"]
 
     def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
-        """Start the next stage from the active set of an answer found in the general way.
+        """Start the next stage from the active set of an answer of the general path.
 
-        Where contacts share forces in many ways (a box that sticks with two feet) only few sets solve the problem.
+        Where contacts share forces in many ways (a box that sticks with two feet) few active sets solve the problem.
         """
         if phase is not self._phase or answer.a is None:
             return
@@ -164,7 +164,7 @@ class StageKernel:
             self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
 
     def solve(self, step: StepData, phase: ContactModes) -> CertifiedStage | None:
-        """What the kernel finds at a step of all contacts in a phase, certified; None if it is for the general path."""
+        """Return the kernel's certified result at a step of all contacts in a phase; None where it does not apply."""
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
@@ -173,7 +173,7 @@ class StageKernel:
         if phase is not self._phase:
             self._enter(phase, n, m)
         if self.compiling is None:
-            # The first phase holds the loading of the kernel, or its compiling where no process has done so before.
+            # The first phase includes loading the kernel, or compiling it where no process has done so before.
             now = perf_counter()
             self.compiling, begin = now - begin, now
         np.concatenate((
@@ -190,11 +190,11 @@ class StageKernel:
         return found if found.passed(self.tolerance) else None
 
     def _monotone(self, M: Matrix, c: int) -> bool:
-        """Whether the accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
+        """Tell whether the accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
         motion = np.linalg.cholesky(M).T @ (self._memory.motion[c : 2 * c, : len(M)].T / self._memory.norm[:c])
         return monotone(self._memory.S, motion)
 
     @property
     def smallest_eigenvalue(self) -> float:
-        """Of sym(delassus) of the latest answer; see `ContactOperator.definiteness`."""
+        """Smallest eigenvalue of sym(delassus) of the latest answer; see `ContactOperator.definiteness`."""
         return smallest_eigenvalue(self._memory.S)

@@ -1,9 +1,9 @@
-"""Where within a step a function first falls below zero, however often it does so.
+"""Search for the instant within a step at which a function first falls below zero, however often it does so.
 
-The function is known with its rate at any instant of the step. On a piece between two instants it is its cubic up to a
-defect, which is bounded by what one more look in the middle finds. A half whose cubic stays above zero by more than
-that, or falls steadily through it, is decided; others are halved again. The defect of a smooth function falls to a
-sixteenth in each half, so that to take that of the whole for the halves leaves room for error.
+Value and rate of the function are known at any instant of the step. On a piece between two instants the function is
+its cubic up to a defect, which one more evaluation in the middle bounds. A half of the piece whose cubic stays above
+zero by more than the defect, or falls steadily through it, is decided; other halves are bisected again. The defect of a
+smooth function falls to a sixteenth in each half, so that using the defect of the whole piece is conservative.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ SHALLOW = 1e-9
 """Depth, relative to 1 + the largest coordinate, of a fall below zero that need not be found."""
 
 LOOKS = 4000
-"""Looks at one function within a step, at most."""
+"""Largest number of evaluations of one function within a step."""
 
 FINEST = 1e-12
-"""Length of a piece, relative to that of the step, at which it is not halved any more."""
+"""Length of a piece, relative to that of the step, at which it is no longer bisected."""
 
 CURVED = 4.0
-"""How much more than at its ends a function may be curved within a piece that needs no look inside."""
+"""Factor by which a function may be curved more than at its ends within a piece that is not evaluated inside."""
 
 Function = Callable[[float], tuple[float, float]]
-"""Value and rate at a time after the beginning of the step."""
+"""Return value and rate at a time after the beginning of the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class HermitePoint:
-    """Time after the beginning of the step, value and rate there."""
+    """Time after the beginning of the step, with value and rate there."""
 
     s: float
     value: float
@@ -45,7 +45,7 @@ class HermitePoint:
 class CrossingSearch:
     """A search for the first fall below zero within a step, whose length is `span`.
 
-    Falls of less than `depth` need not be found; a value below zero by less than `noise` is rounding.
+    Falls of less than `depth` need not be found; a value below zero by less than `noise` is a rounding error.
     """
 
     def __init__(self, function: Function, span: float, depth: float, noise: float, name: str) -> None:
@@ -53,9 +53,9 @@ class CrossingSearch:
         self._finest, self._left = FINEST * span, LOOKS
 
     def first(self, begin: HermitePoint, end: HermitePoint, number: int) -> tuple[float, float] | None:
-        """An interval in which the function falls through zero for the first time, in the step or a part of it.
+        """Return the interval in which the function first falls through zero, in the step or a part of it, or None.
 
-        So many pieces are looked at one by one; raises MotionStopped if the function is too rough to tell.
+        `number` pieces are searched one by one; raises MotionStopped if the function is too rough to tell.
         """
         left = begin
         for i in range(1, number + 1):
@@ -76,7 +76,7 @@ class CrossingSearch:
         return HermitePoint(s, *self._function(s))
 
     def _in_piece(self, a: HermitePoint, b: HermitePoint) -> tuple[float, float] | None:
-        """The same in one piece, by a look at its middle."""
+        """Return the interval of the first fall in one piece, found by evaluating the middle of the piece."""
         if b.s - a.s <= self._finest:
             return (a.s, b.s) if b.value < -self._noise else None
         middle = self._look(0.5 * (a.s + b.s))
@@ -93,20 +93,20 @@ class CrossingSearch:
 
 
 def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
-    """Whether a function stays above zero in a piece, by its largest second derivative at the ends."""
+    """Tell whether a function stays above zero in a piece, by its largest second derivative at the ends."""
     h = b.s - a.s
     curvature = max(curvature, abs(b.rate - a.rate) / h)
     return _lowest(a, b) > CURVED * curvature * h**2 / 8.0
 
 
 def unmoved(values: Matrix) -> int:
-    """The number of steps, from the first, in which no function passes through zero or comes near it.
+    """Return the number of steps, from the first, in which no function passes through zero or comes near it.
 
     Parameters
     ----------
     values : (functions, N + 1)
-        At the ends of N steps. How much the functions are curved is read off three neighbours; where there is a single
-        step, they have to change by less than their size.
+        Values at the ends of N steps. The curvature of the functions is read off three neighbours; if there is a single
+        step, the functions must change by less than their size.
     """
     first, last = values[:, :-1], values[:, 1:]
     steps = last - first
@@ -122,23 +122,23 @@ def unmoved(values: Matrix) -> int:
 
 
 def _lowest(a: HermitePoint, b: HermitePoint) -> float:
-    """A bound below the cubic of a piece: the lowest of its Bernstein coefficients."""
+    """Return a lower bound of the cubic of a piece: the smallest of its Bernstein coefficients."""
     third = (b.s - a.s) / 3.0
     return min(a.value, b.value, a.value + third * a.rate, b.value - third * b.rate)
 
 
 def _falls(a: HermitePoint, b: HermitePoint, defect: float) -> bool:
-    """Whether a function falls all along a piece, so that it passes through zero once."""
+    """Tell whether a function falls all along a piece, so that it passes through zero once."""
     third = (b.s - a.s) / 3.0
     x, y = third * a.rate, third * b.rate
     return max(x, y, b.value - a.value - x - y) < -2.0 * defect
 
 
 def _defect(a: HermitePoint, middle: HermitePoint, b: HermitePoint) -> float:
-    """A bound for the distance of a function from the cubic of a piece.
+    """Return a bound of the distance of a function from the cubic of a piece.
 
-    That of s^2 (h - s)^2 is largest in the middle; that of s^2 (h - s)^2 (s - h/2), which vanishes there, is 0.144 h
-    times the error of its rate there. Twice both.
+    The error s^2 (h - s)^2 is largest in the middle; s^2 (h - s)^2 (s - h/2), which vanishes there, is at most 0.144 h
+    times the error of the rate there. The bound is twice the sum of both.
     """
     h = b.s - a.s
     value = 0.5 * (a.value + b.value) + h / 8.0 * (a.rate - b.rate)

@@ -1,4 +1,4 @@
-"""The tolerances by which events are located and contact modes decided, one record for the loop and for its kernels."""
+"""Tolerances by which events are located and contact modes decided, in one record for the loop and its kernels."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ class EventTolerances:
     Attributes
     ----------
     changes : count, 10 to 100
-        Changes of the contact modes at one instant. Fewer: a pile-up of true changes is refused; more: a state that
-        does not settle is found later.
+        Largest number of changes of contact modes at one instant. Fewer: a pile-up of true changes is refused; more: a
+        state that does not settle is found later.
     returns : count, 2 to 5
-        Returns to the same modes at one instant; rounding may cause one. Fewer: that one is refused.
+        Largest number of returns to the same modes at one instant; rounding may cause one. Fewer: that one is refused.
     noise : 1e-15 to 1e-12, of 1 + the largest entry of the state
-        Gap or slip that is rounding. Smaller: contacts open and close by rounding; larger: short flights are missed.
+        Gap or slip that is rounding error. Smaller: contacts open and close by rounding; larger: short flights missed.
     instant : 1e-15 to 1e-12, of 1 + t
         Accuracy of the length of a step to an event. Larger: impacts begin with a penetration.
     unshared : 1e-13 to 1e-9, of the largest normal force
-        Force below which a contact has none. Smaller: of redundant contacts one without a share seems to open.
-    leaving : 0.01 to 0.5, of what counts as below the limit
-        Force that is lost half-way if it leaves its limit at once. Larger: a slip begins an instant too late.
+        Force below which a contact has none. Smaller: among redundant contacts one without a share seems to open.
+    leaving : 0.01 to 0.5, of the margin below the limit
+        Force lost half-way if a contact leaves its limit at once. Larger: a slip begins an instant too late.
     vanishing : 1e-11 to 1e-7, of the terms it consists of
-        Slip acceleration or force that is zero where modes are decided. Smaller: rounding decides between stick and
-        slip; larger: a slow start of slipping counts as stick.
+        Slip acceleration or force that counts as zero where modes are decided. Smaller: rounding decides between stick
+        and slip; larger: a slow start of slipping counts as stick.
     energy : 1e-12 to 1e-6, of 1 + the kinetic energy
         Energy fed by contacts in an impact, or in a step of time stepping, that is reported as an event.
     correction : 1e-5 to 1e-2, of 1 + the largest entry of the state
         Largest correction by projection. Smaller: coarse steps are refused; larger: a wrong state is moved.
     mobile : 1e-8 to 1e-4, of the motion of the free bodies
-        Motion of a slip under its own force below which it is not corrected. Smaller: at a dead centre the
+        Motion of a slip under its own force below which the slip is not corrected. Smaller: at a dead centre the
         correction moves everything else.
     approaches : count, 10 to 50
         Halvings of a step that fails; the failure is located to 2^-approaches of the step.
     near : 1e-9 to 1e-4, rtol and atol
         Tolerance of an adaptive method on the way to a failure, where forces grow without bound.
     losing : 0.01 to 0.5, eigenvalue of the scaled sym(delassus)
-        Below it a failing integrator is put down to the loss of definiteness.
+        Eigenvalue below which the failure of an integrator is attributed to the loss of definiteness.
     lost : 1e-9 to 1e-3, eigenvalue of the scaled sym(delassus)
-        Below it forces that rounding leaves undetermined are put down to its loss.
+        Eigenvalue below which forces that rounding leaves undetermined are attributed to the loss of definiteness.
     fed : 1e-9 to 1e-3, of 1 + the power of the friction force at the speed of the motion
         Power of friction that is reported as an event.
     """

@@ -1,4 +1,4 @@
-"""From one phase to the next: impacts, then the contact modes that the contact laws name."""
+"""Transitions from one phase to the next: impacts, then the contact modes that the contact laws determine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHORT = 1e-6
 """Time between two impacts, s relative to 1 + t, below which a geometric sequence is not followed further."""
 
 STEADY = 0.05
-"""Relative change of the ratio of successive intervals that still makes a geometric sequence."""
+"""Relative change of the ratio of successive intervals up to which the sequence counts as geometric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ImpactAccumulation:
 
 
 def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation | None:
-    """Whether the impacts at these instants accumulate, judged by the last four.
+    """Return the accumulation of impacts at these instants, judged by the last four; None if they do not accumulate.
 
     With intervals D, r D, r^2 D, ... the remaining time after an interval D is D r / (1 - r).
     """
@@ -69,7 +69,7 @@ class Transitions:
 
     Parameters
     ----------
-    loop : Advance, at the present state, which is moved onto its constraints and jumps in impacts; takes the events
+    loop : Advance, whose state is moved onto the constraints and jumps in impacts; it notes the events
     motion : ContactAccelerations, that of the loop; its phase is replaced
     """
 
@@ -80,11 +80,11 @@ class Transitions:
         self._projected: tuple[tuple[int, ...], tuple[int, ...], float, bytes] | None = None
 
     def memory(self) -> dict[str, Any]:
-        """The latest impacts of each contact, as many as `accumulates` looks at."""
+        """Return the latest impacts of each contact, as many as `accumulates` needs."""
         return {"impacts": [(i, instants[-4:]) for i, instants in self._impacts.items()]}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Take up what `memory` gave."""
+        """Restore what `memory` returned."""
         self._impacts = {i: list(instants) for i, instants in memory["impacts"]}
 
     @property
@@ -93,13 +93,13 @@ class Transitions:
         return self.motion.whole(self.loop.t, self.loop.q, self.loop.v)
 
     def settle(self, hints: dict[int, Hint], loose: Mapping[int, Vector]) -> ImpactAccumulation | None:
-        """Find the phase that follows at the present instant: impacts, then modes.
+        """Find the phase that follows at the present instant: first impacts, then modes.
 
-        `hints` are what events announce of their contacts, `loose` the directions of friction of those that start to
-        slip. Raises BadInput if the modes do not settle.
+        `hints` are the changes that events announce, by contact, `loose` the directions of friction of contacts that
+        start to slip. Raises BadInput if the modes do not settle.
         """
         self._loose = loose
-        # What has drifted during the phase is neither a separation nor an impact.
+        # Drift during the phase is neither a separation nor an impact.
         self.project(self.motion.phase.closed, frozenset())
         for _ in range(TOLERANCES.changes):
             phase = self.motion.phase
@@ -127,7 +127,7 @@ class Transitions:
         """Jump to the velocity after the impact."""
         guides, loop = np.array(self.system.two_sided, dtype=bool)[touching], self.loop
         if guides.any():
-            # The positions have been moved onto the contacts that close, which turns the rows of the guides.
+            # The positions have been moved onto the contacts that close, which rotates the rows of the guides.
             held = ContactSurface(self.system, self.motion.whole, tuple(np.array(touching)[guides].tolist()))
             loop.v = Projection().velocities(held, loop.t, loop.q, loop.v)
         step = without_restitution(self._whole.select(touching), guides)
@@ -146,8 +146,8 @@ class Transitions:
             step, found = replace(step, e_N=e_N), None
 
         def solve(jump: StepData) -> Answer:
-            # What projection leaves of a guide's rate is rounding, by which redundant guides would contradict each
-            # other.
+            # The rate that projection leaves of a guide is a rounding error, by which redundant guides would
+            # contradict each other.
             jump = replace(jump, zeta_N=np.where(guides, 0.0, jump.zeta_N))
             answer = solve_guided(jump, guides, self.motion.solve_impact)
             if loop.rules.impact is poisson and jump.least_N is None and step.e_N is not None:
@@ -172,7 +172,7 @@ class Transitions:
         return found
 
     def _classify(self, touching: list[int], rate: float, hints: dict[int, Hint]) -> bool:
-        """Modes of the touching contacts from the contact laws; False if another round is needed."""
+        """Determine modes of the touching contacts from the contact laws; False if another round is needed."""
         motion, old = self.motion, self.motion.phase
         step = self._whole
         assert step.gdot_N is not None
@@ -190,7 +190,7 @@ class Transitions:
             speed = float(np.linalg.norm(step.v_T[i]))
             if step.mu[i] == 0:
                 continue
-            # In space a slip may pass zero sideways, and the contacts of a body stop together up to rounding.
+            # In space a slip may pass zero sideways, and the contacts of a body stop simultaneously up to rounding.
             follows = in_space and (speed > rate or stops)
             if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS) and not follows:
                 sigma[i] = old.sigma[i]
@@ -208,7 +208,7 @@ class Transitions:
         return self._read_modes(answer, old, resting)
 
     def _read_modes(self, answer: Answer, old: ContactModes, resting: set[int]) -> bool:
-        """The phase that the solved contact laws name."""
+        """Set the phase that the solved contact laws determine; False if another round is needed."""
         motion, phase = self.motion, self.motion.phase
         step = self._whole
         a = answer.a
@@ -220,7 +220,7 @@ class Transitions:
         again = False
         for place, i in enumerate(phase.closed):
             w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
-            # Terms that may have cancelled in w are of the size of the whole acceleration.
+            # Terms that may have cancelled in w are as large as the whole acceleration.
             size = float(np.linalg.norm(step.J_N[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_N[i]))
             mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
             if answer.lam_N[place] - mass * w < -TOLERANCES.vanishing * (mass * size + float(answer.lam_N.max())):
@@ -255,12 +255,12 @@ class Transitions:
             self.project(tuple(closed), frozenset(sticking))
         return not again
 
-    # -- staying on the contacts -------------------------------------------------------------------------------
+    # -- projection --------------------------------------------------------------------------------------------
 
     def project(self, closed: tuple[int, ...], sticking: frozenset[int], positions_only: bool = False) -> None:
-        """Move the state onto joints, closed gaps and sticking contacts, by a correction that must be small.
+        """Move the state onto joints, closed gaps and sticking contacts; the correction must be small.
 
-        A slip that no force can change (a dead centre) is not corrected: that would change everything else.
+        A slip that no force can change (at a dead centre) is not corrected: that would change everything else.
         """
         loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
         surface = ContactSurface(self.system, self.motion.whole, closed, held)
@@ -281,7 +281,7 @@ class Transitions:
             self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
 
     def _mobile(self, i: int) -> bool:
-        """Whether joints let contact i slip."""
+        """Tell whether the joints let contact i slip."""
         step = self._whole
         row = step.J_T[i]
         moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)

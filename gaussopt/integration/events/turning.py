@@ -1,8 +1,8 @@
-"""How finely a step is looked at: by what bends its gaps.
+"""How finely a step must be searched, given the functions that bend its gaps.
 
-A gap follows the coordinates through functions: cos(theta) of a bar that turns, sin(w t) of a floor that moves. An
-integrator resolves the coordinates and knows nothing of these functions, so that a gap may rise and fall many times
-within one of its steps. The arguments of the functions, here called angles, say how often: between two looks no angle
+A gap depends on the coordinates through functions: cos(theta) of a rotating bar, sin(w t) of a moving floor. An
+integrator resolves the coordinates and does not know these functions, so that a gap may rise and fall many times
+within one of its steps. The arguments of the functions, here called angles, tell how often: between two looks no angle
 changes by more than `TURN`.
 """
 
@@ -25,16 +25,16 @@ TURN = 0.5
 """Largest change of an angle between two looks at the gaps, rad."""
 
 FEW = 4
-"""Looks at a step, at least, of a system of plain functions, which do not tell what bends them."""
+"""Least number of looks at a step of a system of plain functions, whose angles are not known."""
 
 MOST = 4096
-"""Looks at one step beyond which it is refused as too long."""
+"""Largest number of looks at one step; a step that needs more is refused as too long."""
 
 SHIFTS = (0.1, 0.7, 1.9)
-"""Shifts of a coordinate by which it is found out whether it bends a gap."""
+"""Shifts of a coordinate that show whether it bends a gap."""
 
 CAPPED = 32.0
-"""Turn in a step, rad, that is taken for more where a function has no period and comes to rest far away."""
+"""Largest turn in a step, rad, that is counted for a function that has no period and levels off far away."""
 
 Angles = tuple[list[float], list[float]]
 
@@ -44,22 +44,22 @@ class Turning(Protocol):
 
     Attributes
     ----------
-    least : looks at a step, at least
-    periodic : number of the angles that come first and turn without end; of the others no more than `CAPPED` counts
+    least : least number of looks at a step
+    periodic : number of periodic angles, which come first; at most `CAPPED` counts of each of the others
     """
 
     least: int
     periodic: int
 
     def angles(self, t: ArrayLike, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
-        """Angles and their rates, (A, N), at N instants t, (N,), of states (N, n)."""
+        """Return angles and their rates, (A, N), at N instants t, (N,), of states (N, n)."""
 
     def at(self, t: float, q: Vector, v: Vector) -> Angles:
-        """Angles and their rates at one state."""
+        """Return angles and their rates at one state."""
 
 
 class _OfEnergies:
-    """The angles of a system from energies, read from the expressions of its gaps and slips."""
+    """Angles of a system from energies, read from the expressions of its gaps and slips."""
 
     least = 1
 
@@ -81,7 +81,7 @@ class _OfEnergies:
 
 
 class _OfCoordinates:
-    """The angles of a system of plain functions: every coordinate on which the normal rows depend, in its own unit."""
+    """Angles of a system of plain functions: every coordinate on which the normal rows depend, in its own unit."""
 
     least = FEW
     periodic = 0
@@ -104,7 +104,7 @@ def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
 
 
 def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
-    """Return how far the angles turn, back and forth added up, in each of the N - 1 steps between N states.
+    """Return how far the angles turn in each of the N - 1 steps between N states, reversals added up.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
     Returns
     -------
     turns : (N - 1,)
-        The length of the control polygon of the cubic with the angle's values and rates at the ends, which no cubic
-        exceeds; of the angle that turns most.
+        Turn of the angle that turns most: the length of the control polygon of the cubic with the angle's values and
+        rates at the ends, which no cubic exceeds.
     """
     with np.errstate(all="ignore"):
         psi, rate = turning.angles(t, q, v)
@@ -131,7 +131,7 @@ def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
 
 
 def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
-    """`turns` of one step of length h between two states."""
+    """Return `turns` of one step of length h between two states."""
     most = 0.0
     for i, (psi_0, psi_1, rate_0, rate_1) in enumerate(zip(begin[0], end[0], begin[1], end[1], strict=True)):
         first, last = h / 3.0 * rate_0, h / 3.0 * rate_1

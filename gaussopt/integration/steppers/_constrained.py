@@ -1,10 +1,10 @@
-"""What the methods share that keep constraints at the end of a step, not in its accelerations.
+"""Parts common to the methods that keep constraints at the end of a step rather than in its accelerations.
 
 Their equations are those of a Gauss step with another right-hand side: the acceleration a of
 
     M a + h = Q + J^T lam,   J a = (b - J v) / dt   is the change of velocity of   J (v + dt a) = b
 
-so that every formulation and solver serves, and every solve is certified.
+so that every formulation and solver can be used, and every solve is certified.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class ConstrainedStep(FixedStep):
     """A method of constant step that keeps constraints itself; for motions without contacts."""
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
+        """Refuse contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
         return without_contacts(system, state, stabiliser)
 
 
 def without_contacts(system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-    """Why a method that keeps constraints itself cannot integrate a motion without contacts; None if it can."""
+    """Say why a method that keeps constraints itself cannot integrate a motion; None if it can."""
     if system.contact_names:
         return f"{system.name!r} has contacts; use moreau-jean, or rk4 from event to event"
     if state != "velocity":
@@ -39,10 +39,10 @@ def without_contacts(system: AbstractSystem, state: str, stabiliser: Stabilisati
 
 
 def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:
-    """The answer to a step under J a = gamma; where rows are redundant, under what they agree on.
+    """Return the answer to a step under J a = gamma; redundant rows are made consistent first.
 
-    Residuals of redundant constraints agree to first order only, and what is left would be a contradiction. `unique`
-    tells whether the multipliers of the step are, so that no row is redundant.
+    Residuals of redundant constraints agree to first order only; the remainder would be a contradiction. `unique` tells
+    whether the multipliers of the step are unique, so that no row is redundant.
     """
     if not unique:
         gamma = step.J @ least_motion(step.M, step.J, gamma)
@@ -50,11 +50,11 @@ def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> C
 
 
 def depend_on_velocity(before: StepData, after: StepData) -> bool:
-    """Whether the equations at two velocities, all else equal, differ."""
+    """Tell whether the equations at two velocities, all else equal, differ."""
     J = (before.J.data, after.J.data) if is_sparse(before.J) else (before.J, after.J)
     return not (np.array_equal(before.force, after.force) and np.array_equal(*J))
 
 
 def largest(x: Vector) -> float:
-    """Largest absolute entry, 0 if there is none."""
+    """Return the largest absolute entry, 0 if there is none."""
     return float(np.abs(x).max(initial=0.0))

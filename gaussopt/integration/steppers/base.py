@@ -14,15 +14,15 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.stepper import Control, Integration, Motion, State, Stepper
 
 QUINTIC = 6
-"""Order of a method up to which a quintic follows its steps as exactly as they are."""
+"""Largest order of a method whose steps a quintic interpolates as accurately as the method computes them."""
 
 
 class FixedStep(Stepper):
-    """A method of constant step: subclasses give one step."""
+    """A method of constant step; subclasses define one step."""
 
     @abstractmethod
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """(q, u) at t + dt."""
+        """Return (q, u) at t + dt."""
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
         """Begin; the last step is shortened to end at t_end."""
@@ -49,18 +49,18 @@ class _Fixed(Integration):
 
 
 class Unwatched:
-    """A motion whose accepted states are not passed on: for extra steps that are not those of the motion."""
+    """A motion whose accepted states are not passed on: for extra steps that do not belong to the motion."""
 
     def __init__(self, motion: Motion) -> None:
         self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
         self.answer, self.solve = motion.answer, motion.solve
 
     def passed(self, t: float, q: Vector, u: Vector) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def beside(method: Stepper, motion: Motion, control: Control, start: State, t: float) -> tuple[Vector, Vector]:
-    """Q and v at an instant, by a shorter step from the state before it that the motion does not see."""
+    """Return q and v at an instant, by an extra, shorter step from the state before it that is not passed on."""
     reached, q, u = start
     shorter = Control(t, None, control.rtol, control.atol, first_step=t - reached)
     integration = method.start(Unwatched(motion), reached, q, u, shorter)
@@ -77,7 +77,7 @@ class Adaptive(Stepper):
 
     @classmethod
     def scipy_class(cls) -> Any:
-        """The class in SciPy."""
+        """Return the class in SciPy."""
         from scipy import integrate
 
         return getattr(integrate, cls.method)
@@ -93,7 +93,7 @@ def gave_up(t: float, reason: str) -> str:
 
 
 class ScipyIntegration(Integration):
-    """A method of SciPy under way."""
+    """The run of a method of SciPy."""
 
     def __init__(
         self, method: Any, motion: Motion, t: float, q: Vector, u: Vector, control: Control, order: int
@@ -122,7 +122,7 @@ class ScipyIntegration(Integration):
         self._solver = self._make(self._field, t, y, bound, rtol=c.rtol, atol=c.atol, first_step=first)
 
     def within(self) -> Callable[[float], Vector] | None:
-        """The dense output of a method whose steps are too long for a quintic."""
+        """Return the dense output of a method whose steps are too long for a quintic."""
         if self._high and self._stepped is not None:
             dense: Callable[[float], Vector] = self._stepped.dense_output()
             return dense
@@ -134,7 +134,7 @@ class ScipyIntegration(Integration):
         return float(self._solver.h_abs)
 
     def advance(self) -> State:
-        """One accepted step, or up to the next recording instant."""
+        """Take one accepted step, or go on to the next recording instant."""
         s = self._solver
         self.taken = 0
         while True:
@@ -152,7 +152,7 @@ class ScipyIntegration(Integration):
         return t, y[: self._n].copy(), y[self._n :].copy()
 
     def before_failure(self) -> tuple[float, int] | None:
-        """The latest accepted step."""
+        """Return the instant of the latest accepted step, and the steps taken to it."""
         return float(self._solver.t), self.taken
 
     def replace(self, q: Vector, u: Vector) -> None:

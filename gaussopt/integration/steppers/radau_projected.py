@@ -35,17 +35,17 @@ from gaussopt.integration.steppers.base import gave_up
 
 STAGES = 3
 ITERATIONS = 8
-"""Iterations of Newton's method after which the step or its derivatives are too old or too long."""
+"""Largest number of Newton iterations; if more are needed, the derivatives are too old or the step is too long."""
 SAFETY, LEAST, MOST = 0.9, 0.2, 8.0
-"""Factors between one step and the next."""
+"""Safety factor, least and largest ratio of a step to the previous one."""
 SLOW = 0.05
-"""Rate of convergence of Newton's method beyond which the derivatives are computed anew."""
+"""Rate of convergence of Newton's method above which the derivatives are computed anew."""
 NEWTON = 0.03
-"""Error of the stages beside the tolerance of a step."""
+"""Error of the stages relative to the tolerance of a step."""
 
 
 def collocation() -> tuple[Vector, Matrix, float, Vector]:
-    """Points c (3,), weights A (3, 3), gamma_0, and weights of the error estimate beside gamma_0 a(t), (3,).
+    """Return points c (3,), weights A (3, 3), gamma_0, and weights of the error estimate added to gamma_0 a(t), (3,).
 
     A integrates polynomials of degree 2 through the points; gamma_0 is its real eigenvalue.
     """
@@ -70,7 +70,7 @@ class RadauProjected(Stepper):
     order, stages, adaptive, implicit = 5, STAGES, True, True
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
+        """Refuse contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
         return without_contacts(system, state, stabiliser)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
@@ -79,12 +79,12 @@ class RadauProjected(Stepper):
 
 
 class _Radau(Integration):
-    """The method under way.
+    """The run of the method.
 
     Attributes
     ----------
-    _derivatives : of the acceleration by position and velocity, each (n, n), and whether they are those of this state
-    _before : accelerations of the stages of the latest step and its length, None where there is none
+    _derivatives : of the acceleration by position and velocity, each (n, n), or None
+    _before : accelerations of the stages of the latest step and its length, or None
     """
 
     def __init__(self, motion: Motion, t: float, q: Vector, v: Vector, control: Control) -> None:
@@ -100,14 +100,14 @@ class _Radau(Integration):
         self._h = self._first_step() if control.first_step is None else control.first_step
 
     def _first_step(self) -> float:
-        """A step in which the change of position and velocity is a hundredth of their size."""
+        """Return a step in which the change of position and velocity is a hundredth of their size."""
         size = self._scaled(self._q, self._v)
         change = self._scaled(self._v, self._a)
         h = 0.01 * size / change if size > 1e-5 and change > 1e-5 else 1e-6
         return min(h, self._control.t_end - self._t)
 
     def _scaled(self, x: Vector, y: Vector) -> float:
-        """Root mean square of a change (x of q, y of v) in units of the tolerances."""
+        """Return the root mean square of a change (x of q, y of v) in units of the tolerances."""
         c = self._control
         state, change = np.concatenate((self._q, self._v)), np.concatenate((x, y))
         return float(np.sqrt(np.mean((change / (c.atol + c.rtol * np.abs(state))) ** 2)))
@@ -119,11 +119,11 @@ class _Radau(Integration):
             self._a = self._motion.rate(self._t, q, u)
 
     def before_failure(self) -> tuple[float, int] | None:
-        """The latest accepted step."""
+        """Return the instant of the latest accepted step, and the steps taken to it."""
         return self._t, self.taken
 
     def advance(self) -> State:
-        """One accepted step, or up to the next recording instant."""
+        """Take one accepted step, or go on to the next recording instant."""
         c, self.taken = self._control, 0
         bound = c.instant(self._count) if c.dt is not None or c.instants else c.t_end
         while True:
@@ -138,7 +138,7 @@ class _Radau(Integration):
         return self._t, self._q.copy(), self._v.copy()
 
     def _step(self, bound: float) -> None:
-        """One accepted step that goes no farther than the bound."""
+        """Take one accepted step that goes no farther than the bound."""
         self._rejected = False
         while True:
             least = 10.0 * math.ulp(self._t)
@@ -166,11 +166,11 @@ class _Radau(Integration):
         self._fresh = False
         self._error = h, norm
         grown = h * (min(1.0, factor) if self._rejected else factor)
-        # A step that a bound has shortened says little of the next one.
+        # A step shortened by the bound says little about the next step.
         self._h = max(grown, self._h) if h < self._h else grown
 
     def _factor(self, norm: float, h: float, iterations: int) -> float:
-        """The next step beside this one: that of the error, or of its trend where that is less."""
+        """Return the ratio of the next step to this one, by the error, or by the trend of errors where that is less."""
         if norm == 0.0:
             return MOST
         safety = SAFETY * (2 * ITERATIONS + 1) / (2 * ITERATIONS + iterations)
@@ -181,12 +181,12 @@ class _Radau(Integration):
         return min(MOST, max(LEAST, factor)) if math.isfinite(factor) else LEAST
 
     def _states(self, stages: Matrix, h: float) -> tuple[Matrix, Matrix]:
-        """Positions and velocities of the stages, each (3, n)."""
+        """Return positions and velocities of the stages, each (3, n)."""
         v = self._v + h * (A @ stages)
         return self._q + h * (A @ v), v
 
     def _guess(self, h: float) -> Matrix:
-        """Accelerations of the stages, (3, n), from the polynomial through those of the step before."""
+        """Return accelerations of the stages, (3, n), from the polynomial through those of the previous step."""
         if self._before is None:
             return np.tile(self._a, (STAGES, 1))
         stages, before = self._before
@@ -194,7 +194,7 @@ class _Radau(Integration):
         return np.asarray(weights @ stages)
 
     def _stages(self, h: float) -> tuple[Matrix, int, float] | None:
-        """Accelerations of the stages, iterations and their rate of convergence; None where they do not converge."""
+        """Return accelerations of the stages, iterations and rate of convergence; None where they do not converge."""
         n = len(self._q)
         if self._derivatives is None:
             self._derivatives, self._fresh = self._differences(), True
@@ -220,14 +220,14 @@ class _Radau(Integration):
         return None
 
     def _rates(self, stages: Matrix, h: float) -> Matrix | None:
-        """Accelerations of the states of the stages, (3, n); None where the states are not finite."""
+        """Return accelerations at the states of the stages, (3, n); None where the states are not finite."""
         q, v = self._states(stages, h)
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             return None
         return np.array([self._motion.rate(self._t + C[i] * h, q[i], v[i]) for i in range(STAGES)])
 
     def _estimate(self, stages: Matrix, h: float) -> float:
-        """The error of a step in units of the tolerances."""
+        """Return the error of a step in units of the tolerances."""
         assert self._derivatives is not None
         by_q, by_v = self._derivatives
         _, v = self._states(stages, h)
@@ -248,14 +248,14 @@ class _Radau(Integration):
         return norm
 
     def _accept(self, stages: Matrix, h: float, bound: float) -> None:
-        """Go to the end of the step, and there to the nearest state on the constraints."""
+        """Go to the end of the step, and from there to the nearest state on the constraints."""
         q, v = self._states(stages, h)
         self._t = bound if self._t + h >= bound else self._t + h
         self._q, self._v = self._projection.correct(self._motion.system, self._t, q[-1], v[-1])
         self._a, self._before = self._motion.rate(self._t, self._q, self._v), (stages, h)
 
     def _differences(self) -> tuple[Matrix, Matrix]:
-        """Derivatives of the acceleration by position and velocity, each (n, n)."""
+        """Return derivatives of the acceleration by position and velocity, each (n, n)."""
         system, t, q, v, n = self._motion.system, self._t, self._q, self._v, len(self._q)
         step = system.evaluate(t, q, v)
         M, J = _dense(step.M), _dense(step.J)
@@ -277,7 +277,7 @@ class _Radau(Integration):
 
 
 def _residual(step: StepData, a: Vector, lam: Vector) -> Vector:
-    """M a + h - Q - J^T lam and J a - gamma, (n + m,)."""
+    """Return M a + h - Q - J^T lam and J a - gamma, (n + m,)."""
     return np.concatenate((step.M @ a - step.force - step.J.T @ lam, step.J @ a - step.gamma))
 
 

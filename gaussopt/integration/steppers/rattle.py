@@ -9,8 +9,8 @@ step its own adjoint, so that it is of even order. Both halves are iterated: the
 method with the matrix at the start (J M^-1 J^T), the velocity of the second as a fixed point, which converges where
 dt/2 ||M^-1 d(Q - h)/dv|| < 1. Every iterate is a certified Gauss step whose J a is prescribed.
 
-Nonholonomic rows have no position to meet: the first half takes their J a = gamma of Gauss's principle, the second
-f(t', q', v') = 0. Still second order, no longer its own adjoint.
+Nonholonomic rows have no position to satisfy: the first half takes their J a = gamma of Gauss's principle, the second
+f(t', q', v') = 0. The step is still of second order, but no longer its own adjoint.
 
 References: H. C. Andersen, J. Comput. Phys. 52, 1983; B. Leimkuhler & S. Reich, "Simulating Hamiltonian dynamics",
 Cambridge 2004, chapter 7; L. O. Jay, SIAM J. Numer. Anal. 33, 1996 (general M).
@@ -37,7 +37,7 @@ class Rattle(ConstrainedStep):
     order, stages = 2, 2
 
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """One step; raises MotionStopped if an iteration does not settle."""
+        """Take one step; raises MotionStopped if an iteration does not settle."""
         first = self._positions(motion, t, q, u, dt)
         assert first.a is not None
         half = u + 0.5 * dt * first.a
@@ -45,7 +45,7 @@ class Rattle(ConstrainedStep):
         return q, self._velocities(motion, t + dt, q, half, u + dt * first.a, dt, first.forces_unique)
 
     def _positions(self, motion: Motion, t: float, q: Vector, v: Vector, dt: float) -> CertifiedAnswer:
-        """The first half: the acceleration whose drift ends on the constraints."""
+        """Solve the first half: the acceleration whose drift ends on the constraints."""
         system, answer = motion.system, motion.answer(t, q, v)
         step: StepData | None = None
         gamma, settling = np.zeros(0), Settling(SHARP)
@@ -69,7 +69,7 @@ class Rattle(ConstrainedStep):
     def _velocities(
         self, motion: Motion, t: float, q: Vector, half: Vector, v: Vector, dt: float, unique: bool
     ) -> Vector:
-        """The second half: the velocity at the end of the step, (n,), from that of its half and a guess."""
+        """Solve the second half: the velocity at the end of the step, (n,), from that of its half and a guess."""
         system, settling = motion.system, Settling(SHARP)
         before: StepData | None = None
         for _ in range(MOST_ITERATIONS):

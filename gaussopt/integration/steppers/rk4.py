@@ -8,7 +8,7 @@ from gaussopt.integration.steppers.base import FixedStep
 
 
 class RK4(FixedStep):
-    """Four accelerations a step."""
+    """Four accelerations per step."""
 
     name = "rk4"
     title = "Runge-Kutta, order 4, constant step"
@@ -21,7 +21,7 @@ class RK4(FixedStep):
     )
 
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """One step."""
+        """Take one step."""
         half = 0.5 * dt
         v1, r1 = motion.velocity(t, q, u), motion.rate(t, q, u)
         q2, u2 = q + half * v1, u + half * r1

@@ -1,4 +1,4 @@
-"""Semi-implicit (symplectic) Euler: v <- v + dt a, q <- q + dt v. What the papers do; order 1."""
+"""Semi-implicit (symplectic) Euler: v <- v + dt a, q <- q + dt v; order 1. The scheme of the papers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SemiImplicit(FixedStep):
     order = 1
 
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """One step."""
+        """Take one step."""
         u = u + dt * motion.rate(t, q, u)
         return q + dt * motion.velocity(t, q, u), u
 

@@ -1,12 +1,12 @@
-"""Gauss's principle for the velocity at the end of a step: first order, and no drift that grows.
+"""Gauss's principle for the velocity at the end of a step: first order, without growing drift.
 
     min 1/2 (v' - v_free)^T M (v' - v_free),   v_free = v + dt M^-1 (Q - h)
     subject to   phi(t + dt, q) + dt J v' = 0,   f(t + dt, q, v) + J (v' - v) = 0;        q' = q + dt v'
 
 M, Q, h, J at (t, q, v). The holonomic rows are the position constraints at the end of the step, linearised at its
-start: what is left of phi is of order dt^2 after every step and does not add up (with the rows J v' + phi_t = 0 it
-would, to order dt). Without constraints it is semi-implicit Euler; with contacts, the step of Anitescu and Hart.
-Multipliers are impulses over dt.
+start: the residual of phi is of order dt^2 after every step and does not add up (with the rows J v' + phi_t = 0 it
+would, to order dt). Without constraints the method is semi-implicit Euler; with contacts it is the step of Anitescu and
+Hart. Multipliers are impulses over dt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class VelocityGauss(ConstrainedStep):
     order = 1
 
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """One step."""
+        """Take one step."""
         system, step = motion.system, motion.system.evaluate(t, q, u)
         rate, phi = system.velocity_residual(t + dt, q, u), system.position_residual(t + dt, q)
         change = -(step.J @ u if rate is None else rate)

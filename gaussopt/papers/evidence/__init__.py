@@ -1,1 +1,1 @@
-"""Checkers that share no code with what they check."""
+"""Evidence that shares no code with the formulations and solvers that it judges."""

@@ -1,4 +1,4 @@
-"""Complementarity conditions solved by trying every active set: evidence that shares nothing with the solvers judged.
+"""Complementarity conditions solved by trying every active set, without code of the solvers that are judged.
 
 All programs of paper 001, and the mechanics itself, have the form
 
@@ -24,7 +24,7 @@ Rational = Sequence[Sequence[Fraction | int]]
 
 @dataclass(frozen=True, slots=True)
 class ActiveSetPoints:
-    """One point for each problem of a stack, that whose inequalities hold best: x is (B, m), y and w are (B, k)."""
+    """For each problem of a stack, the point that satisfies the inequalities best: x is (B, m), y and w are (B, k)."""
 
     x: Matrix
     y: Matrix
@@ -42,7 +42,7 @@ def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoi
 
 
 def lcp(A: Matrix, b: Matrix) -> Matrix:
-    """Forces of the contact laws 0 <= z complementary to A z + b >= 0 for a stack, (B, k, k) and (B, k)."""
+    """Find forces of the contact laws 0 <= z complementary to A z + b >= 0 for a stack, (B, k, k) and (B, k)."""
     diagonal = A.diagonal(axis1=1, axis2=2)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     S, s = unit[:, :, None] * A * unit[:, None, :], unit * b
@@ -64,33 +64,33 @@ def lcp(A: Matrix, b: Matrix) -> Matrix:
 
 
 def quadratic(P: Matrix, p: Matrix, A: Matrix, b: Matrix) -> Matrix:
-    """Minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, P symmetric and positive definite, (B, k)."""
+    """Find the minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, P symmetric positive definite, (B, k)."""
     return solve(P, p, A.swapaxes(1, 2), A, b).x
 
 
 def printed(A: Matrix, b: Matrix) -> Matrix:
-    """Minimisers of the printed program (29): 1/2 z^T A z subject to A z + b >= 0, (B, k)."""
+    """Find the minimisers of the printed program (29): 1/2 z^T A z subject to A z + b >= 0, (B, k)."""
     return quadratic(symmetric(A), np.zeros_like(b), A, b)
 
 
 def primal(A: Matrix, b: Matrix) -> Matrix:
-    """Minimisers of the printed program (36): 1/2 z^T A z + b^T z subject to z >= 0, (B, k)."""
+    """Find the minimisers of the printed program (36): 1/2 z^T A z + b^T z subject to z >= 0, (B, k)."""
     return lcp(symmetric(A), b)
 
 
 def symmetric(A: Matrix) -> Matrix:
-    """The symmetric part of each matrix."""
+    """Return the symmetric part of each matrix."""
     return np.asarray(0.5 * (A + A.swapaxes(-1, -2)))
 
 
 def times(A: Matrix, x: Matrix) -> Matrix:
-    """Each matrix times its vector, (B, r)."""
+    """Multiply each matrix by its vector, (B, r)."""
     return np.asarray((A @ x[..., None])[..., 0])
 
 
 def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \
         -> list[tuple[list[Fraction], list[Fraction], list[Fraction]]]:  # fmt: skip
-    """All (x, y, w) of one problem in rational numbers, from the regular active sets."""
+    """Find all solutions (x, y, w) of one problem in rational numbers, from the regular active sets."""
     m, k = len(p), len(b)
     found = []
     for active in product((False, True), repeat=k):
@@ -109,14 +109,14 @@ def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rati
 
 
 def lcp_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
-    """All forces of the contact laws in rational numbers."""
+    """Find all forces of the contact laws in rational numbers."""
     k = len(b)
     identity = [[int(i == j) for j in range(k)] for i in range(k)]
     return [y for _, y, _ in solve_exactly(identity, [0] * k, identity, A, b)]
 
 
 def printed_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
-    """All points that satisfy the optimality conditions of (29) in rational numbers."""
+    """Find all points that satisfy the optimality conditions of (29) in rational numbers."""
     k = len(b)
     P = [[Fraction(A[i][j] + A[j][i]) / 2 for j in range(k)] for i in range(k)]
     transposed = [[A[j][i] for j in range(k)] for i in range(k)]
@@ -124,7 +124,7 @@ def printed_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fract
 
 
 def _eliminate(rows: list[list[Fraction]]) -> list[Fraction] | None:
-    """Solve a square system given as rows with the right-hand side behind; None where it is singular."""
+    """Solve a square system given as rows that end with the right-hand side; None where it is singular."""
     table = np.array(rows, dtype=object)
     for j in range(len(table)):
         pivots = j + np.flatnonzero(table[j:, j])

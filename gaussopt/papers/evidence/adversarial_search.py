@@ -1,4 +1,4 @@
-"""Differential evolution as the searches of claims use it: seeded, with a fixed budget, counting what it tried."""
+"""Differential evolution for the searches of claims: seeded, with a fixed budget, and a count of the points tried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaussopt.core.arrays import Vector
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The smallest value found, where, and how many points were tried."""
+    """The smallest value found, its place, and the number of points tried."""
 
     value: float
     at: Vector
@@ -31,9 +31,9 @@ def minimise(
     ----------
     cost : (d,) to a number; if `together`, (d, S) to (S,)
     bounds : lower and upper bound of each number
-    generations : after the first population; all are run
-    seed : a Generator goes on from where it is
-    population : points of a population divided by d
+    generations : number after the first population; all are run
+    seed : a seed, or a Generator, which continues from its state
+    population : number of points of a population divided by d
     start : (d,), one point of the first population
 
     Source: R. Storn, K. Price, "Differential evolution", J. Global Optim. 11, 1997, in SciPy's implementation.

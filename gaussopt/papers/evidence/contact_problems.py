@@ -1,4 +1,4 @@
-"""Contact problems A z + b made to measure from plain numbers: random ones, and all of two or three contacts."""
+"""Contact problems A z + b constructed from plain numbers: random ones, and all of two or three contacts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gaussopt.papers.evidence import active_sets as sets
 Mask = NDArray[np.bool_]
 
 DEFINITE = 1e-3
-"""Smallest eigenvalue of sym A, scaled to unit diagonal, from which a sample counts as positive definite."""
+"""Least eigenvalue of sym A, scaled to unit diagonal, of a sample that counts as positive definite."""
 
 
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:
-    """Tell where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
+    """Return the mask of samples where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -57,7 +57,7 @@ ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi 
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
-    """Make A = [[1, s + k], [s - k, 1]] and b at angle phi: up to units every definite problem of two contacts."""
+    """Make A = [[1, s + k], [s - k, 1]] and b at angle phi; up to units, every definite problem of two contacts."""
     one = np.ones_like(shared)
     A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
     return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)

@@ -1,8 +1,8 @@
 """Random planar mechanisms of pinned bodies: trees, and trees whose branches are pinned together into loops.
 
-Each is described twice. Its step data are in absolute coordinates, three a body, with two rows of J a joint, and know
-nothing of trees. Its minimal equations follow the tree from the ground outwards, in the angles of the bodies alone,
-and solve the loops for the dependent ones.
+Each is described twice. The step data, in absolute coordinates, three per body, with two rows of J per joint, contain
+no tree. The minimal equations follow the tree from the ground outwards, in the angles of the bodies alone, and
+solve the loops for the dependent angles.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Mechanism:
 
     Attributes
     ----------
-    tree : the pin of every body to one that comes before it or to the ground, which is b
-    loops : pins beyond the tree
-    phi, omega : (bodies,), angles and rates; the loops are closed in both
+    tree : the pin of every body to a body before it or to the ground; its b is that body or the ground
+    loops : pins in addition to the tree
+    phi, omega : (bodies,), angles and rates; both satisfy the loops
     mass, inertia : (bodies,)
     force : (3 bodies,), generalised, in absolute coordinates
     """
@@ -51,11 +51,11 @@ class Mechanism:
 
     @property
     def freedom(self) -> int:
-        """Bodies less what independent loops take."""
+        """Degrees of freedom: number of bodies less that of independent loop conditions."""
         return len(self.phi) - (int(np.linalg.matrix_rank(self.closures()[0], tol=1e-9)) if self.loops else 0)
 
     def step(self, repeated: int = 0) -> StepData:
-        """The step in absolute coordinates x, y, phi of every body, the first `repeated` pins written twice."""
+        """Return the step in absolute coordinates x, y, phi of every body, with the first `repeated` pins twice."""
         pins = (*self.tree, *self.loops)
         pins += pins[:repeated]
         bodies = len(self.phi)
@@ -74,7 +74,7 @@ class Mechanism:
         return StepData.smooth(M, zero, self.force, J, gamma, 0.0, zero, K @ self.omega)
 
     def point(self, body: int, on: Vector) -> tuple[Matrix, Vector]:
-        """Map, (2, bodies), and bias, (2,), of a point of a body, whose acceleration is map times phi'' plus bias."""
+        """Return K, (2, bodies), and bias, (2,), of a point of a body, whose acceleration is K phi'' + bias."""
         K, bias = np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
@@ -85,7 +85,7 @@ class Mechanism:
         return K, bias
 
     def motion(self) -> tuple[Matrix, Vector]:
-        """Map and bias of all absolute coordinates, (3 bodies, bodies) and (3 bodies,)."""
+        """Return K and bias of all absolute coordinates, (3 bodies, bodies) and (3 bodies,)."""
         bodies = len(self.phi)
         K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
         for i in range(bodies):
@@ -94,7 +94,7 @@ class Mechanism:
         return K, bias
 
     def closures(self) -> tuple[Matrix, Vector]:
-        """The conditions of the loops on the angles: L and r of L phi'' = r."""
+        """Return the conditions of the loops on the angles: L and r of L phi'' = r."""
         L, r = np.zeros((2 * len(self.loops), len(self.phi))), np.zeros(2 * len(self.loops))
         for i, pin in enumerate(self.loops):
             (Ka, ba), (Kb, bb) = self.point(pin.a, pin.on_a), self.point(pin.b, pin.on_b)
@@ -102,7 +102,7 @@ class Mechanism:
         return L, r
 
     def acceleration(self) -> Vector:
-        """The acceleration by the minimal equations; pivoting chooses the angles for which the loops are solved."""
+        """Compute the acceleration by the minimal equations; pivoting chooses the dependent angles of the loops."""
         K, bias = self.motion()
         m = np.column_stack((self.mass, self.mass, self.inertia)).ravel()
         mass, pull = K.T @ (m[:, None] * K), K.T @ (self.force - m * bias)
@@ -121,30 +121,30 @@ class Mechanism:
 
 
 def turned(angle: float, point: Vector) -> Vector:
-    """The point of a body in the directions of the ground."""
+    """Rotate a vector from the frame of a body at this angle into that of the ground."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([c * point[0] - s * point[1], s * point[0] + c * point[1]])
 
 
 def across(arm: Vector) -> Vector:
-    """Velocity of the arm's end at unit angular velocity."""
+    """Return the velocity of the arm's end at unit angular velocity."""
     return np.array([-arm[1], arm[0]])
 
 
 def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...], spread: float) -> Mechanism:
-    """The mechanism of numbers between -1 and 1.
+    """Make the mechanism that numbers between -1 and 1 describe.
 
     Parameters
     ----------
     x : (12 bodies + 2 loops,)
-    parents : what each body hangs on: one before it, or GROUND
-    pairs : the two bodies, or a body and the ground, that each loop pins together, at a point that both reach
+    parents : the body to which each body is pinned, one before it, or GROUND
+    pairs : the two bodies, or a body and the ground, that each loop pins together, at a point within reach of both
     spread : largest ratio of masses
     """
     bodies = len(parents)
     parts = np.split(x, np.cumsum([bodies, bodies, bodies, bodies, 2 * bodies, 2 * bodies, 3 * bodies, bodies]))
     phi, mass = np.pi * parts[0], spread ** (0.5 * parts[1])
-    # Joints lie at least half a metre apart on a body, so that none has its two ends in one point.
+    # Joints lie at least half a metre apart on a body, so that its two ends never coincide.
     own = parts[4].reshape(-1, 2) * 0.3 - [0.6, 0.0]
     others = parts[5].reshape(-1, 2) * 0.3 + [0.6, 0.0]
     tree = tuple(PinJoint(i, own[i], p, others[i]) for i, p in enumerate(parents))
@@ -164,12 +164,12 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
 
 
 def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int:
-    """The count of numbers that decide a mechanism."""
+    """Count the numbers that describe a mechanism."""
     return 12 * len(parents) + 2 * len(pairs)
 
 
 def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
-    """The place `target` as a point of a body."""
+    """Return the place `target` as a point of a body."""
     if body == GROUND:
         return target
     centre, at, on = np.zeros(2), body, np.zeros(2)
@@ -181,7 +181,7 @@ def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
 
 
 def draw(rng: np.random.Generator, most: int, loops: bool, spread: float) -> Mechanism:
-    """A random mechanism of 2 to `most` bodies, as a tree or with loops that leave a degree of freedom."""
+    """Draw a mechanism of 2 to `most` bodies, as a tree or with loops that leave a degree of freedom."""
     bodies = int(rng.integers(3 if loops else 2, most + 1))
     parents = tuple(int(rng.integers(GROUND, i)) for i in range(bodies))
     pairs: list[tuple[int, int]] = []

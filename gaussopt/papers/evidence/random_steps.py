@@ -1,6 +1,6 @@
-"""Steps made to measure: M positive definite with a chosen condition number, or singular; rows J; any forces.
+"""Random steps: M positive definite with a chosen condition number, or singular; rows J; any forces.
 
-One decoder serves both ways of looking for counterexamples: random draws, and optimisers that move the same entries.
+One function decodes numbers for both searches for counterexamples: random draws, and optimisers of the same numbers.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def entries(n: int, m: int) -> int:
-    """Count the numbers that decide a step of n coordinates and m rows."""
+    """Count the numbers that describe a step of n coordinates and m rows."""
     return n + n * n + m + m * m + n * m + 2 * n + m
 
 
 def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: float) -> StepData:
-    """Make the step of numbers between -1 and 1.
+    """Make the step that numbers between -1 and 1 describe.
 
     Parameters
     ----------
-    x : (entries(n, m),), logarithms of eigenvalues, then matrices whose orthonormal factors are taken, then Q, h, gamma
-    mass_condition, row_condition : largest condition numbers of M and J, reached at the ends of the range
+    x : (entries(n, m),), logarithms of eigenvalues, matrices for orthonormal factors, Q, h, gamma
+    mass_condition, row_condition : largest condition numbers of M and J, reached at the numbers -1 and 1
     """
     parts = np.split(x, np.cumsum([n, n * n, m, m * m, n * m, n, n]))
     masses, lengths = mass_condition ** (0.5 * parts[0]), row_condition ** (0.5 * parts[2])
@@ -57,21 +57,21 @@ def kernel(A: Matrix) -> Matrix:
 
 
 def projector(J: Matrix) -> Matrix:
-    """Project on ker J orthogonally, N."""
+    """Return the orthogonal projector N onto ker J."""
     Z = kernel(J)
     return np.asarray(Z @ Z.T)
 
 
 def free_acceleration(step: StepData) -> Vector:
-    """a0 = M^-1 (Q - h)."""
+    """Return a0 = M^-1 (Q - h)."""
     return np.asarray(np.linalg.solve(step.M, step.force))
 
 
 def minimiser(step: StepData) -> Vector:
     """Find the true acceleration by minimal coordinates of the step: a = a_p + Z z with Z^T M (a - a0) = 0.
 
-    The basis Z of ker J comes from a singular value decomposition, the reduced system is solved as it stands; no
-    formulation and no solver of the workbench takes part.
+    The basis Z of ker J comes from a singular value decomposition, the reduced system is solved directly; no
+    formulation or solver of this package is used.
     """
     Z = kernel(step.J)
     particular = np.linalg.lstsq(step.J, step.gamma, rcond=None)[0]
@@ -80,12 +80,12 @@ def minimiser(step: StepData) -> Vector:
 
 
 def mass_norm(M: NDArray[np.floating[Any]], a: NDArray[np.floating[Any]]) -> float:
-    """(a^T M a)^(1/2)."""
+    """Return the mass norm (a^T M a)^(1/2)."""
     return float(np.sqrt(max(float(a @ M @ a), 0.0)))
 
 
 def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
-    """Measure the distance of `a` from the true acceleration in the mass norm, by the size of the latter and of a0."""
+    """Return the distance of `a` from the true acceleration in the mass norm, relative to its size and that of a0."""
     true = minimiser(step) if true is None else true
     size = mass_norm(step.M, true) + mass_norm(step.M, free_acceleration(step))
     return mass_norm(step.M, a - true) / size
@@ -94,12 +94,12 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
 def misses(
     steps: Iterable[StepData], candidate: Callable[[StepData], Vector], true: Callable[[StepData], Vector] = minimiser
 ) -> list[float]:
-    """Measure how far a candidate's accelerations of steps are from the true ones, see `miss`."""
+    """Return the errors of a candidate's accelerations of steps, see `miss`."""
     return [miss(s, candidate(s), true(s)) for s in steps]
 
 
 def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
-    """Solve a step, uncertified; the acceleration is infinite where there is none."""
+    """Solve a step without certificate; the acceleration is infinite if there is none."""
     program, data = formulation.apply(step)
     raw, _ = sequence.solve(program)
     if raw.x is None:
@@ -109,7 +109,7 @@ def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[
 
 
 def by_formulation(name: str) -> Callable[[StepData], Vector]:
-    """Make the function that solves steps by a formulation and linear algebra, uncertified."""
+    """Return the function that solves steps by a formulation and linear algebra, without certificate."""
     entry, sequence = registry.load("formulation", name), SolverSequence("kkt")
     return lambda step: np.asarray(answer(entry, sequence, step)[0])
 
@@ -121,7 +121,7 @@ def _orthonormal(X: Matrix) -> Matrix:
 
 
 EIGENVALUES = (0.1, 10.0)
-"""Range of the eigenvalues of M that are not zero: rounding stays at rounding."""
+"""Range of the eigenvalues of M that are not zero, narrow so that rounding errors stay small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Size:
 
 
 def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -> Size:
-    """Draw a size; `well_posed` decides whether rank M and the rows can add up to n."""
+    """Draw a size; `well_posed` says whether rank M plus the number of rows is at least n."""
     n = int(random.integers(2 if well_posed else 3, most + 1))
     rank = int(random.integers(1, n if well_posed else n - 1))
     return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))
@@ -158,7 +158,7 @@ def singular_step(z: Vector, size: Size, outside: float = 0.0) -> StepData:
     low, high = np.log(EIGENVALUES)
     M = (U * np.exp(low + (high - low) * 0.5 * (1.0 + spread))) @ U.T
     J = rows.reshape(m, n)
-    # K c is a constraint force where Z^T K c = 0.
+    # K c is a constraint force if Z^T K c = 0.
     both = kernel(kernel(J).T @ K)
     lost = K @ (K.T @ p)
     force = M @ x + K @ (both @ (both.T @ (K.T @ p))) + outside * lost / max(float(np.linalg.norm(lost)), 1e-300)
@@ -168,14 +168,14 @@ def singular_step(z: Vector, size: Size, outside: float = 0.0) -> StepData:
 def singular_steps(
     random: np.random.Generator, count: int, outside: float = 0.0, well_posed: bool = True
 ) -> Iterator[StepData]:
-    """Draw steps with a singular mass matrix, each of a size of its own."""
+    """Draw steps with a singular mass matrix, each of a random size."""
     for _ in range(count):
         size = drawn(random, well_posed=well_posed)
         yield singular_step(random.uniform(-1, 1, size.numbers), size, outside)
 
 
 def lost_force(step: StepData) -> Vector:
-    """(I - M M^+) F, the part of the force F = Q - h that the objective with M^+ drops."""
+    """Return (I - M M^+) F, the part of the force F = Q - h that the objective with M^+ drops."""
     return np.asarray(step.force - step.M @ (np.linalg.pinv(step.M, rcond=1e-10) @ step.force))
 
 

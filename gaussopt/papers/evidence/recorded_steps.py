@@ -1,4 +1,4 @@
-"""Measurements for the claims on time and on accuracy."""
+"""Measurements for the claims on time and accuracy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 
 def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: float | None) -> list[TimedAnswers]:
-    """Answers, and times within a budget in s if there is one, of formulations by solvers that do not refuse."""
+    """Return answers, and times within a budget in s if given, of formulations by solvers that do not refuse."""
     answers: list[Answers] = []
     times: list[Times] = []
     for spec in specs:
@@ -30,5 +30,5 @@ def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: fl
 
 
 def shortest(works: Sequence[Callable[[], object]], rounds: int) -> Vector:
-    """The shortest time of each of several works, which take turns, s; noise only ever adds."""
+    """Measure the shortest time of each of several functions, which take turns, s, since noise only adds time."""
     return np.asarray(np.min([[timeit(work, number=1) for work in works] for _ in range(rounds)], axis=0))

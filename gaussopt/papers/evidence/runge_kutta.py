@@ -1,4 +1,4 @@
-"""The classical Runge-Kutta method for many motions at once, for equations that are written by hand."""
+"""The classical Runge-Kutta method for many motions at once, for equations written by hand."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from gaussopt.core.arrays import Vector
 
 Rates = Callable[[Any, Vector], Vector]
-"""(t, state) to the rates of the state; the first axis of the state counts its entries."""
+"""Function of (t, state) that returns the rates of the state; the first axis of the state counts its entries."""
 
 
 def march(rates: Rates, state: Vector, dt: Any) -> Iterator[Vector]:
-    """Yield the states after every step, without end; the step is a number or one for each motion.
+    """Yield the states after every step, endlessly; the step is one number or one for each motion.
 
-    The rates are asked four times a step, in the order of the stages: rates that draw random errors rely on it.
+    The rates are called four times per step, in the order of the stages: rates that draw random errors rely on it.
     """
     half = 0.5 * dt
     for k in count():

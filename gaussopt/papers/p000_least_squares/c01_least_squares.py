@@ -1,8 +1,8 @@
 """C1: the least-squares form gives the true acceleration without multipliers.
 
-Equation (14) with the Moore-Penrose inverse of the product does. Equation (16), which the source uses, does so with
+Equation (14) is exact with the Moore-Penrose inverse of the product. Equation (16), used by the source, is exact with
 generalised inverses that are weighted by the masses; with those of Moore and Penrose it minimises an unweighted
-distance and is exact for all forces only where M leaves ker J invariant.
+distance and is exact for all forces only if M leaves ker J invariant.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, refer
 from gaussopt.papers.texts import ClaimTexts
 
 EXACT = DEFAULT_TOLERANCE
-"""Relative error in the mass norm up to which an acceleration counts as exact: what the workbench accepts."""
+"""Relative error in the mass norm up to which an acceleration counts as exact: the tolerance of this package."""
 
 CONDITIONS = 1e6, 1e3
 """Largest condition numbers of M and J."""
@@ -39,7 +39,7 @@ equation_16 = rs.by_formulation("least-squares-as-printed")
 
 
 def check(quick: bool) -> Judgement:
-    """Judge (14) and (16), the two forms in which the claim is made, the latter with two kinds of inverses."""
+    """Judge (14) and (16), the two forms of the claim, the latter with two kinds of inverses."""
     samples = _samples(40 if quick else 300)
     some = samples[:: 4 if quick else 2]
     drawn, steered = _random_14(samples), _adversary_14(quick)
@@ -57,13 +57,13 @@ def check(quick: bool) -> Judgement:
 
 
 def _reading_16(samples: Samples, along: bool) -> Reading:
-    """Eq. (16) at large, and on steps whose kernel is M-invariant or whose free acceleration keeps the rows."""
+    """Read eq. (16) in general, and on steps whose kernel is M-invariant or whose free acceleration keeps the rows."""
     same, free = (max(rs.misses(map(make, samples), equation_16)) <= EXACT for make in (_invariant, _kept))
     return text.reading("by-16", along and same and free, {"invariant": same, "kept": free})
 
 
 def _invariant(s: StepData) -> StepData:
-    """The step with a mass matrix that leaves ker J invariant."""
+    """Return the step with a mass matrix that leaves ker J invariant."""
     N = rs.projector(s.J)
     across = np.eye(s.n) - N
     return replace(s, M=N @ s.M @ N + across @ s.M @ across)
@@ -75,7 +75,7 @@ def _kept(s: StepData) -> StepData:
 
 
 def written_out(s: StepData) -> Vector:
-    """Eq. (16) with Moore-Penrose inverses, from its letters."""
+    """Compute eq. (16) with Moore-Penrose inverses, literally."""
     Jp, N = np.linalg.pinv(s.J), rs.projector(s.J)
     return np.asarray(Jp @ s.gamma - N @ np.linalg.pinv(N, rcond=1e-8) @ (Jp @ s.gamma - rs.free_acceleration(s)))
 
@@ -99,7 +99,7 @@ def _optimality(samples: Samples) -> Derivation:
 
 
 def _start() -> Derivation:
-    """Closed forms of the crank's acceleration at the printed start; that of (16) as computed by the true one."""
+    """Check closed forms of the crank's acceleration at the printed start: the true one, and that of (16)."""
     found = []
     for tau in (-0.5, 0.0):
         entry = problem("crank-slider", tau=tau)
@@ -123,13 +123,13 @@ def _unweighted(samples: Samples) -> Derivation:
 
 
 def _nearest(s: StepData) -> Vector:
-    """The admissible acceleration nearest to the free one in the plain Euclidean norm."""
+    """Return the admissible acceleration nearest to the free one in the plain Euclidean norm."""
     a0 = rs.free_acceleration(s)
     return np.asarray(a0 + np.linalg.lstsq(s.J, s.gamma - s.J @ a0, rcond=None)[0])
 
 
 def _error_map(s: StepData) -> tuple[Matrix, Matrix]:
-    """Y with orthonormal columns across ker J, and E: (16) errs by E Y^T J^+ (gamma - J a0)."""
+    """Return Y with orthonormal columns orthogonal to ker J, and E: (16) errs by E Y^T J^+ (gamma - J a0)."""
     Z = rs.kernel(s.J)
     Y = np.linalg.qr(s.J.T)[0]
     return Y, np.asarray(Z @ np.linalg.solve(Z.T @ s.M @ Z, Z.T @ s.M @ Y))
@@ -151,7 +151,7 @@ def _invariance(samples: Samples) -> Derivation:
 
 
 def _worst_gamma(s: StepData) -> Vector:
-    """The right-hand side of unit correction J^+ (gamma - J a0) for which (16) errs most."""
+    """Return the right-hand side of unit correction J^+ (gamma - J a0) with the largest error of (16)."""
     Y, E = _error_map(s)
     direction = np.linalg.svd(E)[2][0]
     return np.asarray(s.J @ (rs.free_acceleration(s) + Y @ direction))
@@ -164,7 +164,7 @@ def _repairs(samples: Samples) -> Derivation:
 
 
 def _inverse_15(s: StepData) -> float:
-    """What eq. (15) with J_M^- and P lacks of a least-squares inverse of M^(1/2) P, relative."""
+    """Measure, relative, how far eq. (15) with J_M^- and P is from a least-squares inverse of M^(1/2) P."""
     root, inverse = _roots(s.M)
     P = np.eye(s.n) - _weighted_inverse(s) @ s.J
     A, B = root @ P, P @ inverse
@@ -181,18 +181,18 @@ def _true_inverse(s: StepData) -> Vector:
     root, inverse = _roots(s.M)
     N, Jp = rs.projector(s.J), np.linalg.pinv(s.J)
     b = inverse @ s.force - root @ (Jp @ s.gamma)
-    # ker (M^(1/2) N) is the range of J^T: a cutoff below the smallest mass and above rounding finds it.
+    # ker (M^(1/2) N) is the range of J^T: a cutoff between rounding error and the smallest mass finds it.
     return np.asarray(Jp @ s.gamma + N @ (np.linalg.pinv(root @ N, rcond=1e-8) @ b))
 
 
 def _weighted_inverse(s: StepData) -> Matrix:
     _, inverse = _roots(s.M)
-    # The same as M^-1 J^T (J M^-1 J^T)^-1, at the square root of its condition number.
+    # The same as M^-1 J^T (J M^-1 J^T)^-1, with the square root of its condition number.
     return np.asarray(inverse @ np.linalg.pinv(s.J @ inverse))
 
 
 def weighted_16(s: StepData) -> Vector:
-    """Eq. (16), from its letters, with J_M^- and with the projector P as its own generalised inverse."""
+    """Compute eq. (16) literally, with J_M^- and with the projector P as its own generalised inverse."""
     W = _weighted_inverse(s)
     P = np.eye(s.n) - W @ s.J
     return np.asarray(W @ s.gamma - P @ P @ (W @ s.gamma - rs.free_acceleration(s)))
@@ -246,7 +246,7 @@ def _adversary_14(quick: bool) -> Attempt:
 
 
 def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
-    """(16) at the states of two motions, and the table of its errors; its values are those of the printed motion."""
+    """Try (16) at the states of two motions, with a table of errors; the values are those of the printed motion."""
     rows: list[tuple[object, ...]] = []
     missed: list[Vector] = []
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):
@@ -277,12 +277,12 @@ def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
 
 
 def _constraint(s: StepData, a: Vector) -> float:
-    """Gauss's function 1/2 |a - a0|_M^2."""
+    """Compute Gauss's function 1/2 |a - a0|_M^2."""
     return 0.5 * rs.mass_norm(s.M, a - rs.free_acceleration(s)) ** 2
 
 
 def _adversary_condition(quick: bool) -> Attempt:
-    """The smallest ratio of what (16) errs at worst to how far NM(I - N) is from zero; it cannot be below 1."""
+    """Minimise the largest error of (16) over the distance of NM(I - N) from zero; the ratio cannot be below 1."""
     n, m = 3, 1
     size = rs.entries(n, m)
 
@@ -305,7 +305,7 @@ def _lucky_states(quick: bool) -> Attempt:
     angles, rates = np.linspace(-np.pi, np.pi, 7 if quick else 37)[1:], np.linspace(-60.0, 60.0, 11 if quick else 25)
 
     def difference(omega: float, theta: float) -> float:
-        # (16) is the same mechanism with unit masses under the forces M^-1 Q, in its minimal coordinate.
+        # (16) describes the same mechanism with unit masses under the forces M^-1 Q, in its minimal coordinate.
         K, Kp = crank.directions(theta)
         a0 = crank.force(theta, omega) / crank.mass().diagonal()
         return float(K @ (a0 - Kp * omega**2) / (K @ K) - crank.acceleration(theta, omega)[2])

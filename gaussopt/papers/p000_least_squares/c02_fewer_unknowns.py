@@ -1,7 +1,7 @@
 """C2: fewer unknowns make the method more efficient than Lagrange multipliers.
 
-Counted in operations they do against the system of all n + m unknowns where constraints leave few freedoms. Against the
-multipliers alone, which need the smaller system, they do not.
+In operations this holds against the system of all n + m unknowns where constraints leave few freedoms. Against the
+smaller system of the multipliers alone it does not.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ SEED = 2
 SHARES = np.linspace(0.1, 0.99, 90)
 """m / n at which operations are counted."""
 GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((20, 80), (0.25, 0.9))}
-"""Coordinates n, and m / n, of the steps that are timed, and of those of a quick run."""
+"""Coordinates n, and m / n, of the timed steps, for a full and a quick run."""
 CRANK_SLIDER = 7, 6
 MANY = 0.66
-"""m / n from which few freedoms are left."""
+"""Least m / n at which few freedoms are left."""
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
 WEIGHTED = ("multipliers by Cholesky",)
-"""Eq. (16) with weighted inverses, which is the elimination with multipliers."""
+"""Ways that compute eq. (16) with weighted inverses, which is the elimination with multipliers."""
 
 RIVALS = {"system": (plain.SYSTEM,), "fastest": tuple(plain.WITH)}
-"""What eq. (14) is compared with, by reading."""
+"""The rivals of eq. (14) in each reading."""
 
 SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
-"""The searches against each reading."""
+"""The name of the search against each reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Times of all lean ways at one size, which took turns.
+    """Times of all lean ways at one size, measured in turns.
 
     Attributes
     ----------
@@ -56,11 +56,11 @@ class Race:
     times: dict[str, Vector]
 
     def fastest(self, ways: tuple[str, ...]) -> Vector:
-        """Times of that of several ways whose median is the shortest."""
+        """Return the times of the way, of several, whose median is the shortest."""
         return min((self.times[w] for w in ways), key=np.median)
 
     def ratio(self, rivals: tuple[str, ...], ways: tuple[str, ...] = tuple(plain.WITHOUT)) -> float:
-        """Median time of the fastest of several ways over that of the fastest of their rivals."""
+        """Divide the median time of the fastest of several ways by that of the fastest of their rivals."""
         return float(np.median(self.fastest(ways)) / np.median(self.fastest(rivals)))
 
 
@@ -106,7 +106,7 @@ def check(quick: bool) -> Judgement:
 
 
 def cheaper_from(rivals: tuple[str, ...]) -> float:
-    """The least m / n from which eq. (14) takes fewer operations than its rivals; 0 or 1 if always or never."""
+    """Find the least m / n from which eq. (14) takes fewer operations than its rivals; 0 if always, 1 if never."""
     few, many = operation_ratio(rivals, True)[[0, -1]]
     if few < 1 or many > 1:
         return 0.0 if few < 1 else 1.0
@@ -114,18 +114,18 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
 
 
 def _grid(races: list[Race]) -> str:
-    """The sizes that are timed, in words."""
+    """Return the timed sizes in words."""
     sizes, many = [r.n for r in races], [r.m / r.n for r in races]
     return text("grid", sizes=(min(sizes), max(sizes)), many=(min(many), max(many)))
 
 
 def _printed(races: list[Race]) -> Span:
-    """Times of eq. (16) over those of the fastest solution with multipliers."""
+    """Divide times of eq. (16) by those of the fastest solution with multipliers."""
     return Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in races]))
 
 
 def _by_size(ratios: Vector, races: list[Race]) -> str:
-    """The span of ratios for each number of coordinates, in words."""
+    """Return the span of ratios for each number of coordinates, in words."""
     n = np.array([r.n for r in races])
     return ", ".join(f"{Span.of(ratios[n == size]):range} (n = {size})" for size in np.unique(n))
 
@@ -140,21 +140,21 @@ class Span:
 
     @classmethod
     def of(cls, values: Vector) -> Span:
-        """The span of values."""
+        """Return the span of values."""
         return cls(float(np.min(values)), float(np.median(values)), float(np.max(values)))
 
     def __str__(self) -> str:
         return f"{self:range}" + f" (median {self.middle:.2f})" * (self.low != self.high)
 
     def __format__(self, form: str) -> str:
-        """With the format "range" without the median."""
+        """Format the span; the format "range" omits the median."""
         if form != "range":
             return str(self)
         return f"{self.low:.2f}" + f" to {self.high:.2f}" * (self.low != self.high)
 
 
 def _counts(quick: bool) -> Derivation:
-    """Counted loops against the formulas, and what follows from these for eq. (14)."""
+    """Compare counted loops with the formulas, and derive the consequences for eq. (14)."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     sizes = (10, 20) if quick else (20, 40, 80)
@@ -174,7 +174,7 @@ def _counts(quick: bool) -> Derivation:
 
 
 def _equation_16() -> Derivation:
-    """Eq. (16) as it stands, with weighted inverses, against the elimination with multipliers."""
+    """Compare eq. (16) as printed, with weighted inverses, with the elimination with multipliers."""
     rng, apart = np.random.default_rng(SEED), 0.0
     for n, m in (CRANK_SLIDER, (9, 3), (30, 20)):
         step = rs.draw(rng, n, m)
@@ -190,7 +190,7 @@ def _equation_16() -> Derivation:
 def operation_ratio(
     rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES, ways: tuple[str, ...] = tuple(plain.WITHOUT)
 ) -> Vector:
-    """Operations of the cheapest of several ways, by default those of eq. (14), over the cheapest rival's, by m / n."""
+    """Divide operations of the cheapest of several ways, by default for eq. (14), by the cheapest rival's, by m / n."""
     of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in among], axis=0) for among in (ways, rivals)]
     return np.asarray(least[0] / least[1])
@@ -218,7 +218,7 @@ def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:
 
 
 def _search(name: str, ratios: Vector, races: list[Race]) -> Attempt:
-    """Sizes at which eq. (14) is not faster than its rivals."""
+    """Search sizes at which eq. (14) is not faster than its rivals."""
     sizes = ", ".join(f"{r.n}/{r.m}" for r in races)
     slower = ", ".join(f"{r.n}/{r.m}" for r, x in zip(races, ratios, strict=True) if x >= 1)
     return text.attempt(
@@ -237,7 +237,7 @@ def _rows(races: list[Race]) -> tuple[tuple[object, ...], ...]:
 
 
 def _beside(quick: bool, races: list[Race]) -> OwnResult:
-    """Dense M, and what eq. (16) costs, which is not the true acceleration."""
+    """Measure dense M, and the cost of eq. (16), which does not give the true acceleration."""
     dense = [_race(n, m, False, quick) for n, m in _sizes(quick)]
     spans = {name: Span.of(np.array([r.ratio(rivals) for r in dense])) for name, rivals in RIVALS.items()}
     return OwnResult(text("beside", **spans, printed=_printed(races), printed_dense=_printed(dense)))

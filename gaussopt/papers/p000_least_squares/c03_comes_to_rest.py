@@ -1,7 +1,7 @@
 """C3: the crank-slider is solved exactly and comes to rest.
 
 By eq. (16) with Moore-Penrose inverses it is not solved exactly, and with the printed torque at all times it spins for
-ever: what the torque does in a turn is more than the damper takes until the crank is fast.
+ever: the work of the torque in a turn exceeds the damper's loss until the crank is fast.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SEED = 3
 PRINTED = "crank-A-2s"
 """The reference with the printed torque."""
 PARAMETERS = problem("crank-slider").parameter_values
-"""Printed values, and our choice of gravity and inertias."""
+"""Printed values of the source, and our choice of gravity and inertias."""
 
 equation_14 = rs.by_formulation("least-squares")
 equation_16 = rs.by_formulation("least-squares-as-printed")
@@ -71,10 +71,10 @@ def check(quick: bool) -> Judgement:
         "such": f", such as {', or '.join(resting)}" if resting else "",
         "resting": "Some" if choices.refutes else "None", "tried": choices["count"] + choices["tried"],
         "work": 2 * np.pi * abs(PARAMETERS["tau"]),
-        # At this angle it rests without torque, if it does.
+        # The angle at which it rests without torque, if it does.
         "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
     }  # fmt: skip
-    # Whether it rests would depend on what the source does not print.
+    # Whether it rests would depend on values that the source does not print.
     missing = text("missing") if choices.refutes and not rests else ""
     return text.judgement(
         readings, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),
@@ -84,7 +84,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _errors(candidate: Callable[[StepData], Vector], states: list[StepData]) -> Vector:
-    """Relative errors in the mass norm."""
+    """Return relative errors in the mass norm."""
     crank = Crank.of(PARAMETERS)
     return np.array(rs.misses(states, candidate, lambda s: crank.acceleration(*phase(s))))
 
@@ -99,14 +99,14 @@ def _minimal_coordinate(states: list[StepData]) -> Derivation:
 
 
 TURNS = 6
-"""Turns that are followed from the printed start."""
+"""Number of turns computed from the printed start."""
 
 ENERGIES = np.linspace(0.1, 100.0, 33)
 """Kinetic energies with which a turn begins, J."""
 
 
 def _spinning(crank: Crank, per_turn: int) -> tuple[bool, Vector, Attempt]:
-    """Whether the crank stops, its speeds after 0, 1, 2, ... turns, and the search for a stop."""
+    """Tell whether the crank stops; return its speeds after 0, 1, 2, ... turns and the search for a stop too."""
     rows = problem("crank-slider").reference(PRINTED)
     run = backwards(crank, 0.0, TURNS, per_turn)
     speeds = crank.speed(-run.covered, run.kinetic)
@@ -121,7 +121,7 @@ def _spinning(crank: Crank, per_turn: int) -> tuple[bool, Vector, Attempt]:
 
 
 def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
-    """That a faster turn ends faster, and what the torque and the damper do in it, whether or not the crank rests."""
+    """Check that a faster turn ends faster, and the work of torque and damper in it, whether or not the crank rests."""
     run = backwards(crank, 0.0, 1, per_turn, ENERGIES)
     whole = ~run.stops
     begin, end = ENERGIES[whole], run.kinetic[-1, whole]
@@ -137,7 +137,7 @@ def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
 
 
 def _unit(crank: Crank) -> Crank:
-    """The mechanism that (16) solves instead: all masses and inertias 1, forces M^-1 Q."""
+    """Return the mechanism that (16) solves instead: all masses and inertias 1, forces M^-1 Q."""
     return crank.at(
         m1=1.0, m2=1.0, m3=1.0, I1=1.0, I2=1.0, k=crank.k / crank.m3, c=crank.c / crank.m3, tau=crank.tau / crank.I1
     )
@@ -154,7 +154,7 @@ def _unit_masses(crank: Crank, unit: Crank, states: list[StepData]) -> Derivatio
 
 
 def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> float:
-    """The value of a parameter at which the crank begins, or ceases, to stop in its first turn; NaN if none."""
+    """Find the value of a parameter at which the crank begins, or ceases, to stop in its first turn; NaN if none."""
     per_turn, count = (200, 33) if quick else (500, 65)
     for _ in range(3):
         values = np.linspace(low, high, count)
@@ -169,12 +169,12 @@ def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> flo
 def _thresholds(crank: Crank, quick: bool) -> tuple[Attempt, tuple[float, float]]:
     bounds = {"tau": (-0.5, -0.1), "c": (1.0, 6.0), "g": (9.81, 40.0)}
     tau, damping, gravity = (_first(crank, name, *ends, quick) for name, ends in bounds.items())
-    # Above this torque the crank leaves the start forwards, and then it is not held back by its weight at all.
+    # Above this torque the crank leaves the start forwards, where its weight does not hold it back at all.
     upper = 0.5 * float((crank.m1 + crank.m2) * crank.g * crank.l1)
     per_turn = 200 if quick else 400
     between, above = np.linspace(tau + 1e-3, upper - 1e-3, 33), np.linspace(upper + 1e-3, 2.0, 33)
     resting = int(backwards(crank.at(tau=between), 0.0, 1, per_turn).stops.sum())
-    # Forwards is backwards of the mirror image.
+    # Forwards is backwards in the mirror image.
     lifted = int(backwards(crank.at(tau=-above, g=-crank.g), 0.0, 2, per_turn).stops.sum())
     search = text.attempt(
         "thresholds", tau < PARAMETERS["tau"] or damping < PARAMETERS["c"] or gravity < PARAMETERS["g"],
@@ -232,7 +232,7 @@ def _table(crank: Crank, unit: Crank, speed: Vector, mean: float, quick: bool) -
 
 
 def _after(crank: Crank, seconds: float, tolerance: float) -> float:
-    """The crank's angle some time after the printed start."""
+    """Compute the crank's angle some time after the printed start."""
     found = solve_ivp(
         lambda _, x: (x[1], crank.acceleration(x[0], x[1])[2]), (0.0, seconds), (0.0, 0.0), "DOP853",
         rtol=tolerance, atol=tolerance,

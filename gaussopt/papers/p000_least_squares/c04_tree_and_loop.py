@@ -1,7 +1,7 @@
 """C4: the same treatment serves tree systems and closed loops.
 
-Gauss's principle does: nothing but J and gamma enters it, and they hold a joint's rows whether or not the joint closes
-a loop. So does eq. (14). Eq. (16) with Moore-Penrose inverses treats both alike too, but gives the motion of neither.
+Gauss's principle does: it uses nothing but J and gamma, which hold a joint's rows whether or not the joint closes
+a loop. So does eq. (14). Eq. (16) with Moore-Penrose inverses also treats both alike, but gives the motion of neither.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ equation_16 = rs.by_formulation("least-squares-as-printed")
 
 
 def check(quick: bool) -> Judgement:
-    """Judge the principle on trees and on closed loops, with its minimum by (14); (16) stands beside it."""
+    """Judge the principle on trees and on closed loops, with its minimum by (14); (16) is measured in addition."""
     opened, closed, rows, worst = _crank_slider(20 if quick else 4)
     tree, loop = (_random(quick, loops) for loops in (False, True))
     singular = _adversary(quick)
@@ -51,19 +51,19 @@ def check(quick: bool) -> Judgement:
 
 
 def _drawn(seed: int, count: int) -> list[rm.Mechanism]:
-    """Random trees and loops in turn."""
+    """Draw random trees and loops in turn."""
     rng = np.random.default_rng(seed)
     return [rm.draw(rng, MOST, bool(i % 2), SPREAD) for i in range(count)]
 
 
 def _medians_16(quick: bool) -> dict[str, float]:
-    """Medians of the relative error of eq. (16) on random trees and loops."""
+    """Return medians of the relative error of eq. (16) on random trees and loops."""
     errors = rs.misses((of.step() for of in _drawn(SEED + 4, 20 if quick else 100)), equation_16)
     return {"trees_16": float(np.median(errors[::2])), "loops_16": float(np.median(errors[1::2]))}
 
 
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...], tuple[float, float]]:
-    """Closed forms of the open and the closed mechanism, the table of what (14) misses on both, and its most."""
+    """Check closed forms of the open and closed mechanism; return errors of (14) on both as table, and the largest."""
     crank = Crank.of(problem("crank-slider").parameter_values)
     states = reference_steps("crank-A-2s")[::stride]
     trees = [replace(s, J=s.J[:4], gamma=s.gamma[:4]) for s in states]
@@ -80,7 +80,7 @@ def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[obje
 
 
 def _double_pendulum(c: Crank, s: StepData) -> Vector:
-    """Crank and rod as a double pendulum, the slider on its own, (7,)."""
+    """Return the accelerations of crank and rod as a double pendulum, with the slider free, (7,)."""
     assert s.q is not None
     assert s.v is not None
     (t1, t2), (w1, w2), l1, l2 = s.q[[2, 5]], s.v[[2, 5]], float(c.l1), float(c.l2)
@@ -97,7 +97,7 @@ def _double_pendulum(c: Crank, s: StepData) -> Vector:
 
 
 def _swing(angle: float, rate: float, acceleration: float, length: float) -> Vector:
-    """Acceleration of the end of a bar that turns about its beginning."""
+    """Return the acceleration of the end of a bar that turns about its beginning."""
     c, s = np.cos(angle), np.sin(angle)
     return np.asarray(length * (acceleration * np.array([-s, c]) - rate**2 * np.array([c, s])), dtype=float)
 

@@ -1,7 +1,7 @@
 """The crank-slider in its one minimal coordinate theta1: derived by hand, without constraints and multipliers.
 
 With r = l1 / l2 the rod's angle follows from sin theta2 = -r sin theta1; all positions are functions q(theta1), and
-(K^T M K) theta1'' = K^T (Q - M K' theta1'^2) with K = dq/dtheta1. Every method works on arrays of angles at once.
+(K^T M K) theta1'' = K^T (Q - M K' theta1'^2) with K = dq/dtheta1. Most methods take arrays of angles.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class Crank:
 
     @classmethod
     def of(cls, parameters: Mapping[str, float]) -> Self:
-        """The mechanism with the parameters of the registered problem."""
+        """Return the mechanism with the parameters of the registered problem."""
         return cls(**{f.name: float(parameters[f.name]) for f in fields(cls)})
 
     def at(self, **values: Values | float) -> Self:
-        """The mechanism with some values replaced; arrays describe many mechanisms."""
+        """Return the mechanism with some values replaced; arrays describe many mechanisms."""
         return replace(self, **values)
 
     def rod(self, theta: Values) -> tuple[Values, Values, Values, Values]:
-        """Sine and cosine of the rod's angle, its derivative with respect to theta1, and the second derivative."""
+        """Return sine and cosine of the rod's angle, and its first and second derivative with respect to theta1."""
         r = self.l1 / self.l2
         s, c = np.sin(theta), np.cos(theta)
         s2 = -r * s
@@ -57,7 +57,7 @@ class Crank:
         return s2, c2, k2, (r * s + s2 * k2 * k2) / c2
 
     def coordinates(self, theta: float) -> Vector:
-        """q, (7,)."""
+        """Return the coordinates q, (7,)."""
         s2, c2, _, _ = self.rod(np.asarray(theta))
         s, c, l1, l2 = np.sin(theta), np.cos(theta), self.l1, self.l2
         angle = np.arctan2(s2, c2)
@@ -65,7 +65,7 @@ class Crank:
         return np.array(q, dtype=float)
 
     def directions(self, theta: float) -> tuple[Vector, Vector]:
-        """K = dq/dtheta1 and K' = dK/dtheta1 for one angle, (7,) each."""
+        """Return K = dq/dtheta1 and K' = dK/dtheta1 for one angle, (7,) each."""
         s, c, l1, half = np.sin(theta), np.cos(theta), self.l1, 0.5 * self.l2
         s2, c2, k2, k2p = self.rod(np.asarray(theta))
         turn, turn_up = half * s2 * k2, half * c2 * k2
@@ -75,33 +75,33 @@ class Crank:
         return np.array(K, dtype=float), np.array(Kp, dtype=float)
 
     def mass(self) -> Matrix:
-        """M, (7, 7)."""
+        """Return the mass matrix M, (7, 7)."""
         return np.diag(np.array([self.m1, self.m1, self.I1, self.m2, self.m2, self.I2, self.m3], dtype=float))
 
     def force(self, theta: float, omega: float) -> Vector:
-        """Q as the source prints it, (7,)."""
+        """Return the force Q as the source prints it, (7,)."""
         K, _ = self.directions(theta)
         pull = self.k * (self.l1 + self.l2 - self.slider(np.asarray(theta))) - self.c * K[6] * omega
         return np.array([0, -self.m1 * self.g, self.tau, 0, -self.m2 * self.g, 0, pull], dtype=float)
 
     def acceleration(self, theta: float, omega: float) -> Vector:
-        """All seven accelerations, (7,)."""
+        """Return all seven accelerations, (7,)."""
         K, Kp = self.directions(theta)
         M, Q = self.mass(), self.force(theta, omega)
         turn = K @ (Q - M @ Kp * omega**2) / (K @ M @ K)
         return np.asarray(K * turn + Kp * omega**2)
 
     def slider(self, theta: Values) -> Values:
-        """x3."""
+        """Return the slider's position x3."""
         return np.asarray(self.l1 * np.cos(theta) + self.l2 * self.rod(theta)[1])
 
     def gain(self, theta: Values) -> Values:
-        """dx3/dtheta1, what the damper feels of the crank's speed."""
+        """Return dx3/dtheta1, the damper's velocity per rate of the crank."""
         s2, _, k2, _ = self.rod(theta)
         return np.asarray(-self.l1 * np.sin(theta) - self.l2 * s2 * k2)
 
     def inertia(self, theta: Values) -> Values:
-        """K^T M K: the kinetic energy is half of it times theta1'^2."""
+        """Return K^T M K: the kinetic energy is half of it times theta1'^2."""
         s, c, l1, half = np.sin(theta), np.cos(theta), self.l1, 0.5 * self.l2
         s2, c2, k2, _ = self.rod(theta)
         x2, y2 = -l1 * s - half * s2 * k2, l1 * c + half * c2 * k2
@@ -111,17 +111,17 @@ class Crank:
         )
 
     def speed(self, theta: Values, kinetic: Values) -> Values:
-        """|dtheta1/dt| with a kinetic energy."""
+        """Return |dtheta1/dt| at a given kinetic energy."""
         return np.asarray(np.sqrt(2 * kinetic / self.inertia(theta)))
 
     def slope(self, theta: Values) -> Values:
-        """dU/dtheta1."""
+        """Return the derivative dU/dtheta1 of the potential energy."""
         stretch = self.l1 + self.l2 - self.slider(theta)
         weight = 0.5 * (self.m1 + self.m2) * self.g * self.l1
         return np.asarray(weight * np.cos(theta) - self.tau - self.k * stretch * self.gain(theta))
 
     def static(self, low: float, high: float) -> float:
-        """The angle between two others at which it rests; NaN where the forces have no balance between them."""
+        """Find the angle between two others at which the crank rests; NaN if there is no equilibrium between them."""
         ends = self.slope(np.array([low, high]))
         if ends[0] * ends[1] > 0:
             return float("nan")
@@ -130,7 +130,7 @@ class Crank:
 
 @cache
 def reference_steps(name: str) -> list[StepData]:
-    """The steps at all states of a reference of the registered problem, with its torque."""
+    """Return the steps at all states of a reference of the registered problem, with its torque."""
     entry = problem("crank-slider")
     rows = entry.reference(name)
     system = entry.at(tau=next(r.parameters["tau"] for r in entry.references if r.name == name)).system
@@ -138,7 +138,7 @@ def reference_steps(name: str) -> list[StepData]:
 
 
 def phase(step: StepData) -> tuple[float, float]:
-    """The crank's angle and rate."""
+    """Return the crank's angle and rate."""
     assert step.q is not None
     assert step.v is not None
     return float(step.q[2]), float(step.v[2])
@@ -146,14 +146,14 @@ def phase(step: StepData) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class CrankRun:
-    """The kinetic energy of a crank that starts at rest and turns backwards, over the angle it has covered.
+    """The kinetic energy of a crank that starts at rest and turns backwards, as a function of the angle covered.
 
     Attributes
     ----------
     covered : (steps + 1,), rad
-    kinetic : (steps + 1, ...), J, of every mechanism; 0 from where it stopped
-    stops : (...), whether it stops. Started from rest it is then caught for ever: its energy only falls, and the
-        potential has barriers on both sides that are higher.
+    kinetic : (steps + 1, ...), J, of every mechanism; 0 once it has stopped
+    stops : (...), whether it stops. If started from rest it is then trapped for ever: its energy only decreases, and
+        the potential has higher barriers on both sides.
     """
 
     covered: Vector
@@ -166,9 +166,9 @@ def backwards(
 ) -> CrankRun:
     """Follow the kinetic energy T of cranks over the angle: dT/ds = U' - c x3'^2 |omega| with theta = start - s.
 
-    The energy instead of the time: whether a crank passes the next barrier is then a question of sign. Runge-Kutta of
-    fourth order with `per_turn` steps a turn, all cranks at once. At the angles `start` they have the energy `kinetic`;
-    where that is zero U' must be positive.
+    With energy instead of time, the question whether a crank passes the next barrier is one of sign. Runge-Kutta of
+    fourth order with `per_turn` steps per turn, all cranks at once. At the angles `start` they have the energy
+    `kinetic`; where that is zero U' must be positive.
     """
     step, count = 2 * np.pi / per_turn, round(turns * per_turn)
     shape = np.broadcast_shapes(
@@ -198,7 +198,7 @@ def backwards(
 
 
 def periodic(crank: Crank, per_turn: int) -> tuple[float, float, float]:
-    """Mean, least and largest speed of the motion that repeats itself turn by turn, rad/s; NaN if there is none."""
+    """Find mean, least and largest speed of the periodic motion, rad/s; NaN if there is none."""
     low, high = 0.0, 100.0
     for _ in range(4):
         energies = np.linspace(low, high, 33)

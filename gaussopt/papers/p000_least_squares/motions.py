@@ -34,7 +34,7 @@ CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def cases(quick: bool) -> list[Job]:
-    """Everything that is computed for this paper."""
+    """Return all cases of this paper."""
     shown, t_end, compared, control, grid = (0.5, 0.05, 0.02, 0.005, 0.01) if quick else (2.0, 2.0, 0.5, 0.05, 1e-3)
     exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
     near: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-8 if quick else 1e-10, "atol": 1e-8 if quick else 1e-10}

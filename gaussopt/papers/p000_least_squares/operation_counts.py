@@ -1,7 +1,7 @@
-"""The dense ways to solve one step, each as lean as LAPACK allows, and how many floating-point operations they take.
+"""Dense ways to solve one step, each as lean as LAPACK allows, and their numbers of floating-point operations.
 
-Two keep the multipliers: the system of all n + m unknowns, and the m multipliers alone. Two do without and compute the
-source's eq. (14); its eq. (16) is a third. M is dense, or a vector of masses where it is diagonal.
+Two keep the multipliers: the system of all n + m unknowns, and the m multipliers alone. Two avoid them and compute the
+source's eq. (14); a third computes its eq. (16). M is dense, or a vector of masses where it is diagonal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gaussopt.core.arrays import Matrix, Vector
 
 
 def all_unknowns(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """LU of [M, J^T; J, 0]."""
+    """Solve by LU of [M, J^T; J, 0]."""
     n, m = len(f), len(gamma)
     K = np.zeros((n + m, n + m), order="F")
     K[:n, :n], K[:n, n:], K[n:, :n] = M if M.ndim == 2 else np.diag(M), J.T, J
@@ -21,7 +21,7 @@ def all_unknowns(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vec
 
 
 def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Cholesky factors of M and of J M^-1 J^T."""
+    """Solve by Cholesky factors of M and of J M^-1 J^T."""
     if M.ndim == 1:
         root = np.sqrt(M)
         Y, c = (J / root).T, f / root
@@ -36,7 +36,7 @@ def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vect
 
 
 def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Eq. (14) with Z for N: QR of J^T, of which only the last n - m columns are formed, and Cholesky of Z^T M Z."""
+    """Solve eq. (14) with Z for N: QR of J^T, of which only the last n - m columns are formed; Cholesky of Z^T M Z."""
     p, Z = _particular_and_kernel(J, gamma, len(f))
     MZ = M @ Z if M.ndim == 2 else M[:, None] * Z
     C, _ = lapack.dpotrf(Z.T @ MZ, lower=1)
@@ -44,13 +44,13 @@ def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) ->
 
 
 def two_qr(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Eq. (14) with Z for N: QR of J^T, and least squares with M^(1/2) Z by QR."""
+    """Solve eq. (14) with Z for N: QR of J^T, and least squares with M^(1/2) Z by QR."""
     p, Z = _particular_and_kernel(J, gamma, len(f))
     if M.ndim == 1:
         root = np.sqrt(M)
         A, b = root[:, None] * Z, f / root - root * p
     else:
-        # Any square root does; the factor of Cholesky is the cheapest.
+        # Any square root of M is valid; the Cholesky factor is the cheapest.
         L, _ = lapack.dpotrf(M, lower=1)
         A, b = L.T @ Z, lapack.dtrtrs(L, f, lower=1)[0] - L.T @ p
     qr, tau, _, _ = lapack.dgeqrf(A, overwrite_a=1)
@@ -60,7 +60,7 @@ def two_qr(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
 
 
 def _particular_and_kernel(J: Matrix, gamma: Vector, n: int) -> tuple[Vector, Matrix]:
-    """J^+ gamma, and orthonormal columns that span ker J."""
+    """Return J^+ gamma, and orthonormal columns that span ker J."""
     m = len(gamma)
     qr, tau, _, _ = lapack.dgeqrf(J.T)
     E = np.zeros((n, n - m + 1), order="F")
@@ -70,7 +70,7 @@ def _particular_and_kernel(J: Matrix, gamma: Vector, n: int) -> tuple[Vector, Ma
 
 
 def as_printed(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Eq. (16), a0 + J^+ (gamma - J a0), by Cholesky factors of J J^T: not the true acceleration."""
+    """Compute eq. (16), a0 + J^+ (gamma - J a0), by Cholesky factors of J J^T: not the true acceleration."""
     a0 = f / M if M.ndim == 1 else lapack.dposv(M, f, lower=1)[1]
     S, _ = lapack.dpotrf(J @ J.T, lower=1)
     return np.asarray(a0 + J.T @ lapack.dpotrs(S, gamma - J @ a0, lower=1)[0])
@@ -83,7 +83,7 @@ WITHOUT = {"eq. (14) by QR and Cholesky": normal_equations, "eq. (14) by QR twic
 
 
 def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
-    """Floating-point operations by n^3 for m = x n, leading terms."""
+    """Return the leading terms of floating-point operations divided by n^3, for m = x n."""
     dense = 0.0 if diagonal else 1.0
     kernel = householder(1.0, x) + (1 - x) * (4 * x - 2 * x**2)
     reduced, product = 1 - x, (1 - x) ** 2
@@ -97,17 +97,17 @@ def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
 
 
 def cholesky(n: Vector | float) -> Vector | float:
-    """n^3 / 3."""
+    """Return the operations n^3 / 3 of a Cholesky factorisation."""
     return n**3 / 3
 
 
 def householder(n: Vector | float, m: Vector | float) -> Vector | float:
-    """QR of an n by m matrix: 2 n m^2 - 2 m^3 / 3."""
+    """Return the operations of QR of an n by m matrix: 2 n m^2 - 2 m^3 / 3."""
     return 2 * n * m**2 - 2 * m**3 / 3
 
 
 def counted_cholesky(A: Matrix) -> tuple[Matrix, int]:
-    """The factor by the textbook's loop, and the operations it took."""
+    """Return the Cholesky factor by the textbook's loop, and the number of its operations."""
     L, count = np.tril(A), 0
     for j in range(len(L)):
         L[j, j] = np.sqrt(L[j, j])
@@ -120,7 +120,7 @@ def counted_cholesky(A: Matrix) -> tuple[Matrix, int]:
 
 
 def counted_householder(A: Matrix) -> tuple[Matrix, int]:
-    """The triangular factor by reflections one by one, and the operations they took."""
+    """Return the triangular factor by successive reflections, and the number of their operations."""
     R, count = A.copy(), 0
     for j in range(R.shape[1]):
         v = R[j:, j].copy()

@@ -40,11 +40,11 @@ FIGURES = (
     (8, "x3", 6, "q", "Slider position x₃", "m"),
     (9, "vx3", 6, "v", "Slider velocity ẋ₃", "m/s"),
 )
-"""Number in the source, name, coordinate, what, label, unit."""
+"""Number in the source, name, coordinate, quantity, label, unit."""
 
 
 def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
-    """The paper's section and the findings for the summary."""
+    """Return the paper's section and the findings for the summary."""
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     reference = entry.reference(REFERENCE)
@@ -75,7 +75,7 @@ def _method() -> Section:
 
 @cache
 def operations_figure() -> Figure:
-    """Operations of eq. (14) over those of its rivals with multipliers, over the share of constraints."""
+    """Draw operations of eq. (14) over those of its rivals with multipliers, over the share of constraints."""
     shares = c02.SHARES
     ratios = {"system": "the system of n + m unknowns", "fastest": "the fastest way with multipliers"}
     curves = {f"over {words}": c02.operation_ratio(c02.RIVALS[name], True) for name, words in ratios.items()}
@@ -109,13 +109,13 @@ def _motions(results: PaperResults, reference: ReferenceData, findings: list[str
 
 
 def end_miss(exact: Trajectory, reference: ReferenceData) -> float:
-    """Difference of the crank's angle at the end of a motion from that of the reference, rad."""
+    """Return the difference of the crank's angle at the end of a motion from that of the reference, rad."""
     last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
     return float(abs(exact.q[-1, 2] - reference.q[last, 2]))
 
 
 def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, reference: ReferenceData) -> Figure:
-    """A figure of the source, one of FIGURES."""
+    """Draw a figure of the source, one of FIGURES."""
     number, name, i, what, label, unit = entry
     values: Vector = getattr(exact, what)[:, i]
     here, there = common_instants(exact, reference)
@@ -133,12 +133,12 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
 
 
 TORQUES, TURNS = (-0.5, -0.30, -0.28), 50
-"""Torques, of which the first is printed and the others are on both sides of the least with which it rests, N m."""
+"""Torques, N m: the printed one, and two on both sides of the least torque with which the crank rests; turns."""
 
 
 @cache
 def turning_figure() -> Figure:
-    """The crank's mean rate in each turn that it makes from the printed start, with several torques."""
+    """Draw the crank's mean rate in each turn from the printed start, with several torques."""
     crank, per_turn = Crank.of(problem(PROBLEM).parameter_values), 100
     run = backwards(crank.at(tau=np.array(TORQUES)), 0.0, TURNS, per_turn)
     turns = np.arange(2.0, TURNS + 1)
@@ -182,7 +182,7 @@ def _equation_16(results: PaperResults, findings: list[str]) -> Section:
 
 
 def equation_16_figure(results: PaperResults) -> Figure | None:
-    """The crank's angle by the exact equations and by eq. (16); None where a motion failed."""
+    """Draw the crank's angle by the exact equations and by eq. (16); None where a motion failed."""
     runs = results.trajectories("eq. (16): ")
     if len(runs) < 4:
         return None
@@ -197,13 +197,13 @@ def equation_16_figure(results: PaperResults) -> Figure | None:
 
 
 def _label(run: str) -> str:
-    """What a motion by eq. (16) or beside it is called, from the key of its case."""
+    """Return the label of a motion by eq. (16) or by the exact equations, from the key of its case."""
     names = {"lagrange": "exact", "least-squares-as-printed": "eq. (16)"}
     return f"{names[run.split(',')[0]]}, τ = {run.split('= ')[1]}"
 
 
 def _falling(settles: Trajectory) -> str:
-    """A clause that is true if every quarter of the motion swings less than the one before it, else nothing."""
+    """Return a clause if every quarter of the motion swings less than the one before it, else an empty text."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
     return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 
@@ -248,7 +248,7 @@ def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[st
 def _largest(
     name: str, what: str, t: Vector, curves: dict[str, Vector], ylabel: str, largest: str, how: str = ""
 ) -> Figure:
-    """Curves on a logarithmic scale, with their largest values in words."""
+    """Draw curves on a logarithmic scale, with their largest values in words."""
     caption = f"{what} ({how}logarithmic); largest: {largest}.{remarks(curves, log=True)}"
     alt = f"{what}; largest: {largest}."
     return line_figure(name, caption, alt, t, curves, ("t / s", ylabel), log=True, above=True)
@@ -307,7 +307,7 @@ def _drift(results: PaperResults, reference: ReferenceData) -> Section:
 
 
 def _drift_figures(runs: dict[str, Trajectory], reference: ReferenceData) -> list[Block]:
-    """Drift and energy of the runs that did not stop early; those are in the table alone."""
+    """Draw drift and energy of the runs that did not stop early; the others are only in the table."""
     longest = max((len(v.t) for v in runs.values()), default=0)
     whole = {k: v for k, v in runs.items() if len(v.t) == longest}
     if not whole:

@@ -33,12 +33,12 @@ texts = Texts(__file__)
 
 
 def cases(quick: bool) -> list[Job]:
-    """Maps and boundaries of the two bars and of the rod."""
+    """Return the case of the maps and boundaries of the two bars and of the rod."""
     return [Job(KEY, paper_section, {"quick": quick}, 12.0)]
 
 
 def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
-    """The section and its findings, of which the first is important; a sentence instead if the case failed."""
+    """Return the section and its findings, the first of them important; a sentence instead if the case failed."""
     outcome = outcomes.get(KEY)
     if outcome is None or outcome.failure:
         why = "It was not run." if outcome is None else outcome.failure
@@ -48,16 +48,16 @@ def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
 
 
 def paper_section(quick: bool) -> tuple[Section, list[str]]:
-    """The atlas of the two bars and of the rod with their tables, as one section, and its findings.
+    """Return the atlas of the two bars and of the rod with their tables, as one section, and its findings.
 
-    The first finding is the one that `sliding_together` draws.
+    The first finding is that of `sliding_together`.
     """
     bars = scan("two-bar", _thinned("two-bar", 15 if quick else 45, 8 if quick else 30))
     rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 2 if quick else 3, 8 if quick else 25))
     parts, lines = [], []
     for atlas, name, who in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
         section, found = atlas_section(atlas, f"{KEY}-{name}", who)
-        # Tables of several problems in one report need names of their own.
+        # Tables of several problems in one report need distinct names.
         tables = (replace(t, name=f"{t.name}-{name}") if t.name == "boundaries" else t for t in TABLES[name](quick))
         parts.append(replace(section, blocks=(*section.blocks, *tables)))
         lines += [f"{who}: {line[0].lower()}{line[1:]}" for line in found]
@@ -75,11 +75,11 @@ ANSWERS = {
 """The behaviour of the printed program in words, by class."""
 
 LEGEND = {"equal": "(29) is right", "tensile": "(29) lets a contact pull", "unbounded": "(29) has no minimum"}
-"""The same in the legend of the small map."""
+"""The same behaviour in the legend of the small map."""
 
 
 def indefinite_from(theta: Vector) -> Vector:
-    """The friction coefficient above which A is not positive definite, both ends sliding to the left."""
+    """Return the friction coefficient above which A is not positive definite, with both ends sliding to the left."""
     return np.asarray(4.0 * np.sqrt((1.0 + 3.0 * np.sin(theta) ** 2) * (1.0 + 3.0 * np.cos(theta) ** 2) / 75.0)
                       / np.sin(theta))  # fmt: skip
 
@@ -88,11 +88,11 @@ BOUNDARIES: dict[str, Callable[[Vector], Vector]] = {
     "μ tan θ = 2 for the angle θ, above which C lifts off by the contact laws.": lambda t: 2.0 / np.tan(t),
     "75 μ² sin² θ = 16 (1 + 3 sin² θ) (1 + 3 cos² θ), above which A is not positive definite.": indefinite_from,
 }  # fmt: skip
-"""Closed forms of the friction coefficient over the angle, rad, on the map of both ends sliding to the left."""
+"""Closed forms of friction coefficients over the angle, rad, for the map of both ends sliding to the left."""
 
 
 def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
-    """A sentence and a small map of the printed QP where both ends of the two bars slide to the left.
+    """Return a sentence and a small map of the printed QP where both ends of the two bars slide to the left.
 
     The atlas is that of the two bars over angle and friction coefficient with all signs of slip.
     """
@@ -111,10 +111,10 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
         "angle of AB / degrees", "friction coefficient μ", [LEGEND.get(c, c) for c in CLASSES["qp"]], small=True,
     )  # fmt: skip
     fine = np.linspace(theta.values[0], theta.values[-1], 400)
-    # The second lies between the darkest classes.
+    # The second curve lies between the darkest classes.
     for curve, style, colour in zip(BOUNDARIES.values(), ("-", "--"), ("black", "white"), strict=True):
         axes[0].plot(np.degrees(fine), curve(fine), style, color=colour, linewidth=1.2)
-    # The lines leave the map where the frictions end.
+    # The lines extend beyond the friction coefficients of the map.
     axes[0].set_ylim(mu.values[0], mu.values[-1])
     angles, frictions = np.meshgrid(np.degrees(theta.values).round(6), mu.values, indexing="ij")
     data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),
@@ -131,7 +131,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
 
 
 def _thinned(name: str, *counts: int) -> list[Axis]:
-    """The problem's own axes with other numbers of values."""
+    """Return the problem's own axes with other numbers of values."""
     grid = problem(name).atlas
     assert grid is not None
     return [

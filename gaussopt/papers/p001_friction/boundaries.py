@@ -1,6 +1,6 @@
-"""Tables of the rod and the two bars of paper 001: where the printed program leaves the mechanics, and by how much.
+"""Tables of the rod and the two bars of paper 001: where the printed program differs from mechanics, and by how much.
 
-Every number is computed from the step data of the problems; stated values and closed forms stand beside it.
+Every number is computed from the step data of the problems; stated values and closed forms are listed with it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ texts = Texts(__file__)
 def two_bar_stack(
     theta: float, slips: tuple[int, int] = CO_SLIDING, mu: float = 0.2, omega: float = 0.0, **settings: Any
 ) -> ContactStack:
-    """Contact operator of the two bars with both ends on the floor at an angle, rad, turning with omega, rad/s."""
+    """Return the operator of the two bars with both ends on the floor at an angle, rad, and the rate omega, rad/s."""
     angles = {"theta1_0": theta, "theta2_0": np.pi / 2 - theta, "omega1_0": omega, "omega2_0": -omega}
     return _stack(problem("two-bar", mu=mu, **settings).at(**angles), slips)
 
 
 def rod_stack(theta: float, **settings: float) -> ContactStack:
-    """Contact operator of the rod that slides to the left at an angle, rad."""
+    """Return the contact operator of the rod that slides to the left at an angle, rad."""
     return _stack(problem("sliding-rod", **settings).at(theta0=theta), (-1,))
 
 
@@ -48,7 +48,7 @@ def _stack(at: Problem, slips: Sequence[int]) -> ContactStack:
 
 
 def _root(function: Callable[..., float], low: float, high: float, *others: Any) -> float:
-    """A root in degrees of a function of an angle in radians and of `others`, between bounds in degrees."""
+    """Find a root in degrees of a function of an angle in radians and of `others`, between bounds in degrees."""
     found = brentq(function, np.radians(low), np.radians(high), args=others, xtol=1e-14, rtol=1e-14)
     return float(np.degrees(found))
 
@@ -58,7 +58,7 @@ def _row(name: str, mu: float, computed: float, closed: float, stated: float | s
 
 
 def _lifted(theta: float, mu: float, eta: bool) -> float:
-    """Force (or eta of the printed QP) of C while both contacts are active."""
+    """Return the force (or eta of the printed QP) at C while both contacts are active."""
     stack = two_bar_stack(theta, mu=mu)
     return _active(stack.delassus[0], stack.bias[0], eta)
 
@@ -69,19 +69,19 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
 
 
 def _closed_eta(theta: float, mu: float) -> float:
-    """Eta of C from the closed form of the operator; only the direction (1, 1) of the bias matters."""
+    """Return eta at C from the closed form of the operator; only the direction (1, 1) of the bias matters."""
     p = {**problem("two-bar").parameter_values, "mu": mu}
     return _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
 
 def _entries(theta: float, mu: float) -> float:
-    """A_12 A_21 of co-sliding, whose sign decides whether weights exist."""
+    """Return A_12 A_21 of co-sliding, whose sign decides whether weights exist."""
     A = two_bar_stack(theta, mu=mu).delassus[0]
     return float(A[0, 1] * A[1, 0])
 
 
 def _lowest(theta: float, mu: float, slips: tuple[int, int]) -> float:
-    """Smallest eigenvalue of sym A."""
+    """Return the smallest eigenvalue of sym A."""
     A = two_bar_stack(theta, slips, mu).delassus[0]
     return float(np.linalg.eigvalsh(0.5 * (A + A.T))[0])
 
@@ -93,7 +93,7 @@ STATED_NO_WEIGHTS = {
 
 
 def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """Boundaries found by root finding, each beside its closed form and the stated value."""
+    """Find boundaries by root finding, each with its closed form and the stated value."""
     rows = []
     for mu, stated in STATED_QP_LIFTS.items():
         limit = float(np.degrees(np.arctan(2 / mu)))
@@ -115,7 +115,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
     ):
         name, shown = f"spreading: positive definite below ({bound})", bound.replace("=", "<")
         rows.append(_row(name, mu, _root(_lowest, *between, mu, SPREADING), np.degrees(angle), shown))
-    # Next to 90 degrees the bound of co-sliding is lowest.
+    # Near 90 degrees the bound of co-sliding is lowest.
     limit = float(brentq(lambda mu: _lowest(np.pi / 2 - 1e-4, mu, CO_SLIDING), 0.8, 1.0, xtol=1e-12))
     name = "co-sliding: positive definite at all angles for μ below 8/√75"
     rows.append(_row(name, limit, limit, 8 / 75**0.5, 0.9237, "1"))
@@ -123,7 +123,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
 
 
 def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """The same for the rod: where A changes its sign."""
+    """Find the boundaries of the rod: where A changes its sign."""
 
     def A(theta: float, mu: float) -> float:
         return float(rod_stack(theta, mu=mu).delassus[0, 0, 0])
@@ -153,11 +153,11 @@ SIGNS = (
     ("A = 0, B > 0", 5 / 3, 45.0, 1.0, "λ = 0", "any λ"), ("A = 0, B = 0", 5 / 3, 45.0, 0.0, "any λ ≥ 0", "any λ"),
     ("A = 0, B < 0", 5 / 3, 45.0, -1.0, "none", "infeasible"),
 )  # fmt: skip
-"""Signs, friction coefficient, angle in degrees and sign of B of a state; stated LCP and printed QP."""
+"""Signs, friction coefficient, angle in degrees and sign of B of a state; stated results of LCP and printed QP."""
 
 
 def painleve_table() -> Table:
-    """The sign table of the rod: solutions of the LCP and what the printed QP does, for all signs of A and B."""
+    """Return the sign table of the rod: solutions of the LCP and result of the printed QP, for all signs of A and B."""
     rows = []
     for name, mu, degrees, sign, *stated in SIGNS:
         theta, omega = np.radians(degrees), 4.0
@@ -172,7 +172,7 @@ def painleve_table() -> Table:
 
 
 def painleve_counts(quick: bool = False) -> Table:
-    """The classes that occur for each pair of signs on a grid of (theta, theta', mu)."""
+    """Count the classes that occur for each pair of signs on a grid of (theta, theta', mu)."""
     size = 12 if quick else 20
     axes = (
         Axis("theta0", np.radians(np.linspace(2.0, 88.0, size))), Axis("omega0", np.linspace(0.0, 8.0, size // 2)),
@@ -206,7 +206,7 @@ STATES = (
 
 
 def table_25() -> Table:
-    """Two-bar states, co-sliding to the left at mu = 0.2: LCP, printed QP, weighted QP, beside the stated forces."""
+    """Compare LCP, printed QP and weighted QP with the stated forces: two bars, co-sliding to the left at mu = 0.2."""
     rows = []
     for name, degrees, omega, pull, lcp, qp, stated in STATES:
         stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull)
@@ -220,7 +220,7 @@ def table_25() -> Table:
 
 
 def joint_table() -> Table:
-    """The states of `table_25` with two hinge rows: the printed program over all ideal forces (eq. 24)."""
+    """Compute the states of `table_25` with two hinge rows: the printed program over all ideal forces (eq. 24)."""
     stated = {"60°, 20 N up at C": "19.4323, -0.8988"}
     rows = []
     for name, degrees, omega, pull, *_ in STATES[:5]:
@@ -239,7 +239,7 @@ STATED_FRACTIONS: dict[tuple[float, float], str] = {
 
 
 def load_fractions(quick: bool = False) -> Table:
-    """The fraction of all directions of the load on which the printed QP differs from the LCP, and by how much."""
+    """Return the fraction of all load directions for which the printed QP differs from the LCP, and by how much."""
     directions = load_directions(360 if quick else 1440, 2)
     states = [
         ("co-sliding", CO_SLIDING, degrees, mu) for mu in (0.2, 0.5) for degrees in (45.0, 60.0, 30.0, 70.0, 80.0)
@@ -266,7 +266,7 @@ FROZEN = (
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
-    """Errors of frozen friction in the norm of A_0, from no force until one is 1e-12 of that, and its first iterate."""
+    """Return the errors of frozen friction in the norm of A_0, from zero force down to 1e-12, and the first iterate."""
     A, A_0, b = stack.delassus[0], stack.smooth[0], stack.bias[0]
     true = solve_batch(A[None], b[None], "newton").z[0]
     iterates = [np.zeros_like(b)]
@@ -279,7 +279,7 @@ def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
 
 
 def frozen_table() -> Table:
-    """Frozen friction on the two bars: bound of the contraction, measured ratio, spectral radius, iterations."""
+    """Try frozen friction on the two bars: bound of the contraction, measured ratio, spectral radius, iterations."""
     rows = []
     for name, degrees, pull, stated in FROZEN:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)
@@ -290,7 +290,7 @@ def frozen_table() -> Table:
         part = np.ix_(active, active)
         radius = float(np.abs(np.linalg.eigvals(np.linalg.solve(A_0[part], C[part]))).max())
         ratios = errors[1:] / errors[:-1]
-        # The last ratio that rounding has not touched.
+        # The last ratio that is free of rounding errors.
         clear = ratios[errors[1:] > 1e-9 * errors[0]]
         wrong = float(np.abs(first - found["lam_lcp"][0]).max())
         rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()),
@@ -299,7 +299,7 @@ def frozen_table() -> Table:
 
 
 def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:
-    """Tables beside the maps of the two bars' atlas."""
+    """Return the tables that accompany the maps of the two bars' atlas."""
     return (
         texts.table("boundaries", two_bar_boundaries()),
         table_25(),
@@ -310,9 +310,9 @@ def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:
 
 
 def rod_tables(quick: bool = False) -> tuple[Table, ...]:
-    """Tables beside the maps of the rod's atlas."""
+    """Return the tables that accompany the maps of the rod's atlas."""
     return texts.table("boundaries", rod_boundaries()), painleve_table(), painleve_counts(quick)
 
 
 TABLES = {"two-bar": two_bar_tables, "sliding-rod": rod_tables}
-"""The makers of the tables beside the maps of an atlas, by the name of the problem."""
+"""Functions that make the tables for the maps of an atlas, by the name of the problem."""

@@ -100,9 +100,9 @@ def _two_contacts(quick: bool) -> Derivation:
 
 
 def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
-    """A grid over all definite problems of two contacts, up to units and up to exchanging the contacts."""
+    """Make a grid over all definite problems of two contacts, up to units and up to exchanging the contacts."""
     s, k, load = (8, 8, 36) if quick else (20, 20, 72)
-    # Never on a symmetry, where rounding would decide.
+    # Never on a symmetry, where rounding error would decide.
     shared, skew = np.linspace(-0.97, 0.96, s), np.tan(np.linspace(0.013, 1.53, k))
     grid = np.meshgrid(shared, skew, 0.017 + np.linspace(0, 2 * np.pi, load, endpoint=False))
     return problems.two_contacts(*(x.ravel() for x in grid))
@@ -159,7 +159,7 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
         found = samples.compare(A, drawn.b, ell)
         found = Comparison(found.laws, forces, samples.relative(A, drawn.b, forces, found.laws), found.violation)
         tally += _counted(found)
-        # The source asks that the matrix over all ideal forces is positive definite, which is more than that A is.
+        # The source requires a positive definite matrix over all ideal forces, which is stricter than a definite A.
         inside = drawn.all_definite
         admitted[contacts > 1] += int(inside.sum())
         wrong[contacts > 1] += int((inside & ~found.equal & ~found.borderline).sum())
@@ -172,9 +172,9 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _link(pull: int) -> tuple[list[Fraction], Fraction]:
-    """Two unit masses on a horizontal link, the first on a rough floor: contact laws and (24), N.
+    """Compute contact laws and (24) for two unit masses on a horizontal link, the first on a rough floor, N.
 
-    Coordinates x_1, y_1, x_2; the link keeps x_1 - x_2 and shares a pull on the second mass, so that
+    The coordinates are x_1, y_1, x_2; the link keeps x_1 - x_2 and shares a pull on the second mass, so that
     a_J - a_0 = pull / 2 along x_1. The slip is positive, mu = 1/2, and the weight 10 N.
     """
     A, b, ell = [[1]], [-10], Fraction(-1, 2) * Fraction(pull, 2)
@@ -242,7 +242,7 @@ def _scalar(quick: bool) -> Attempt:
 
 
 def _one_contact(points: Matrix) -> Contacts:
-    """Two hinged unit bars with one contact from eight unknowns each."""
+    """Make two hinged unit bars with one contact from eight numbers each."""
     one = np.ones((len(points), 2))
     load = np.zeros((len(points), 2, 3))
     load[:, 1, 0], load[:, 1, 1] = points[:, 6], points[:, 7]

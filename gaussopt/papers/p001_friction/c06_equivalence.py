@@ -19,7 +19,7 @@ from gaussopt.papers.texts import ClaimTexts
 
 SEED = 60
 GAP = 1e-6
-"""Relative distance from which two answers differ; its square for an excess of the objective."""
+"""Relative distance above which two answers differ; its square is that for an excess of the objective."""
 
 EXAMPLE = [[2, 1], [0, 2]]
 """A of the example in rational numbers."""
@@ -27,7 +27,7 @@ EXAMPLE = [[2, 1], [0, 2]]
 DIRECTIONS = ("sufficient", "necessary", "primal", "dual")
 
 Broken = dict[str, Mask]
-"""Where each direction fails on a stack, by its name, and where all contacts bear."""
+"""Masks of the samples of a stack at which each direction fails, by its name, and at which all contacts bear."""
 
 texts = ClaimTexts(__file__, seed=SEED)
 
@@ -71,7 +71,7 @@ def _told(counts: Mapping[str, int], number: int) -> str:
 
 
 def _broken(A: Matrix, b: Matrix) -> Broken:
-    """Try every direction on a stack with positive definite A."""
+    """Try every direction of the equivalence on a stack with positive definite A."""
     z, x, y = sets.lcp(A, b), sets.printed(A, b), sets.primal(A, b)
 
     def value(v: Matrix) -> np.ndarray:
@@ -112,7 +112,7 @@ def _scalar() -> Derivation:
     for numerator in range(1, 7):
         for bias in range(-6, 7):
             A, b = [[Fraction(numerator, 3)]], [Fraction(bias, 2)]
-            # (36) reads as the contact laws, because sym A = A.
+            # (36) is the same as the contact laws, because sym A = A.
             answers = (sets.lcp_exactly(A, b), sets.printed_exactly(A, b))
             tried, wrong = tried + 1, wrong + any(a != [[max(Fraction(0), -b[0] / A[0][0])]] for a in answers)
     return texts.derivation("scalar", wrong == 0, tried=tried, wrong=wrong)
@@ -122,7 +122,7 @@ def _symmetric(quick: bool) -> Derivation:
     count, number, worst = (60 if quick else 400), 0, 0.0
     for n in (2, 3, 4, 5):
         A, b = problems.random_definite(count, n, 0.0, np.random.default_rng([SEED, 1, n]))
-        # Not by the functions that are judged: (36) as contact laws, (37) through its multipliers.
+        # Without the functions that are judged: (36) as contact laws, (37) through its multipliers.
         z = sets.lcp(A, b)
         x = sets.solve(A, np.zeros_like(b), A, A, b).x
         values = (
@@ -134,7 +134,7 @@ def _symmetric(quick: bool) -> Derivation:
 
 
 def _one(quick: bool) -> Counter[str]:
-    """Counts of the failures of each direction on hinged bars with one contact."""
+    """Count the failures of each direction on hinged bars with one contact."""
     found = Counter[str]()
     for bars in (1, 2, 3):
         steps = samples.definite_bars(60 if quick else 400, bars, 1, np.random.default_rng([SEED, 5, bars]), (0.0, 2.0))
@@ -143,7 +143,7 @@ def _one(quick: bool) -> Counter[str]:
 
 
 def _even(quick: bool) -> Counter[str]:
-    """Counts of the failures of each direction on symmetric matrices, and on two bars whose ends slide apart."""
+    """Count the failures of each direction on symmetric matrices, and on two bars whose ends slide apart."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     stacks = [opposite.problem] + [
@@ -156,7 +156,7 @@ def _even(quick: bool) -> Counter[str]:
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
-    """Counts of the failures of each direction on random matrices and on hinged bars, and where all contacts bear."""
+    """Count the failures of each direction on random matrices and hinged bars, and samples where all contacts bear."""
     count = 60 if quick else 400
     matrices = [
         problems.random_definite(count // 4 + 1, n, skew, np.random.default_rng([SEED, 3, n, i]))

@@ -28,7 +28,7 @@ ROUND = np.array([[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]])
 """Positive definite; the products around the only cycle differ."""
 
 DIRECTIONS = 12
-"""Loads on which an objective is tried."""
+"""Number of load directions for which an objective is tried."""
 
 texts = ClaimTexts(__file__, seed=SEED, mu=MU, poses="; ".join(POSES))
 
@@ -51,7 +51,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _plain(quick: bool) -> Attempt:
-    """(29) on one contact and on symmetric matrices."""
+    """Try (29) on one contact and on symmetric matrices."""
     count = 80 if quick else 500
     steps = samples.definite_bars(count, 2, 1, np.random.default_rng([SEED, 13]), (0.0, 2.0))
     even = [problems.random_definite(count, n, 0.0, np.random.default_rng([SEED, 14, n])) for n in (2, 3, 4)]
@@ -95,7 +95,7 @@ def _weighted_adversary(quick: bool) -> Attempt:
 
 
 def cycle_condition(A: Matrix) -> bool:
-    """Opposite entries agree in sign or both vanish, and the products around every cycle agree in both directions."""
+    """Tell whether opposite entries agree in sign or both vanish, and products around cycles agree both ways."""
     n = len(A)
     if any(np.sign(A[i, j]) != np.sign(A[j, i]) for i, j in combinations(range(n), 2)):
         return False
@@ -111,7 +111,7 @@ def cycle_condition(A: Matrix) -> bool:
 
 
 def weights_exist(A: Matrix) -> bool:
-    """True if d_i A_ij = d_j A_ji has a solution d >= 1, by linear programming."""
+    """Tell whether d_i A_ij = d_j A_ji has a solution d >= 1, by linear programming."""
     n = len(A)
     rows = np.zeros((n * (n - 1) // 2, n))
     for row, (i, j) in zip(rows, combinations(range(n), 2), strict=True):
@@ -129,7 +129,7 @@ def _cycles(quick: bool) -> Derivation:
             problems.random_definite(count, n, 0.1, rng)[0], problems.random_symmetrisable(count, n, rng)[0],
             problems.random_symmetrisable(count, n, rng)[0],
         ]  # fmt: skip
-        # Some opposite entries vanish together, in others one only.
+        # In some samples both opposite entries vanish, in others only one.
         both, one = kinds[2], kinds[2].copy()
         both[:, 0, 1] = both[:, 1, 0] = one[:, 0, 1] = 0.0
         for A in np.concatenate((*kinds, one)):
@@ -153,7 +153,7 @@ def _necessary() -> Derivation:
 
 
 def _product(quick: bool) -> tuple[Derivation, Attempt]:
-    """The program whose least value is zero: by active sets, and by a solver that knows nothing of them."""
+    """Check the program whose least value is zero: by active sets, and by a solver that does not use them."""
     count, number, without = (60 if quick else 400), 0, 0
     apart, value, lowest, solver = 0.0, 0.0, np.inf, 0.0
     tried = 0
@@ -179,7 +179,7 @@ def _product(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _printed(quick: bool) -> tuple[Attempt, str]:
-    """(29) on the two bars and on hinged bars, and how often weights would help."""
+    """Try (29) on the two bars and on hinged bars, and count how often weights would help."""
     bars = samples.two_bars()
     found = samples.compare(*bars.problem)
     wrong, mended = np.flatnonzero(~found.equal), 0
@@ -204,13 +204,13 @@ def _printed(quick: bool) -> tuple[Attempt, str]:
 
 
 def _margin(theta: Vector, mu: float) -> Vector:
-    """2 |1 - 9 s^2 c^2| - 9 mu s c |cos 2 theta|: positive where the two bars have weights."""
+    """Compute 2 |1 - 9 s^2 c^2| - 9 mu s c |cos 2 theta|, which is positive where the two bars have weights."""
     product = np.sin(theta) * np.cos(theta)
     return np.asarray(2 * np.abs(1 - 9 * product**2) - 9 * mu * product * np.abs(np.cos(2 * theta)))
 
 
 def without_weights(mu: float) -> list[tuple[float, float]]:
-    """Angles in degrees between which the two bars, both ends sliding to the same side, have no weights."""
+    """Find angles in degrees between which the two bars, both ends sliding to the same side, have no weights."""
     grid = np.radians(np.linspace(0.5, 89.5, 3561))
     values = _margin(grid, mu)
     places = np.flatnonzero(values[1:] * values[:-1] < 0)
@@ -227,7 +227,7 @@ def _two_bars(quick: bool) -> Derivation:
         gaps = without_weights(mu)
         angles = np.linspace(1.0, 89.0, 12 if quick else 60)
         for theta, A in zip(angles, samples.on_floor(np.radians(angles), mu=mu).A, strict=True):
-            # At 45° both opposite entries differ by rounding only.
+            # At 45° both opposite entries differ only by rounding errors.
             inside = any(low < theta < high for low, high in gaps)
             tried, wrong = tried + 1, wrong + (cycle_condition(A) == inside)
         told.append(f"μ = {mu:g}: none in " + ", ".join(f"({low:.3f}°, {high:.3f}°)" for low, high in gaps))
@@ -235,9 +235,9 @@ def _two_bars(quick: bool) -> Derivation:
 
 
 def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:
-    """Least worst error over all P of the program over the rows of A, two contacts, and that P.
+    """Find the P of the program over the rows of A, two contacts, with the least worst error; return error and P.
 
-    The worst error is taken over DIRECTIONS of B; P has unit first entry, which loses nothing.
+    The worst error is taken over DIRECTIONS of B; P has unit first entry without loss of generality.
     """
     angle = 0.1 + 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     b = np.stack((np.cos(angle), np.sin(angle)), axis=1)
@@ -269,7 +269,7 @@ def _any_objective(quick: bool) -> Attempt:
     d = np.array([abs(outside[1, 0]), abs(outside[0, 1])])
     form = sets.symmetric(d[:, None] * outside)
     miss = float(np.abs(P - form / form[0, 0]).max())
-    # What the optimiser leaves on a problem that has weights tells what it can resolve.
+    # The error left by the optimiser on a problem with weights is the least that it can resolve.
     return texts.attempt(
         "any-objective", min(errors) > 10 * control, generations=generations, directions=DIRECTIONS, degrees=degrees,
         errors=errors, miss=miss, control=control,

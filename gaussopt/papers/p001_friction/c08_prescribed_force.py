@@ -21,16 +21,16 @@ from gaussopt.solving.solve import solve_step
 
 SEED = 80
 CONVERGED = 1e-12
-"""Relative change of the forces at which an iteration has ended."""
+"""Relative change of the forces at which an iteration ends."""
 
 ROUNDING = 1e-6
-"""Excess over the bound of one iteration that is rounding, for errors down to 1e-6 of the forces."""
+"""Excess over the bound of one iteration that may be rounding error, for errors down to 1e-6 of the forces."""
 
 FALLING = tuple(label for label, (_, loads) in POSES.items() if not loads)
 """Special states of the two bars with gravity alone."""
 
 STEPS = 250
-"""Most iterations where nothing bounds their number."""
+"""Most iterations where no bound limits their number."""
 
 texts = ClaimTexts(__file__, seed=SEED, poses="; ".join(POSES))
 
@@ -48,7 +48,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _iterated(quick: bool) -> OwnResult:
-    """What becomes of friction if Gauss's principle is solved again and again, which the source does not propose."""
+    """Study friction if Gauss's principle is solved again and again, which the source does not propose."""
     rows, program = _two_bars()
     contraction, adversary, beyond = _contraction(quick), _adversary(quick), _beyond(quick)
     sentence = texts("iterated", contraction=contraction, beyond=beyond)
@@ -64,7 +64,7 @@ class Iteration:
 
     @property
     def count(self) -> np.ndarray:
-        """Iterations after which nothing changes; the length of the path where something always does, (B,)."""
+        """Iterations after which the forces no longer change, (B,); the length of the path if they still change."""
         change = np.abs(np.diff(self.path, axis=0)).max(axis=2)
         size = np.maximum(np.abs(self.path[1:]).max(axis=2), 1e-300)
         still = change <= CONVERGED * size
@@ -82,7 +82,7 @@ class Iteration:
 
 
 def contraction(A0: Matrix, C: Matrix) -> Vector:
-    """Rho = || A_0^(-1/2) C A_0^(-1/2) ||, (B,)."""
+    """Compute rho = || A_0^(-1/2) C A_0^(-1/2) ||, (B,)."""
     values, vectors = np.linalg.eigh(A0)
     root = vectors / np.sqrt(values)[:, None, :]
     return np.asarray(np.linalg.norm(root.swapaxes(1, 2) @ C @ root, 2, axis=(1, 2)))
@@ -93,7 +93,7 @@ def _norm(A0: Matrix, x: Matrix) -> Vector:
 
 
 def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
-    """Steps with one to four contacts whose contact rows are not close to redundant."""
+    """Draw steps with one to four contacts whose contact rows are not close to redundant."""
     found = []
     for bars, contacts in ((2, 1), (1, 2), (2, 2), (3, 3), (4, 4)):
         steps = samples.random_bars(count, bars, contacts, rng, (0.0, mu))
@@ -102,7 +102,7 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
 
 
 def _known(quick: bool) -> tuple[Derivation, Attempt]:
-    """(25) with friction held at its true value: the identity that makes the motion its minimum, and its minimum."""
+    """Check the identity by which the motion minimises (25) with friction held at its true value, and the minimum."""
     rng, number, worst, identity = np.random.default_rng([SEED, 1]), 0, 0.0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
         steps = steps[problems.definite(steps.A)]
@@ -114,7 +114,7 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
         size = _norm(steps.M, a) + _norm(steps.M, free)
         worst = max(worst, float((_norm(steps.M, minimum - a) / size).max()))
         number += len(steps)
-        # Any other acceleration that the joints allow.
+        # Other accelerations that the joints allow.
         drawn = rng.standard_normal(a.shape)
         inverse = np.asarray(np.linalg.pinv(steps.J), dtype=np.float64)
         delta = drawn - sets.times(inverse, sets.times(steps.J, drawn))
@@ -128,12 +128,12 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
-    """The function of (25) but for a constant, (B,)."""
+    """Compute the function of (25) up to a constant, (B,)."""
     return np.asarray(0.5 * np.einsum("bi,bij,bj->b", a, M, a) - (a * push).sum(axis=1))
 
 
 def _varied(quick: bool) -> Attempt:
-    """(25) with friction that varies with the contact forces, on steps without joints: min 1/2 N^T A_0 N."""
+    """Try (25) with friction that varies with the contact forces, on steps without joints: min 1/2 N^T A_0 N."""
     rng, count = np.random.default_rng([SEED, 6]), 150 if quick else 1000
 
     def wrong(steps: Contacts) -> tuple[int, int]:
@@ -209,13 +209,13 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
     error = _norm(A0, run.path - z)
     rows, worst, below = [], 0.0, 0
     for i, label in enumerate(labels):
-        # The last two iterations whose errors are far above rounding.
+        # The last two iterations whose errors are far above rounding error.
         clear = np.flatnonzero(error[:, i] > 1e-9 * error[0, i])
         j = int(clear[-1])
         active = z[i] > 0
         S = np.linalg.solve(A0[i][np.ix_(active, active)], C[i][np.ix_(active, active)])
         radius = float(np.abs(np.linalg.eigvals(S)).max())
-        # Over two iterations, because eigenvalues of opposite sign let the ratio alternate.
+        # Over two iterations, because eigenvalues of opposite sign make the ratio alternate.
         rate = float(np.sqrt(error[j, i] / error[j - 2, i]))
         below += rate <= rho[i] * (1 + 1e-6)
         first, last = (float(np.abs(run.path[n, i] - z[i]).max()) for n in (1, -1))
@@ -258,7 +258,7 @@ def _adversary(quick: bool) -> Attempt:
     generations = 15 if quick else 100
 
     def ratio(points: Matrix) -> Vector:
-        """Error after one iteration over the error before, over rho, which only the shape of C can change."""
+        """Divide the error after one iteration by that before and by rho, which only the shape of C can change."""
         count = len(points)
         A0 = np.tile(np.eye(2), (count, 1, 1))
         A0[:, 0, 1] = A0[:, 1, 0] = points[:, 0]
@@ -266,7 +266,7 @@ def _adversary(quick: bool) -> Attempt:
         b = np.stack((np.cos(points[:, 5]), np.sin(points[:, 5])), axis=1)
         start = np.maximum(points[:, 6:8], 0.0)
         rho = contraction(A0, C)
-        # Scaled to the largest factor that still contracts.
+        # Scaled to the largest factor that is still a contraction.
         C = 0.999 * C / np.maximum(rho, 1e-300)[:, None, None]
         z = sets.lcp(A0 + C, b)
         before = _norm(A0, start - z)

@@ -24,7 +24,7 @@ from gaussopt.reporting.document import Table
 
 SEED = 90
 FED = 0.09
-"""Instant at which energies are compared, s; no event lies before it."""
+"""Instant at which energies are compared, s; no event occurs before it."""
 
 POINTS = {"the centroid of AB": 0.5, "the hinge B": 0.0, "the end A": 1.0}
 """Points whose coordinates x and y may be: their distance from B divided by the length of AB."""
@@ -56,12 +56,12 @@ def check(quick: bool) -> Judgement:
 
 
 def _not_printed() -> list[str]:
-    """Which loads the source gives no value."""
+    """Return the loads for which the source gives no value."""
     return [p.name for p in problem("two-bar").parameters if p.name in ("F", "g") and not p.printed]
 
 
 def _reconstructed(quick: bool) -> OwnResult:
-    """What the bars do from a start on the floor with derived formulas, and what (29) says along that motion."""
+    """Study the bars from a start on the floor with derived formulas, and the answers of (29) along that motion."""
     motion, along = _motion(quick)
     other = _other_states(quick)
     agree = "have the same forces" if not along.refutes else "do not have the same forces"
@@ -78,7 +78,7 @@ class Start:
     """A reading of the printed start with the gaps and gap rates of A and C, (2,), in m and m/s."""
 
     point: str
-    """What x and y are the coordinates of."""
+    """The point whose coordinates are x and y."""
     doubled: bool
     """Whether the bars have the length 2 l, as the source's rod."""
     gaps: Vector
@@ -86,12 +86,12 @@ class Start:
 
     @property
     def consistent(self) -> bool:
-        """True if both ends are on the floor and stay there."""
+        """Whether both ends are on the floor and stay there."""
         return bool(max(np.abs(self.gaps).max(), np.abs(self.rates).max()) < CONSISTENT)
 
 
 def starts() -> Iterator[Start]:
-    """All readings, the literal one first."""
+    """Yield all readings, the literal one first."""
     p = _printed()
     th1, th2 = p["theta1_0"], p["theta2_0"]
     for (point, distance), doubled, signs in product(POINTS.items(), (False, True), product((1, -1), (1, -1), (1, -1))):
@@ -114,7 +114,7 @@ def _starts() -> tuple[Attempt, float]:
         + (f"; {len(grounded)} have both ends on the floor ({'; '.join(names)})" if grounded else "")
         + f"; in every reading an end leaves or enters it at {least:.4g} m/s or more"
     )
-    # F, g, the sign of friction and the contact rows have no part in gaps and gap rates.
+    # F, g, the sign of friction and the contact rows do not enter gaps and gap rates.
     search = texts.attempt(
         "starts",
         bool(good),
@@ -130,7 +130,7 @@ def _starts() -> tuple[Attempt, float]:
 
 
 def _start() -> Derivation:
-    """The gaps in closed form against those of the system that is derived from positions, at the printed start."""
+    """Compare the gaps in closed form with those of the system derived from positions, at the printed start."""
     p, literal = _printed(), next(starts())
     q = np.array([p["x0"], p["y0"], p["theta1_0"], p["theta2_0"]])
     v = np.array([p["vx0"], p["vy0"], p["omega1_0"], p["omega2_0"]])
@@ -157,27 +157,27 @@ def _without_load() -> Attempt:
 
 
 def _least_bias() -> float:
-    """Least entry of the printed B with F = g = 0 along the straight motion from the printed start, m/s²."""
+    """Find the least entry of the printed B with F = g = 0 along the straight motion from the printed start, m/s²."""
     entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
     times = np.linspace(0.0, 5.0, 60)
     steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
-    # Every LCP with b >= 0 has the solution 0, whatever A is; the bars then go on straight, because h is missing.
+    # Every LCP with b >= 0 has the solution 0, whatever A is; the bars then move in straight lines, as h is missing.
     return float(np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b).min())
 
 
 def _sign() -> tuple[Derivation, Attempt, float]:
-    """The energy with either sign of friction, and the energy that the bars gain with the printed one, J."""
+    """Compute the energy with either sign of friction, and the energy that the bars gain with the printed sign, J."""
     (first, right), (_, wrong) = energies(FED, 1), energies(FED, PRINTED_SIGN)
     derived = texts.derivation("sign", first > right, first=first, right=right)
     return derived, texts.attempt("fed", wrong > first, first=first, wrong=wrong), wrong - first
 
 
 PRINTED_SIGN = -1
-"""Of friction against the slip."""
+"""Printed sign of friction; with 1 it acts against the slip."""
 
 
 def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
-    """The derived and the printed rows and bias against differences of the gaps, and errors of the printed ones."""
+    """Compare derived and printed rows and bias with differences of the gaps; return errors of the printed ones."""
     printed, regular = _evaluate("printed-normal"), _evaluate()
     bias = _evaluate("printed-bias").zeta_N
     assert printed.v is not None
@@ -193,7 +193,7 @@ def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
 
 
 def _missed_power() -> float:
-    """Power that the balance of energy lacks without h at the reconstructed start, by the contact laws, W."""
+    """Return the power missing in the energy balance without h at the reconstructed start, by the contact laws, W."""
     entry = problem("two-bar")
     step = replace(_evaluate(), h=np.zeros(4))
     (N,), (a,) = _forces(Contacts.of([step]))
@@ -202,7 +202,7 @@ def _missed_power() -> float:
 
 
 def _differences(q: Vector, v: Vector) -> tuple[Vector, Vector]:
-    """First and second derivatives of the gaps along constant velocities, by central differences."""
+    """Return first and second derivatives of the gaps along constant velocities, by central differences."""
     system = problem("two-bar").system
     eps = 1e-4
     there, here, back = (system.gaps(0.0, q + s * eps * v) for s in (1, 0, -1))
@@ -210,7 +210,7 @@ def _differences(q: Vector, v: Vector) -> tuple[Vector, Vector]:
 
 
 def _variants(step: StepData, p: dict[str, float]) -> Iterator[tuple[dict[str, str], StepData]]:
-    """Every combination of printed and derived sign, rows, bias and inertia terms."""
+    """Yield every combination of printed and derived sign, rows, bias and inertia terms."""
     bad, bias = two_bar.printed_rows(step, p).J_N, two_bar.printed_bias(step, p).zeta_N
     mended = bad.copy()
     mended[0, 1] = 1.0
@@ -237,7 +237,7 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
         named = list(_variants(step, p))
         stack = Contacts.of([s for _, s in named])
         N, a = _forces(stack)
-        # What really happens with these accelerations: gaps, friction power, balance of energy.
+        # The true effects of these accelerations: gaps, friction power, balance of energy.
         w = a @ step.J_N.T + step.zeta_N
         speed = step.v_T[:, 0]
         friction = np.array([-np.sign(s.v_T[:, 0]) * s.mu for _, s in named]) * N
@@ -266,14 +266,14 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
 
 
 RIGHT = {"sign": "against the slip", "W_N": "derived", "bias": "derived", "h": "with h"}
-"""The reading that the mechanics has."""
+"""The reading of the mechanics."""
 
 PRINTED = {"sign": "along the slip", "W_N": "printed", "bias": "printed", "h": "without h"}
-"""The reading that is printed."""
+"""The printed reading."""
 
 
 def _forces(stack: Contacts) -> tuple[Matrix, Matrix]:
-    """Normal forces by the contact laws and the accelerations they cause."""
+    """Return normal forces by the contact laws and the accelerations that they cause."""
     N = sets.lcp(stack.A, stack.b)
     f = stack.force + sets.times((stack.J_N + stack.friction).swapaxes(1, 2), N)
     return N, np.asarray(np.linalg.solve(stack.M, f[..., None])[..., 0])
@@ -316,7 +316,7 @@ def _other_states(quick: bool) -> Attempt:
 
 
 def _data(least: float, kept: dict[str, list[str]], bias: float, gained: float, off: tuple[float, float]) -> Table:
-    """The printed data beside consistent ones; the arguments are what the searches found, see `check`."""
+    """Return the printed data with consistent ones; the arguments are results of the searches, see `check`."""
     p = _printed()
     rise = p["l"] / 2 * np.cos(p["theta1_0"]) * p["omega1_0"]
     return texts.table(

@@ -23,7 +23,7 @@ MAP = "atlas-two-bar-qp-sliding"
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
-    """Tell what the paper proposes, what holds, what does not and why, and what is misprinted.
+    """Describe the proposal of the paper, results that hold, results that do not and why, and misprints.
 
     `outcomes` holds the case of the maps as well.
     """
@@ -44,7 +44,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _parameters() -> str:
-    """Tell the parameters of the two bars, and whether the source prints them."""
+    """Describe the parameters of the two bars, and whether the source prints them."""
     p = {parameter.name: parameter for parameter in problem(PROBLEM).parameters}
     said = {name: f"{name.replace('mu', 'μ')} = {p[name].value:g} {p[name].unit.replace('^2', '²')}".removesuffix(" 1")
             for name in p}  # fmt: skip
@@ -53,7 +53,7 @@ def _parameters() -> str:
 
 
 def _start() -> str:
-    """Tell our start on the floor."""
+    """Describe our start on the floor."""
     entry = problem(PROBLEM)
     _, y, theta, _ = entry.q0
     values = (y, theta, *entry.v0)
@@ -64,7 +64,7 @@ def _start() -> str:
 
 
 def _map(results: PaperResults) -> tuple[Figure | None, dict[str, Any]]:
-    """Find the map of the printed program, and count its states by what the program does."""
+    """Find the map of the printed program, and count its states by the program's behaviour."""
     found = results.value(atlas_section.KEY)
     blocks = () if found is None else blocks_of([found[0]])
     covered = next((b for b in blocks if isinstance(b, Figure) and b.name == MAP), None)

@@ -1,8 +1,8 @@
-"""Contact problems on which the claims of paper 001 are tried: random matrices, hinged bars, the two bars of the paper.
+"""Contact problems for the claims of paper 001: random matrices, hinged bars, the two bars of the paper.
 
 Hinged bars are rods in the plane in the coordinates of all rods, with hinges as equality rows and contacts anywhere on
 them: gravity, random loads, spins and friction. Their joints are eliminated here by bordered systems, not by the code
-that the formulations use. All draws are seeded.
+of the formulations. All draws are seeded.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ EQUAL = 1e-8
 """Relative difference of the forces up to which two programs agree."""
 
 DECIDED = 1e-9
-"""Violation of a criterion, relative, that is rounding."""
+"""Relative violation of a criterion up to which it is rounding error."""
 
 BORDER = (1e-11, 1e-6)
-"""Violations between these decide nothing: whether two answers agree is then a matter of rounding."""
+"""Violations between these decide nothing: rounding error then decides whether two answers agree."""
 
 GRAVITY = 9.81
 
@@ -59,7 +59,7 @@ class Contacts:
 
     @classmethod
     def of(cls, steps: Sequence[StepData]) -> Contacts:
-        """Steps with the same numbers of coordinates, rows and contacts."""
+        """Stack steps with the same numbers of coordinates, rows and contacts."""
         rows = ((s.M, s.force, s.J, s.gamma, s.J_N, s.zeta_N, s.friction_map.T - s.J_N) for s in steps)
         return cls(*(np.array(column) for column in zip(*rows, strict=True)))
 
@@ -71,7 +71,7 @@ class Contacts:
 
     @cached_property
     def bordered(self) -> Matrix:
-        """[[M, -J^T], [J, 0]], (B, n + m, n + m)."""
+        """The matrix [[M, -J^T], [J, 0]], (B, n + m, n + m)."""
         m = self.J.shape[1]
         return np.concatenate((
             np.concatenate((self.M, -self.J.swapaxes(1, 2)), axis=2),
@@ -79,7 +79,7 @@ class Contacts:
         ), axis=1)  # fmt: skip
 
     def _forces(self, rows: Matrix) -> Matrix:
-        """Generalised forces of contact rows as right-hand sides of the bordered system, (B, n + m, k)."""
+        """Return forces of contact rows as right-hand sides of the bordered system, (B, n + m, k)."""
         return np.concatenate((rows.swapaxes(1, 2), np.zeros((len(self), self.J.shape[1], rows.shape[1]))), axis=1)
 
     @cached_property
@@ -128,9 +128,9 @@ class Contacts:
         return sets.times(self.friction, self._moved[0] - self.free)
 
     def solve(self, friction: Matrix | None = None) -> sets.ActiveSetPoints:
-        """The contact laws with the joints kept; x = (a, lam), y = lam_N.
+        """Solve the contact laws with the joints kept; x = (a, lam), y = lam_N.
 
-        `friction`, (B, n), are forces known in advance that replace friction: Gauss's principle with contacts.
+        `friction`, (B, n), are forces known in advance in place of friction: Gauss's principle with contacts.
         """
         given = 0.0 if friction is None else friction
         p = np.concatenate((self.force + given, self.gamma), axis=1)
@@ -148,11 +148,11 @@ class Contacts:
 
     @property
     def all_definite(self) -> Mask:
-        """True where the matrix of (24), of joint and contact forces, is positive definite, (B,)."""
+        """Whether the matrix of (24), of joint and contact forces, is positive definite, (B,)."""
         return problems.definite(self._all_ideal[1])
 
     def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
-        """Normal forces by the printed program (24) over all ideal forces, and its objective as a function of them.
+        """Return normal forces by the program (24) over all ideal forces, and its objective as a function of them.
 
         The joint rows determine the joint forces, so that the objective is a function of the normal forces alone.
         """
@@ -180,7 +180,7 @@ class Contacts:
 def hinged_bars(
     length: Matrix, mass: Matrix, angle: Matrix, spin: Matrix, place: Matrix, load: Matrix, mu: Matrix, slip: Matrix
 ) -> Contacts:
-    """Bars in a row, hinged end to end; contact i lies on bar i, counted round.
+    """Make bars in a row, hinged end to end; contact i lies on bar i modulo the number of bars.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def hinged_bars(
     force = (load + weight).reshape(count, n)
 
     def point(j: int, offset: Vector) -> tuple[Matrix, Matrix]:
-        """Rows (B, 2, n) and centripetal part (B, 2) of the acceleration of a point of bar j."""
+        """Return rows (B, 2, n) and centripetal part (B, 2) of the acceleration of a point of bar j."""
         c, s = np.cos(angle[:, j]), np.sin(angle[:, j])
         rows = np.zeros((count, 2, n))
         rows[:, 0, 3 * j], rows[:, 1, 3 * j + 1] = 1.0, 1.0
@@ -222,7 +222,7 @@ def hinged_bars(
 def random_bars(
     count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
 ) -> Contacts:
-    """Hinged bars of 0.5 to 2 m and kg in any pose, spins of 1 rad/s, loads of 10 N and N m (standard deviations)."""
+    """Draw hinged bars of 0.5 to 2 m and kg in any pose; standard deviations are 1 rad/s for spins, 10 N and N m."""
     shape = (count, bars)
     return hinged_bars(
         rng.uniform(0.5, 2.0, shape), rng.uniform(0.5, 2.0, shape), rng.uniform(-np.pi, np.pi, shape),
@@ -241,12 +241,12 @@ def definite_bars(
 
 
 def two_bars(labels: Sequence[str] = tuple(POSES)) -> Contacts:
-    """Special states of the two bars of the paper, in the coordinates of both bars."""
+    """Return special states of the two bars of the paper, in the coordinates of both bars."""
     return Contacts.of([pose(label) for label in labels])
 
 
 def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = None, **settings: float) -> Contacts:
-    """The two bars with both ends on the floor at angles in rad, rates in rad/s and speeds of the centroid in m/s."""
+    """Put the ends of the two bars on the floor at angles in rad, rates in rad/s, speeds of the centroid in m/s."""
     entry = problem("two-bar", **settings)
     p = entry.parameter_values
     states = np.broadcast_arrays(theta, omega, p["vx0"] if vx is None else vx)
@@ -255,7 +255,7 @@ def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = Non
 
 
 def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
-    """The two bars turning at a rate either way, so that their ends slide apart or together, and the angles, rad."""
+    """Turn the two bars at a rate either way, so that the ends slide apart or together; return the angles, rad, too."""
     theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
     l = problem("two-bar").parameter_values["l"]
     return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta
@@ -269,7 +269,7 @@ class Comparison:
     ----------
     laws, program : (B, k), normal forces
     difference : (B,), of the two, relative, in the unit of each contact
-    violation : (B,), how far eta >= 0, eta . w = 0 fail at the laws' forces, relative
+    violation : (B,), relative violation of eta >= 0, eta . w = 0 at the laws' forces
     """
 
     laws: Matrix
@@ -279,27 +279,27 @@ class Comparison:
 
     @property
     def equal(self) -> Mask:
-        """True where the program returns the forces of the laws, (B,)."""
+        """Whether the program returns the forces of the laws, (B,)."""
         return np.asarray(self.difference <= EQUAL)
 
     @property
     def predicted(self) -> Mask:
-        """True where the criterion says that it does, (B,)."""
+        """Whether the criterion predicts that the answers are equal, (B,)."""
         return np.asarray(self.violation <= DECIDED)
 
     @property
     def borderline(self) -> Mask:
-        """True where rounding decides, (B,)."""
+        """Whether rounding error decides, (B,)."""
         return np.asarray((self.violation > BORDER[0]) & (self.violation < BORDER[1]))
 
     @property
     def mismatch(self) -> Mask:
-        """True where the criterion is wrong, (B,)."""
+        """Whether the criterion is wrong, (B,)."""
         return np.asarray((self.equal != self.predicted) & ~self.borderline)
 
     @property
     def tensile(self) -> Mask:
-        """True where the program pulls, (B,)."""
+        """Whether a force of the program is tensile, (B,)."""
         return np.asarray(self.program.min(axis=1) < -EQUAL * np.abs(self.program).max(axis=1))
 
 
@@ -311,19 +311,19 @@ def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
 
 
 def largest_difference(stacks: Iterable[tuple[Matrix, Matrix]]) -> tuple[float, int]:
-    """The largest relative difference of (29) from the contact laws, and the number of problems."""
+    """Return the largest relative difference of (29) from the contact laws, and the number of problems."""
     found = [compare(A, b).difference for A, b in stacks]
     return max(float(of.max()) for of in found), sum(map(len, found))
 
 
 def eta(A: Matrix, z: Matrix, ell: Matrix | None = None) -> Matrix:
-    """1/2 (I + A^-T A) z, less 1/2 A^-T ell, (B, k)."""
+    """Return eta = 1/2 (I + A^-T A) z, less 1/2 A^-T ell, (B, k)."""
     right = sets.times(A, z) - (0.0 if ell is None else ell)
     return np.asarray(0.5 * (z + np.linalg.solve(A.swapaxes(1, 2), right[..., None])[..., 0]))
 
 
 def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
-    """Largest |min(y_i, w_i)| with w = A z + b, in the unit of each contact, relative to the problem's size, (B,)."""
+    """Return the largest |min(y_i, w_i)|, w = A z + b, in each contact's unit, relative to the problem's size, (B,)."""
     unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
     w = (sets.times(A, z) + b) / unit
     size = np.maximum(np.abs(z * unit).max(axis=1), np.abs(b / unit).max(axis=1))
@@ -331,7 +331,7 @@ def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
 
 
 def relative(A: Matrix, b: Matrix, x: Matrix, z: Matrix) -> Vector:
-    """Difference of forces relative to z, or where that vanishes to b, in the unit of each contact, (B,)."""
+    """Return the difference of forces relative to z, or to b where z vanishes, in the unit of each contact, (B,)."""
     unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
     gap, size, load = (np.linalg.norm(v, axis=1) for v in ((x - z) * unit, z * unit, b / unit))
     return np.asarray(gap / np.maximum(np.where(size > 1e-6 * load, size, load), 1e-300))
@@ -339,9 +339,9 @@ def relative(A: Matrix, b: Matrix, x: Matrix, z: Matrix) -> Vector:
 
 def maximise(function: Callable[[Matrix], Vector], bounds: Sequence[tuple[float, float]], generations: int) \
         -> tuple[float, Vector]:  # fmt: skip
-    """The largest value that differential evolution (seed 1, 15 points for each unknown) finds, and where.
+    """Return the largest value that differential evolution (seed 1, 15 points for each unknown) finds, and its place.
 
-    `function` takes points (P, d) and returns (P,); values that are not finite count as never chosen.
+    `function` takes points (P, d) and returns (P,); a point with a value that is not finite is never chosen.
     """
 
     def cost(points: Matrix) -> Vector:

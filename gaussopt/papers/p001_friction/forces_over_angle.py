@@ -18,13 +18,13 @@ NAME = "paper-001-forces-over-angle"
 
 
 def lift_off() -> float:
-    """The angle above which C lifts off by the contact laws, both ends sliding to the left, degrees."""
+    """Return the angle above which C lifts off by the contact laws, both ends sliding to the left, degrees."""
     return float(np.degrees(np.arctan(2.0 / problem("two-bar").parameter_values["mu"])))
 
 
 @cache
 def forces_figure() -> Figure:
-    """Both ends on the floor and sliding to the left, nothing turns, gravity alone, printed parameters."""
+    """Draw the forces with both ends sliding to the left on the floor, no rotation, gravity alone, printed values."""
     steps = samples.on_floor(np.radians(ANGLES))
     found = samples.compare(steps.A, steps.b)
     curves = {

@@ -22,7 +22,7 @@ texts = Texts(__file__)
 
 
 def agreement_section(results: PaperResults, findings: list[str]) -> Section:
-    """States, forces and event times against the references, for both problems."""
+    """Compare states, forces and event times with the references, for both problems."""
     states, events = [], []
     worst = late = 0.0
     compared = 0
@@ -51,7 +51,7 @@ def agreement_section(results: PaperResults, findings: list[str]) -> Section:
 
 
 def printed_loop(results: PaperResults, findings: list[str]) -> Section:
-    """The source's six steps, from the floor and from the air."""
+    """Show the source's six steps, from the floor and from the air."""
     blocks = texts.blocks("loop")
     rows = motions.reference_of("two-bar", "two-bar-contact").load()
     table = []
@@ -104,7 +104,7 @@ def _from_the_air(air: Mapping[str, Trajectory], findings: list[str]) -> list[Bl
 
 
 def _in_the_air(label: str, traj: Trajectory) -> str:
-    """A sentence on one run of the loop from the air."""
+    """Return a sentence on one run of the loop from the air."""
     start = traj.gap[0].min()
     pressed = traj.lam_N[0].max() > 0
     text = f"{label[:1].upper()}{label[1:]}: "
@@ -118,7 +118,7 @@ def _in_the_air(label: str, traj: Trajectory) -> str:
 
 
 def energy(results: PaperResults, findings: list[str]) -> Section:
-    """Friction with the correct and with the printed sign."""
+    """Show friction with the correct and with the printed sign."""
     runs = results.trajectories("energy: ")
     blocks = texts.blocks("sign-of-friction", fed=motions.FED, later=motions.LATER)
     if not runs:
@@ -140,7 +140,7 @@ def energy(results: PaperResults, findings: list[str]) -> Section:
 
 
 def energy_figure(results: PaperResults) -> Figure | None:
-    """The energy with both signs of friction; None where all motions failed."""
+    """Draw the energy with both signs of friction; None if all motions failed."""
     drawn = {k: v for k, v in results.trajectories("energy: ").items() if "," in k}
     if not drawn:
         return None
@@ -157,7 +157,7 @@ def energy_figure(results: PaperResults) -> Figure | None:
 
 
 def rod(results: PaperResults, findings: list[str]) -> Section:
-    """Slides until it lies flat; slides, stops and sticks; slides and lifts off."""
+    """Show the rod's motions: slides until it lies flat; slides, stops and sticks; slides and lifts off."""
     entry = problem("sliding-rod")
     blocks = texts.blocks("rod", cases="; ".join(f"{case}: {entry.cases[case].description}" for case in motions.ROD))
     gallery = []

@@ -1,4 +1,4 @@
-"""Motions of paper 001: two bars and a rod, from event to event and by the printed loop, and what is read off them."""
+"""Motions of paper 001: two bars and a rod, from event to event and by the printed loop, and numbers read from them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from gaussopt.reporting.document import Figure
 PRINTED = ("normal-force-qp", "newton")
 MECHANICS = ("lcp", "lemke")
 PAIRS = {"QP (29) by Newton": PRINTED, "LCP by Lemke": MECHANICS}
-"""The source's program by the source's method, and the LCP beside it."""
+"""The source's program by the source's method, and the LCP for comparison."""
 
 PRINTED_LOOP: dict[str, Any] = {"stepper": "as-printed-001", "tolerance": math.inf}
 EXACT: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
 
 ENGINES = {PRINTED: "interpreted", MECHANICS: "compiled"}
-"""Of the motions that go from event to event: the mechanics run as machine code, the same motions to rounding."""
+"""Engines of the motions from event to event: the LCP's are compiled, equal to interpreted ones up to rounding."""
 
 STEPS, FEW_STEPS = (600, 1200), (200,)
-"""Steps of the printed loop up to the last event of the reference, and in a quick run; the first by both programs."""
+"""Steps of the printed loop up to the last event of the reference; for a quick run; the first by both programs."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
 """Instants of the references at which the motions are recorded, by the two pairs; a fifth of them in a quick run,
@@ -43,7 +43,7 @@ LATER = 0.5
 """End of the runs that compare energies by the printed loop, s."""
 
 FED = 0.09
-"""Instant at which the energies with both signs of friction are compared, s; no event lies before it."""
+"""Instant at which the energies with both signs of friction are compared, s; no event occurs before it."""
 
 AIR: dict[str, dict[str, Any]] = {
     "printed formulas, F = −40 N, g = 0": {"variant": "as-printed", "F": -40.0, "g": 0.0},
@@ -60,7 +60,7 @@ REFERENCES = {"two-bar": ("two-bar-contact", "two-bar-airborne"), "sliding-rod":
 
 
 def cases(quick: bool) -> list[Job]:
-    """All motions."""
+    """Return the cases of all motions."""
     found = []
     for name, references in REFERENCES.items():
         for reference in references:
@@ -108,12 +108,12 @@ def follow(name: str, reference: str, pair: tuple[str, str], rows: int, **option
 
 
 def reference_of(name: str, reference: str) -> Reference:
-    """A reference of a problem by its name."""
+    """Return a reference of a problem by its name."""
     return next(r for r in problem(name).references if r.name == reference)
 
 
 def ends(traj: Trajectory) -> dict[str, Matrix]:
-    """Places of the centroid of AB, of its ends A and B, and of C, each (2, N), m."""
+    """Return places of the centroid of AB, of its ends A and B, and of C, each (2, N), m."""
     x, y, th1, th2 = traj.q.T
     l = traj.meta["parameters"]["l"]
     along = l / 2 * np.array([np.cos(th1), np.sin(th1)])
@@ -123,12 +123,12 @@ def ends(traj: Trajectory) -> dict[str, Matrix]:
 
 
 def event_name(event: Mapping[str, Any]) -> str:
-    """The kind with the contact's name, as references write it."""
+    """Return the kind with the contact's name, as references write it."""
     return f"{event['kind']}:{event['contact']}" if "contact" in event else str(event["kind"])
 
 
 def spoken(name: str) -> str:
-    """The kind of an event in words, from its name in references."""
+    """Return the kind of an event in words, from its name in references."""
     kind, _, contact = name.replace("_", "-").partition(":")
     if kind == "floor":
         return "bar on the floor"
@@ -136,15 +136,15 @@ def spoken(name: str) -> str:
 
 
 def events_of(traj: Trajectory) -> list[tuple[str, float]]:
-    """The events of a motion in words, each with its time in s."""
+    """Return the events of a motion in words, each with its time in s."""
     return [(spoken(event_name(e)), float(e["t"])) for e in traj.events]
 
 
 def happened_in(traj: Trajectory) -> str:
-    """The events of a motion with their times, one after the other."""
+    """Return a text with the events of a motion and their times, in order."""
     names = (f"{event['kind']} of {' and '.join(event['contacts'])}" if "contacts" in event
              else spoken(event_name(event)) for event in traj.events)  # fmt: skip
-    # A landing with an impact is told by the impact.
+    # A landing with an impact is reported as the impact.
     hit = {event["t"] for event in traj.events if event["kind"] == "impact"}
     told = [f"{name} at {event['t']:.4f} s" for name, event in zip(names, traj.events, strict=True)
             if event["kind"] != "landing" or event["t"] not in hit]  # fmt: skip
@@ -152,13 +152,13 @@ def happened_in(traj: Trajectory) -> str:
 
 
 def jump(traj: Trajectory) -> float:
-    """Largest jump of a contact force between the two rows of an event, N."""
+    """Return the largest jump of a contact force between the two rows of an event, N."""
     rows = np.flatnonzero(np.diff(traj.t) < 1e-12)
     return float(np.abs(traj.lam_N[rows + 1] - traj.lam_N[rows]).max(initial=0.0))
 
 
 def agreement(traj: Trajectory, rows: ReferenceData) -> tuple[int, float, float, float]:
-    """Instants that both have, and the largest errors of q, v and the normal forces there."""
+    """Count the common instants, and return the largest errors of q, v and the normal forces there."""
     here, there = common_instants(traj, rows)
     if not len(here):
         return 0, math.nan, math.nan, math.nan
@@ -167,14 +167,14 @@ def agreement(traj: Trajectory, rows: ReferenceData) -> tuple[int, float, float,
 
 
 def rise(traj: Trajectory) -> float:
-    """Largest rise of the energy from one recorded instant to the next, J."""
+    """Return the largest rise of the energy from one recorded instant to the next, J."""
     return float(np.diff(traj.energy).max(initial=0.0))
 
 
 def difference(first: Trajectory, second: Trajectory) -> tuple[float, float]:
-    """Largest differences of q and of the normal forces at instants that both recorded.
+    """Return the largest differences of q and of the normal forces at instants that both recorded.
 
-    An event is recorded twice, before and after it; first is compared with first, last with last.
+    An event is recorded twice, before and after it; first rows are compared with first rows, last with last.
     """
     q, N = [0.0], [0.0]
     for side in (0, -1):
@@ -187,12 +187,12 @@ def difference(first: Trajectory, second: Trajectory) -> tuple[float, float]:
 
 
 def pair_of(results: PaperResults, reference: str) -> dict[str, Trajectory]:
-    """The motions of a reference by label of the pair."""
+    """Return the motions of a reference by label of the pair."""
     return results.trajectories(f"{reference}: ")
 
 
 def changes(traj: Trajectory) -> Indices:
-    """Steps over which the slip changes its sign, rounding left out."""
+    """Return the steps over which the slip changes its sign, without changes by rounding error."""
     slip = np.where(np.abs(traj.slip[:, 0, 0]) < 1e-9, 0.0, traj.slip[:, 0, 0])
     return np.flatnonzero(slip[1:] * slip[:-1] < 0)
 
@@ -201,13 +201,13 @@ def curves_figure(
     name: str, caption: str, words: str, t: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], ylabel: str,
     **how: Any,
 ) -> Figure:  # fmt: skip
-    """Curves over time; the caption says which of them coincide, unless they have markers or times of their own."""
+    """Draw curves over time; the caption says which coincide, unless they have markers or their own times."""
     notes = "" if isinstance(t, Mapping) or how.get("markers") else remarks(curves)
     return line_figure(name, f"{caption}{notes}", words, t, curves, ("t / s", ylabel), **{"size": (4.4, 2.8), **how})
 
 
 def span(label: str, y: Vector, unit: str) -> str:
-    """First and last value, and the range where it goes beyond them, in words."""
+    """Return first and last value, and the range where it goes beyond them, in words."""
     low, high = float(np.min(y)), float(np.max(y))
     ends = sorted((float(y[0]), float(y[-1])))
     beyond = max(ends[0] - low, high - ends[1]) > 1e-6 * max(1e-12, high - low)
@@ -241,7 +241,7 @@ def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vec
 
 
 def apart(runs: Mapping[str, Trajectory]) -> str:
-    """A sentence on the difference of two programs; nothing if there is one."""
+    """Return a sentence on the difference of two programs; an empty text for one program."""
     if len(runs) < len(PAIRS):
         return ""
     q, N = difference(*runs.values())
@@ -249,12 +249,12 @@ def apart(runs: Mapping[str, Trajectory]) -> str:
 
 
 def marks(traj: Trajectory, values: Vector) -> tuple[Vector, Vector]:
-    """Points of a curve at the events of the motion."""
+    """Return the points of a curve at the events of the motion."""
     t = np.array(sorted({e["t"] for e in traj.events}))
     return t, np.interp(t, traj.t, values)
 
 
 def way(slip: Vector) -> str:
-    """The sides to which an end slides, as a clause; rounding is left out."""
+    """Return the sides to which an end slides, as a clause, without changes by rounding error."""
     found = [side for side, there in (("left", slip < -1e-9), ("right", slip > 1e-9)) if there.any()]
     return f"to the {' and to the '.join(found)}" if found else "nowhere"

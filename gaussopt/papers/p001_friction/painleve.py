@@ -1,4 +1,4 @@
-"""The rod's Painleve states for the report of paper 001: how many solutions there are, and who says so."""
+"""The rod's Painleve states for the report of paper 001: number of solutions, and the pairs that recognise it."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ SIGNS = {
 EXPECTED = {
     "unique, contact": "solved", "unique, lift-off": "solved", "none": "no_solution", "several": "multiple_solutions",
 }  # fmt: skip
-"""The status that belongs to it."""
+"""The right status for each kind of solutions."""
 
 texts = Texts(__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class RodState:
-    """One state of the rod: its coefficients, what their signs say, all forces by the closed form, all statuses."""
+    """One state of the rod: coefficients, the kind of solutions by their signs, closed-form forces, all statuses."""
 
     label: str
     degrees: float
@@ -69,7 +69,7 @@ class RodState:
 
 
 def states() -> list[RodState]:
-    """The named states by all pairs."""
+    """Compute the named states by all pairs."""
     return [_state(name, problem(PROBLEM, case=name), PAIRS) for name in STATES]
 
 
@@ -83,7 +83,7 @@ class Grid:
 
 
 def grid(step: float) -> Grid:
-    """Angles by `step` degrees, four rates, four friction coefficients, both slips."""
+    """Count statuses over angles by `step` degrees, four rates, four friction coefficients, both slips."""
     counts: Counter[tuple[str, str, str]] = Counter()
     wrong = states = 0
     for mu, omega, degrees, slip in product(
@@ -120,7 +120,7 @@ def _state(label: str, entry: Problem, pairs: Sequence[tuple[str, str]]) -> RodS
 
 
 def cases(quick: bool) -> list[Job]:
-    """The named states and the grid."""
+    """Return the cases of the named states and of the grid."""
     return [
         Job("painleve: states", states, {}, 0.3),
         Job("painleve: grid", grid, {"step": 22.5 if quick else 5.0}, 0.3 if quick else 2.5),
@@ -128,7 +128,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
-    """The number of solutions of each state, and the statuses by formulations and solvers."""
+    """Show the number of solutions of each state, and the statuses by formulations and solvers."""
     blocks = texts.blocks("lead")
     rows: list[RodState] | None = results.value("painleve: states")
     if rows:

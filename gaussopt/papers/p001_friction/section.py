@@ -27,13 +27,13 @@ texts = Texts(__file__, border=BORDER)
 
 
 def cases(quick: bool) -> list[Job]:
-    """Everything that is computed for this paper."""
+    """Return all cases of this paper."""
     errata = common.errata_cases(PROBLEM, {"001-1": 0.5}) + common.errata_cases(ROD, {})
     return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + errata
 
 
 def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
-    """The paper's section and the findings for the summary."""
+    """Return the paper's section and the findings for the summary."""
     results = PaperResults(outcomes)
     bars, rod = problem(PROBLEM), problem(ROD)
     findings: list[str] = []
@@ -55,7 +55,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
 
 
 def both(bars: Problem, rod: Problem) -> Problem:
-    """One entry with the errata of both problems in the order of their numbers, and the notes."""
+    """Return one entry with the errata of both problems in the order of their numbers, and the notes."""
     errata = sorted(bars.errata + rod.errata, key=lambda e: int(e.id.rpartition("-")[2]))
     return replace(bars, errata=tuple(errata), notes=bars.notes + rod.notes)
 
@@ -88,7 +88,7 @@ def _method(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _printed_program(found: Sequence[Programs]) -> str:
-    """A sentence on the forces of (29) at the special states."""
+    """Return a sentence on the forces of (29) at the special states."""
     same = [p for p in found if p.misses(p.printed) <= EQUAL]
     lifts = sum(float(p.w[1]) > 0 and p.lcp[1] == 0 for p in found if p.misses(p.printed) > EQUAL)
     predicted = sum(p.predicts == (p.misses(p.printed) <= EQUAL) for p in found)

@@ -39,30 +39,30 @@ class SlidingMotion:
 
 @cache
 def parameters() -> dict[str, float]:
-    """Parameters of the registered problem by name."""
+    """Return the parameters of the registered problem by name."""
     return dict(problem("two-bar").parameter_values)
 
 
 def start() -> Vector:
-    """The reconstructed start: angle, rate, place and speed of the centroid, (4,)."""
+    """Return the reconstructed start: angle, rate, place and speed of the centroid, (4,)."""
     p = parameters()
     return np.array([p["theta1_0"], p["omega1_0"], p["x0"], p["vx0"]])
 
 
 def slope(z: Vector, sigma: Sides) -> Vector:
-    """Time derivative of the state z with friction of the given signs, (4,)."""
+    """Return the time derivative of the state z with friction of the given signs, (4,)."""
     alpha, ax, _ = reduced(z[0], z[1], sigma, parameters())
     return np.array([z[1], alpha, z[3], ax])
 
 
 def slip(z: Vector) -> tuple[float, float]:
-    """Velocities of A and C along the floor, m/s."""
+    """Return the velocities of A and C along the floor, m/s."""
     turn = parameters()["l"] * np.sin(z[0]) * z[1]
     return float(z[3] + 0.5 * turn), float(z[3] - 1.5 * turn)
 
 
 def energies(t_end: float, sign: int) -> tuple[float, float]:
-    """Energies at the start and at t_end, both ends sliding with friction of the sign, J; -1 feeds them."""
+    """Return energies at the start and at t_end, both ends sliding with friction of the sign, J; -1 adds energy."""
     entry = problem("two-bar")
     z = start(), solve_ivp(lambda _, z: slope(z, (sign, sign)), (0.0, t_end), start(), **EXACT).y[:, -1]
     states = [both_ends(theta, x, vx, omega, parameters()["l"]) for theta, omega, x, vx in z]
@@ -84,7 +84,7 @@ def slide(points: int) -> SlidingMotion:
     while t < 1.0 and z[0] > 1e-12:
         sigma = sides[0], sides[1]
         run = _until_event(t, z, sigma)
-        # Between the events only: at a reversal the slip has no sign.
+        # Only between the events: at a reversal the slip has no sign.
         for instant in np.linspace(t, run.t[-1], points // 3 + 2)[1:-1]:
             x = run.sol(instant)
             states.append(both_ends(x[0], x[2], x[3], x[1], p["l"]))
@@ -94,7 +94,7 @@ def slide(points: int) -> SlidingMotion:
         if len(run.t_events[0]):
             before = sides[1]
             sides[1] = -before
-            # The slip must go on in its direction with the friction of the new side.
+            # The slip must continue in its direction with the friction of the new side.
             passes &= slip(z + 1e-6 * slope(z, (sides[0], sides[1])))[1] * before > 0
         elif len(run.t_events[1]):
             passes = False

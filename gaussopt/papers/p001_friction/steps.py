@@ -1,4 +1,4 @@
-"""Steps with contacts for the reports: every formulation with every solver, and what each program returns."""
+"""Steps with contacts for the reports: every formulation with every solver, and the answers of each program."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ REFERENCES = {
 """Groups of states on references: problem and references."""
 
 STRIDES = {"two bars": 20, "rod": 25}
-"""Every how many rows of the references are taken."""
+"""Strides over the rows of the references."""
 
 SPECIAL = "special states"
-"""The group of states at which one end lifts, or nearly so."""
+"""The group of states at which one end lifts off, or nearly so."""
 
 GROUPS = (*REFERENCES, SPECIAL)
 
@@ -61,7 +61,7 @@ POSES: dict[str, tuple[float, dict[str, float]]] = {
 """Two bars with both ends on the floor, both sliding to the left without turning: angle in degrees, loads."""
 
 SLIDES = 1e-9
-"""Slip below which a row of a reference is left out, m/s: sliding friction has no sign there."""
+"""Least slip, m/s, of a row of a reference; below it sliding friction has no sign."""
 
 EQUAL = 1e-9
 """Relative difference of forces up to which two programs count as equal."""
@@ -71,7 +71,7 @@ texts = Texts(__file__)
 
 @dataclass(frozen=True, slots=True)
 class ContactStep:
-    """A step of the closed contacts with its true acceleration and normal forces, and the seconds it took to form."""
+    """A step of the closed contacts, its true acceleration and normal forces, and the seconds of its evaluation."""
 
     step: StepData
     a: Vector
@@ -80,7 +80,7 @@ class ContactStep:
 
 
 def on_references(group: str, stride: int) -> list[ContactStep]:
-    """Rows of the references with a closed contact that slides, open contacts left out."""
+    """Return rows of the references with a closed contact that slides, without open contacts."""
     name, references = REFERENCES[group]
     found = []
     for reference in problem(name).references:
@@ -98,7 +98,7 @@ def on_references(group: str, stride: int) -> list[ContactStep]:
 
 
 def pose(label: str) -> StepData:
-    """A special state in the coordinates of both bars, with two rows for the hinge."""
+    """Return a special state in the coordinates of both bars, with two rows for the hinge."""
     degrees, loads = POSES[label]
     entry = problem("two-bar", variant="maximal", **loads)
     p = entry.parameter_values
@@ -108,7 +108,7 @@ def pose(label: str) -> StepData:
 
 
 def special_states() -> list[ContactStep]:
-    """The special states with the only solution that enumeration finds."""
+    """Return the special states with the only solution that enumeration finds."""
     found = []
     for label in POSES:
         begin = perf_counter()
@@ -148,14 +148,14 @@ def _program(formulation: Formulation, step: StepData) -> Program | None:
 
 
 def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
-    """Solve the steps by one pair and compare with the truth the answers that have an acceleration."""
+    """Solve the steps by one pair and compare the answers that have an acceleration with the true ones."""
     pair = StepSolver(formulation, solver)
     answers: list[tuple[ContactStep, Answer]] = []
     statuses: Counter[str] = Counter()
     reason = ""
     for item in steps:
         try:
-            # An own copy: the contact operator of a step is computed once and would be found again.
+            # A separate copy, since a step caches its contact operator.
             answers.append((item, pair.solve(replace(item.step))))
             statuses[str(answers[-1][1].status)] += 1
         except NotAccepted as refusal:
@@ -180,16 +180,16 @@ def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The normal forces of one special state by each program, N; None where a program refuses.
+    """The normal forces of one special state by each program, N; None if a program refuses.
 
     Attributes
     ----------
-    lcp : the mechanics
+    lcp : forces of the mechanics
     printed, frozen : eq. (29), frozen friction
     w : gap accelerations of the mechanics, m/s^2
     predicts : whether the criterion says that eq. (29) returns the forces of the mechanics
     first : forces of the first iterate of frozen friction
-    contraction, count : its factor and number of programs
+    contraction, count : factor of frozen friction and number of its programs
     """
 
     label: str
@@ -203,12 +203,12 @@ class Programs:
     count: int
 
     def misses(self, other: Vector | None) -> float:
-        """Relative difference to the mechanics; NaN where there is nothing to compare."""
+        """Return the relative difference from the mechanics; NaN where there is no answer to compare."""
         return float("nan") if other is None else float(np.linalg.norm(other - self.lcp) / np.linalg.norm(self.lcp))
 
 
 def programs() -> list[Programs]:
-    """The printed program and frozen friction on every special state, by Newton's method."""
+    """Solve the printed program and frozen friction on every special state, by Newton's method."""
     return [_programs(label) for label in POSES]
 
 
@@ -239,7 +239,7 @@ def _forces(answer: Any) -> Vector | None:
 
 
 def cases(quick: bool) -> list[Job]:
-    """The pairs on all groups, and the programs on the special states."""
+    """Return cases of the pairs on all groups, and of the programs on the special states."""
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     found = []
     for group in GROUPS:
@@ -250,7 +250,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
-    """Every formulation with every solver that takes its program."""
+    """Show every formulation with every solver that accepts its program."""
     blocks = texts.blocks("lead", poses=", ".join(POSES))
     refusals: dict[tuple[str, str], dict[str, bool]] = {}
     counts = Counter[str]()
@@ -284,7 +284,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
     if not shown:
         return []
     states = max(r.states for r in shown.values())
-    # All solvers of the LCP, and of each program the active-set method, show where the time goes.
+    # All solvers of the LCP, and the active-set method for each program, show where the time is spent.
     drawn = {k: r for k, r in shown.items() if r.formulation == "lcp" or r.solver in ("daqp", "newton")}
     details = texts.table("details", tuple(
             (k, r.exact, r.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.claimed, r.error,
@@ -303,7 +303,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
 
 
 def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
-    """The first pair of each formulation and its worst: the fewest answers confirmed, then the largest error."""
+    """Return the first pair of each formulation and its worst: the fewest answers confirmed, then the largest error."""
     by: dict[str, list[str]] = {}
     for name, pair in pairs.items():
         by.setdefault(pair.formulation, []).append(name)
@@ -316,7 +316,7 @@ def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
 
 
 def _shortened(table: Table, told: set[str], caption: str) -> tuple[Table, Data]:
-    """The rows that are told, and the whole table as a file."""
+    """Return the table with the selected rows only, and the whole table as a file."""
     whole = pd.DataFrame(table.rows, columns=list(table.columns))
     rows = tuple(row for row in table.rows if row[0] in told)
     return replace(table, rows=rows), Data(f"{table.name}-all", caption, whole, table.timed)

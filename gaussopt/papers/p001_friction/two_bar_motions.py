@@ -22,7 +22,7 @@ texts = Texts(__file__)
 
 
 def reconstruction(results: PaperResults, findings: list[str]) -> Section:
-    """Figures 3 to 5 of the source for the start with both ends on the floor."""
+    """Show figures 3 to 5 of the source for the start with both ends on the floor."""
     runs = motions.pair_of(results, "two-bar-contact")
     first = next(iter(runs.values()), None)
     told = ""
@@ -44,7 +44,7 @@ def reconstruction(results: PaperResults, findings: list[str]) -> Section:
 
 
 def figures_3_to_5(runs: Mapping[str, Trajectory], only: str = "") -> tuple[Figure, ...]:
-    """The figures of the source, by both programs; those whose number begins with `only`."""
+    """Draw the figures of the source, by both programs; only those whose number begins with `only`."""
     places = {k: motions.ends(v) for k, v in runs.items()}
     shown: list[tuple[str, str, str, str, dict[str, dict[str, Vector]]]] = []
     for axis, letter, points, named in (
@@ -76,7 +76,7 @@ def figures_3_to_5(runs: Mapping[str, Trajectory], only: str = "") -> tuple[Figu
 
 
 def printed_start(results: PaperResults, findings: list[str]) -> Section:
-    """Flight, landing, impact, reversal, floor."""
+    """Show flight, landing, impact, reversal and sliding on the floor."""
     runs = motions.pair_of(results, "two-bar-airborne")
     traj = runs.get(next(reversed(motions.PAIRS)))
     impact = None if traj is None else next((e for e in traj.events if e["kind"] == "impact"), None)
@@ -122,7 +122,7 @@ def printed_start(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _sides(traj: Trajectory, impact: Mapping[str, Any] | None) -> str:
-    """A sentence on the sides to which the ends slide before and after an impact."""
+    """Return a sentence on the sides to which the ends slide before and after an impact."""
     if impact is None:
         return ""
     system = problem("two-bar", case="airborne").system

@@ -22,19 +22,19 @@ SEED = 10
 
 
 as_printed = rs.by_formulation("pinv-mass-as-printed")
-"""The acceleration by M^+ in Gauss's function, the sign of the force corrected."""
+"""Function that computes the acceleration with M^+ in Gauss's function, the sign of the force corrected."""
 
 SAME = 1e-9
-"""Relative difference up to which two accelerations are the same."""
+"""Relative difference up to which two accelerations count as equal."""
 
 TORQUE = 100.0
-"""N m on the massless hinge angle."""
+"""Torque on the massless hinge angle, N m."""
 
 UNITS = (1.0, 10.0)
-"""Units of the second of two coordinates; 10 is ten times smaller than the first."""
+"""Fineness of the unit of the second of two coordinates; with 10 it is ten times smaller than that of the first."""
 
 SIZES = (Size(3, 2, 2), Size(4, 2, 3))
-"""Of the optimised steps; the first is that of the linkage."""
+"""Sizes of the optimised steps; the first is that of the linkage."""
 
 text = ClaimTexts(__file__, eigenvalues=rs.EIGENVALUES, seed=SEED, torque=TORQUE)
 
@@ -45,7 +45,7 @@ OTHER = "the same in the coordinates θ₁, θ₂, θ₁ + θ₃"
 
 
 def check(quick: bool) -> Judgement:
-    """Theorem, closed forms, and searches in both of its directions."""
+    """Judge by a theorem, closed forms, and searches in both directions of the theorem."""
     found = _circumstances()
     holds = {label: _close(p, e) for label, (p, e) in found.items()}
     kept = _kept(150 if quick else 1000), _worst(1 if quick else 12)
@@ -86,17 +86,17 @@ def _close(printed: float, exact: float) -> bool:
 
 
 def _circumstances() -> dict[str, tuple[float, float]]:
-    """First acceleration as printed and exact, by circumstance."""
+    """Return the first acceleration as printed and exact, by circumstance."""
     loaded = start(tau3=TORQUE)
     steps = {LINKAGE: start(), LOADED: loaded, OTHER: in_other_coordinates(loaded)}
     steps |= {_unit_label(u): _shared(u) for u in UNITS}
     found = {k: (float(as_printed(s)[0]), float(minimiser(s)[0])) for k, s in steps.items()}
-    # The printed sign reverses the force; what it should give is what the linkage does.
+    # The printed sign reverses the force; the right result is that of the linkage.
     return {REVERSED: (float(as_printed(start(variant="printed-sign"))[0]), found[LINKAGE][1]), **found}
 
 
 def _shared(unit: float) -> StepData:
-    """A unit mass that moves with v1 + v2, v2 held, a unit force on the second coordinate; that in parts of `unit`."""
+    """Return a step: unit mass of velocity v1 + v2, v2 = 0, unit force on coordinate 2, its unit `unit` times finer."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)
@@ -140,7 +140,7 @@ def _least(generations: int) -> Attempt:
 
 
 def _searched(cost: Callable[[StepData], float], outside: float, generations: int) -> tuple[float, int]:
-    """The least cost of a step of one of SIZES that differential evolution finds, and how many it tries."""
+    """Find the least cost of steps of SIZES by differential evolution, and the number of steps tried."""
     least, tried = math.inf, 0
     for size in SIZES:
 

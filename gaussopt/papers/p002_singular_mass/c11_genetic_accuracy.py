@@ -1,4 +1,4 @@
-"""C11: how close a motion by the genetic algorithm stays to one by Lagrange's equations, and its accelerations."""
+"""C11: the distance of a motion by the genetic algorithm from one by Lagrange's equations, and its accelerations."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from gaussopt.simulation.simulate import simulate
 PENALISED = "full coordinates with penalty"
 
 ANGLES, RATES, TORQUES = (-math.pi, math.pi), (-10.0, 10.0), (-1000.0, 1000.0)
-"""rad, rad/s and N m of the random states."""
+"""Ranges of the random states in rad, rad/s and N m."""
 
 STEP = 5e-3
-"""s, of the motions that are compared."""
+"""Time step of the motions that are compared, s."""
 
 SMALL_SHARE = 0.01
-"""Share of the movement of y1 up to which two heights are the same on a figure of it."""
+"""Share of the movement of y1 up to which two heights look equal in a figure of it."""
 
 text = ClaimTexts(__file__, step=STEP, percent=100 * SMALL_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to search in full coordinates with a penalty, by options beside the coordinates, the penalty and the seed.
+    """A way to search in full coordinates with a penalty, by all options but coordinates, penalty and seed.
 
-    `other` says whether it is not the solver `deap` with the operators of its defaults.
+    `other` says whether it differs from the solver `deap` with its default operators.
     """
 
     label: str
@@ -49,7 +49,7 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What a way comes to: the largest relative error with its best penalty, and the errors as a clause."""
+    """The result of a way: the largest relative error with its best penalty, and the errors as a clause."""
 
     way: _Way
     largest: float
@@ -77,13 +77,13 @@ def _effort(options: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A motion by the genetic algorithm beside that by Lagrange's equations.
+    """A motion by the genetic algorithm compared with that by Lagrange's equations.
 
     Attributes
     ----------
     apart : largest difference of y1, m
     heights : of the motion by the genetic algorithm, y1 at every step, m
-    angle, bound : largest difference of an angle, and what the errors of the accelerations allow, rad
+    angle, bound : largest difference of an angle, and its bound by the errors of the accelerations, rad
     errors : of the acceleration of every step, rad/s^2
     """
 
@@ -95,7 +95,7 @@ class _Pair:
 
 
 def check(quick: bool) -> Judgement:
-    """Heights of rod 1 along motions, what carries errors of accelerations into them, and the accelerations beside."""
+    """Judge heights of rod 1 along motions, how acceleration errors carry over to them, and the accelerations."""
     end, seeds = (0.03, 2) if quick else (0.15, 5)
     exact = _motion_by("lagrange", "kkt", end)
     moved = float(np.ptp(_heights(exact)))
@@ -124,7 +124,7 @@ def check(quick: bool) -> Judgement:
     }  # fmt: skip
     ways = _penalised(quick)
     told |= {"ways": len(ways), "close": sum(t.largest <= SMALL for t in ways)}
-    # A better algorithm than ours can agree where ours does not: nothing here refutes the claim.
+    # A better algorithm than ours might agree where ours does not: nothing here refutes the claim.
     missing = "" if all(r.holds for r in readings) else text("missing")
     return text.judgement(
         readings, (_carried([p for of in pairs.values() for p in of]),), tried, missing=missing, rows=rows,
@@ -137,7 +137,7 @@ def _half() -> float:
 
 
 def _told(shares: Sequence[float]) -> str:
-    """The median and the range of shares, in percent."""
+    """Return the median and the range of shares in words, in percent."""
     if len(shares) == 1:
         return f"{100 * shares[0]:.1e} %"
     low, middle, high = (100 * float(np.quantile(shares, q)) for q in (0.0, 0.5, 1.0))
@@ -145,7 +145,7 @@ def _told(shares: Sequence[float]) -> str:
 
 
 def _motion_by(formulation: str, solver: str, end: float, **options: Any) -> Trajectory:
-    """The motion from the start by semi-implicit Euler; every answer is taken, however wrong."""
+    """Compute the motion from the start by semi-implicit Euler; every answer is accepted, however wrong."""
     return simulate(
         problem("four-bar"), formulation, solver, stepper="semi-implicit", dt=STEP, t_end=end, tolerance=math.inf,
         solver_options=options, step_folder=None, error_estimate=False,
@@ -153,12 +153,12 @@ def _motion_by(formulation: str, solver: str, end: float, **options: Any) -> Tra
 
 
 def _heights(motion: Trajectory) -> tuple[float, ...]:
-    """y1 at every step, m."""
+    """Return y1 at every step, m."""
     return tuple(map(float, _half() * np.sin(motion.q[:, 0])))
 
 
 def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int) -> list[_Pair]:
-    """Motions by the genetic algorithm, one for each seed, beside that by Lagrange's equations."""
+    """Compare motions by the genetic algorithm, one for each seed, with that by Lagrange's equations."""
     p = problem("four-bar").parameter_values
     weight, inertia = p["m"] * p["g"] * p["l"], 5 * p["m"] * p["l"] ** 2 / 3
     found = []
@@ -177,7 +177,7 @@ def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int
 
 
 def _carry(errors: Vector, slope: float) -> float:
-    """The largest angle that errors of the accelerations can have made at the end, rad."""
+    """Bound the error of an angle at the end that errors of the accelerations can cause, rad."""
     angle = rate = 0.0
     for e in errors[:-1]:
         rate += STEP * (slope * angle + float(e))
@@ -195,7 +195,7 @@ def _carried(pairs: Sequence[_Pair]) -> Derivation:
 
 
 def _accelerations(quick: bool, tried: Sequence[_Tried]) -> OwnResult:
-    """What the accelerations do: certified errors on states, the bias of the penalty, and searches both ways."""
+    """Study the accelerations: certified errors on states, the bias of the penalty, and searches both ways."""
     measured = genetic_accuracy(runs.recorded((NULL, FULL), 200 if quick else 50, None))
     worst = {str(row[0]): float(row[-1]) for row in measured.rows}
     own, others = ([t for t in tried if t.way.other is other] for other in (False, True))
@@ -227,7 +227,7 @@ def _bias() -> Derivation:
 
 
 def _random_state(random: np.random.Generator) -> tuple[float, float, float]:
-    """Angle, rate and torque."""
+    """Draw an angle, a rate and a torque."""
     return random.uniform(*ANGLES), random.uniform(*RATES), random.uniform(*TORQUES)
 
 
@@ -257,7 +257,7 @@ def _null_space(count: int) -> Attempt:
 
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
-    """States, each with its own seed, and penalties of the searches in full coordinates."""
+    """Return states, each with its own seed, and penalties of the searches in full coordinates."""
     return (1, PENALTIES[-1:]) if quick else (3, PENALTIES)
 
 

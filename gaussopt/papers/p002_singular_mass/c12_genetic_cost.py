@@ -1,4 +1,4 @@
-"""C12: what it costs to do without multipliers by a genetic algorithm."""
+"""C12: the cost of a genetic algorithm that avoids the multipliers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
 
 
 def check(quick: bool) -> Judgement:
-    """Times of a step, the arithmetic behind them, and the cheapest settings that an optimiser finds."""
+    """Judge by times of a step, operation counts, and the cheapest settings that an optimiser finds."""
     cases = runs.recorded((NULL, FULL), 200 if quick else 100, 0.02 if quick else 0.05)
     measured = paper_claims.genetic_cost(cases)
     ratios = {str(row[1]).removeprefix("gauss by "): float(row[4]) for row in measured.rows}
@@ -52,7 +52,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _between(cases: Sequence[TimedAnswers]) -> str:
-    """The range of the ratios of times, from their 5 % and 95 % quantiles."""
+    """Return the range of the ratios of times, from their 5 % and 95 % quantiles, in words."""
     times: dict[str, list[float]] = {c.answers.formulation: [] for c in cases}
     for c in cases:
         if c.times is not None:
@@ -63,7 +63,7 @@ def _between(cases: Sequence[TimedAnswers]) -> str:
 
 
 def _counts() -> Derivation:
-    """Count the operations of an elimination, and of both costs, on the first step."""
+    """Count the operations of an elimination, and of both methods, on the first step."""
     K, b = _system(start())
     x, counted = eliminate(K, b)
     size = len(b)
@@ -75,24 +75,24 @@ def _counts() -> Derivation:
 
 
 def _system(step: StepData) -> tuple[Matrix, Vector]:
-    """Lagrange's equations (4) and the rows (3), differentiated twice: matrix and right side."""
+    """Return matrix and right-hand side of Lagrange's equations (4) with the rows (3), differentiated twice."""
     K = np.block([[step.M, -step.J.T], [step.J, np.zeros((step.m, step.m))]])
     return K, np.concatenate((step.force, step.gamma))
 
 
 def by_inverse(step: StepData) -> Vector:
-    """Accelerations and multipliers by the generalised inverse of section 4.1."""
+    """Compute accelerations and multipliers by the generalised inverse of section 4.1."""
     K, b = _system(step)
     return np.asarray(np.linalg.pinv(K) @ b)
 
 
 def _eliminated(step: StepData) -> Vector:
-    """The same by elimination."""
+    """Compute accelerations and multipliers by elimination."""
     return np.asarray(np.linalg.solve(*_system(step)))
 
 
 def _inverse(genetic: Sequence[float]) -> Attempt:
-    """Times of the generalised inverse against those in microseconds of the genetic algorithm."""
+    """Compare times of the generalised inverse with those in microseconds of the genetic algorithm."""
     steps = runs.states(20)
     times, apart = [], 0.0
     for step in steps:
@@ -108,12 +108,12 @@ def _inverse(genetic: Sequence[float]) -> Attempt:
 
 
 def elimination(size: int) -> int:
-    """Additions and multiplications of Gaussian elimination and back substitution."""
+    """Return the additions and multiplications of Gaussian elimination and back substitution."""
     return (4 * size**3 + 9 * size**2 - 7 * size) // 6
 
 
 def eliminate(K: Matrix, b: Vector) -> tuple[Vector, int]:
-    """Solve K x = b by Gaussian elimination with row exchanges; the second result is the number of operations."""
+    """Solve K x = b by Gaussian elimination with row exchanges; return x and the number of operations."""
     T, size, counted = np.column_stack((K, b)).astype(float), len(b), 0
     for k in range(size):
         pivot = k + int(np.abs(T[k:, k]).argmax())

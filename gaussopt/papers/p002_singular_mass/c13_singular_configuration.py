@@ -1,4 +1,4 @@
-"""C13: the linkage through its singular configuration, of which the source claims nothing: a result of ours."""
+"""C13: the linkage through its singular configuration, on which the source claims nothing: a result of ours."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from gaussopt.solving.solve import solve_step
 text = ClaimTexts(__file__, end=END)
 
 RATE = 2.0
-"""rad/s, at the configuration."""
+"""Rate at the configuration, rad/s."""
 
 DISTANCES = (1e-1, 1e-2, 1e-3, 1e-4)
-"""rad from pi/2."""
+"""Distances from pi/2, rad."""
 
 
 def check(quick: bool) -> Judgement:
-    """The acceleration at the configuration, crossings with exact and with inexact accelerations: no reading."""
+    """Study the acceleration at the configuration, and crossings with exact and inexact accelerations; no reading."""
     crossing, gap = _crossing((0.01,) if quick else (0.01, 0.005))
     runs = linkage.runs(quick)
     shares = {a: {row: _left(row, a, runs) for row in ROWS} for a in NOISE}
@@ -59,7 +59,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _left(row: str, amplitude: float, runs: int) -> tuple[int, float]:
-    """The number of noisy runs that leave the branch, and the largest difference of the others, rad."""
+    """Count the noisy runs that leave the branch, and return the largest difference of the others, rad."""
     found = linkage.noisy(row, amplitude, runs)
     last = found.gaps[:, -1]
     return found.left, float(last[last <= OFF].max(initial=0.0))

@@ -43,7 +43,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
         "generations": free.generations, "population": free.population, "penalty": full.penalty,
         "passed": None if motion is None else section.crossings_of(motion)[0][1], **misprint("002-3", results),
     }  # fmt: skip
-    # Steps of the figures of heights and of noise.
+    # Time steps of the figures of heights and of noise.
     steps = {"step": STEP, "noise_step": noisy_linkage.STEP}
     found = _accelerations(c11, results) | _left(noise)
     return texts.chapter("002", judged, {**entry.parameter_values, **values, **steps, **found}, figures)
@@ -61,7 +61,7 @@ def _accelerations(judged: Judgement | str, results: PaperResults) -> dict[str, 
 
 
 def _left(noise: Mapping[str, NoiseResult]) -> dict[str, Any]:
-    """Count the runs with noisy accelerations that leave their branch, by row; None where a case failed."""
+    """Count the runs with noisy accelerations that leave their branch, by row; None if a case failed."""
     left = {row: [noise[f"{row}, {a:g}"].left for a in NOISE if f"{row}, {a:g}" in noise] for row in (PRINTED, REGULAR)}
     if not all(len(runs) == len(NOISE) for runs in left.values()):
         return dict.fromkeys(("left", "kept", "count"))

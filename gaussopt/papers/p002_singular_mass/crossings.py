@@ -1,4 +1,4 @@
-"""The linkage through its singular position for the report: with exact accelerations, and with noisy ones."""
+"""The linkage through its singular position, for the report, with exact and with noisy accelerations."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ text = Texts(__file__)
 
 PROBLEM, REFERENCE, MECHANICS = "four-bar", "four-bar-A", ("lagrange", "kkt")
 ROWS = {REGULAR: {}, PRINTED: {"variant": "printed-constraint"}}
-"""theta1 - theta2 = 0, and l sin(theta1) - l sin(theta2) = 0 as printed."""
+"""Constraint rows: theta1 - theta2 = 0, and l sin(theta1) - l sin(theta2) = 0 as printed."""
 
 CROSSING_STEPS = (0.01, 0.005, 0.002)
 APPROACH_STEPS = (1e-5, 4e-6, 1e-6)
-"""Steps of the runs that begin just before the singular position, s."""
+"""Time steps of the runs that begin just before the singular position, s."""
 
 
 def cases(quick: bool) -> list[Job]:
-    """Runs over the pole, runs that begin just before it, and runs with noise."""
+    """Return the cases of runs over the pole, runs that begin just before it, and runs with noise."""
     found = [
         motion_case(f"crossing: {row}, {dt:g}", 6e-4 / dt, PROBLEM, MECHANICS, variant, dt=dt, t_end=1.0)
         for row, variant in ROWS.items() for dt in CROSSING_STEPS[: 2 if quick else None]
@@ -58,17 +58,17 @@ def approach(dt: float) -> Trajectory:
 
 
 def _distance(traj: Trajectory) -> Vector:
-    """Angle to the nearest position where the printed row vanishes."""
+    """Return the angle to the nearest position where the printed row vanishes."""
     return np.asarray(np.abs((traj.q[:, 0] % np.pi) - np.pi / 2))
 
 
 def _largest(traj: Trajectory) -> float:
-    """The largest multiplier of the first row."""
+    """Return the largest multiplier of the first row."""
     return float(np.abs(traj.lam[:, 0]).max())
 
 
 def singular(results: PaperResults, findings: list[str]) -> Section:
-    """The passage with exact accelerations: the multiplier, and where the certificate stops a run."""
+    """Show the passage with exact accelerations: the multiplier, and where the certificate stops a run."""
     runs = results.trajectories("crossing: ")
     near = results.trajectories("approach: ")
     blocks: list[Block] = [*text.blocks("exact")]
@@ -81,7 +81,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
     blocks += _multiplier_figure(runs, near)
     printed, regular = ([v for k, v in runs.items() if k.startswith(row)] for row in (PRINTED, REGULAR))
     if printed and regular:
-        # Away from the pole the two rows' multipliers are alike; the regular one is bounded over the same passage.
+        # Away from the pole both rows have similar multipliers; the regular one is bounded over the same passage.
         peak = max((*printed, *near.values()), key=_largest)
         gap = max(float(abs(v.q[-1, 0] - v.q[-1, 1])) for v in printed)
         stops = f"; of {len(near)} runs that come closer the certificate stops {stopped}" if stopped else ""
@@ -93,7 +93,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory]) -> list[Block]:
-    """The first multiplier over the distance from the pole, of the finest run with each row and of all close ones."""
+    """Draw the first multiplier over the distance from the pole: finest run with each row, and all runs close to it."""
     shown = {f"printed row, {k} s": v for k, v in near.items()}
     for row in reversed(ROWS):
         keys = [k for k in runs if k.startswith(row)]
@@ -139,7 +139,7 @@ def _approach_row(label: str, v: Trajectory) -> tuple[Any, ...]:
 
 
 def noise(results: PaperResults, findings: list[str]) -> Section:
-    """The passage with noisy accelerations: which runs leave their branch."""
+    """Show the passage with noisy accelerations: which runs leave their branch."""
     found: dict[str, NoiseResult] = results.group("noise: ")
     blocks: list[Block] = [*text.blocks("noisy", off=linkage.OFF, end=END)]
     rows, facts = [], {}
@@ -163,7 +163,7 @@ def noise(results: PaperResults, findings: list[str]) -> Section:
 
 
 def noise_figure(found: Mapping[str, NoiseResult]) -> Figure | None:
-    """The difference of the cranks over time with the smaller noise, median and largest over the runs."""
+    """Draw the difference of the cranks over time with the smaller noise, median and largest over the runs."""
     curves: dict[str, Vector] = {}
     t: Vector = np.zeros(0)
     for label, run in found.items():

@@ -23,7 +23,7 @@ class Branch:
 
     Attributes
     ----------
-    singular : whether M is singular: the question of the flow chart
+    singular : whether M is singular, the criterion of the flow chart
     chart, plain : first acceleration by the flow chart and by 1/2 a^T M a - a^T Q~, rad/s^2
     outside : part of (I - M M^+) Q~ outside the range of J^T, which the flow chart loses
     """
@@ -36,7 +36,7 @@ class Branch:
 
 
 def flow_chart() -> list[Branch]:
-    """The flow chart on the start of the linkage, in two sets of coordinates, and on a regular M."""
+    """Follow the flow chart at the start of the linkage, in two sets of coordinates, and for a regular M."""
     crank = problem("crank-slider")
     regular = crank.system.evaluate(0.0, crank.q0, crank.v0)
     found = [_branch("crank-slider, first step", regular, 2)]
@@ -58,19 +58,19 @@ def _branch(label: str, step: StepData, i: int) -> Branch:
 
 
 def in_other_coordinates(step: StepData) -> StepData:
-    """The equations of a step of the linkage with theta1 + theta3 instead of theta3; its q and v are left."""
+    """Return a step of the linkage with theta1 + theta3 in place of theta3; its q and v are not transformed."""
     S = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
     return replace(step, M=S.T @ step.M @ S, h=S.T @ step.h, Q=S.T @ step.Q, J=step.J @ S)
 
 
 def penalised(step: StepData, weight: float) -> Vector:
-    """The minimiser of 1/2 a^T M a - a^T (Q - h) + weight |J a - gamma|^2, (n,)."""
+    """Return the minimiser of 1/2 a^T M a - a^T (Q - h) + weight |J a - gamma|^2, (n,)."""
     K = step.M + 2 * weight * step.J.T @ step.J
     return np.asarray(np.linalg.solve(K, step.force + 2 * weight * step.J.T @ step.gamma))
 
 
 def penalties(seeds: int) -> list[tuple[float, float, list[float]]]:
-    """Penalties, and the errors of the minimiser and of runs of the genetic algorithm at the first step, rad/s^2."""
+    """Return penalties, and errors of the minimiser and of genetic algorithm runs at the first step, rad/s^2."""
     step = start()
     exact = solve_step(step, "lagrange", "kkt").a
     assert exact is not None

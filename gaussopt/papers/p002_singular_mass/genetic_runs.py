@@ -23,13 +23,13 @@ WAYS: dict[str, dict[str, Any]] = {
     "null-space coordinates": {},
     "full coordinates with penalty": {"coordinates": "full"},
 }
-"""Their options by what the report calls them."""
+"""Options of the two solvers by their names in the report."""
 
 REFERENCE = "four-bar-A"
 
 
 def search(step: StepData, solver: str = "deap", **options: Any) -> tuple[Vector, int]:
-    """Solve Gauss's program of the step by an evolution; the acceleration, (n,), and the evaluations of the cost."""
+    """Solve Gauss's program of the step by an evolution; return the acceleration, (n,), and the evaluation count."""
     program, data = formulation.apply(step)
     raw = SolverSequence(solver, options).solve(program)[0]
     a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
@@ -38,20 +38,20 @@ def search(step: StepData, solver: str = "deap", **options: Any) -> tuple[Vector
 
 
 def start(**settings: Any) -> StepData:
-    """The linkage at its start, with settings of the problem."""
+    """Return the step of the linkage at its start, with settings of the problem."""
     entry = problem("four-bar", **settings)
     return entry.system.evaluate(0.0, entry.q0, entry.v0)
 
 
 def states(stride: int) -> list[StepData]:
-    """The linkage at every `stride`-th state of REFERENCE."""
+    """Return the steps of the linkage at every `stride`-th state of REFERENCE."""
     entry = problem("four-bar")
     rows = entry.reference(REFERENCE)
     return [entry.system.evaluate(*of) for of in zip(rows.t[::stride], rows.q[::stride], rows.v[::stride], strict=True)]
 
 
 def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
-    """The linkage at a crank angle with a torque, and its acceleration from 5/3 m l^2 a1 = psi - 2 m g l cos(theta)."""
+    """Return the linkage at a crank angle under a torque, and accelerations: 5/3 m l^2 a1 = psi - 2 m g l cos theta."""
     entry = problem("four-bar", psi=psi)
     p = entry.parameter_values
     step = entry.system.evaluate(0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate]))
@@ -60,14 +60,14 @@ def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
 
 
 def distance(a: Vector, truth: Vector) -> float:
-    """Largest difference relative to 1 + the largest acceleration."""
+    """Return the largest difference relative to 1 + the largest acceleration."""
     return float(np.abs(a - truth).max() / (1.0 + np.abs(truth).max()))
 
 
 def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[TimedAnswers]:
-    """Answers and, within a budget in s, times of the genetic algorithms and of direct linear algebra.
+    """Return answers and, within a budget in s, times of the genetic algorithms and of direct linear algebra.
 
-    Gauss's program by `solvers`, Lagrange's equations by linear algebra, at every `stride`-th state of REFERENCE.
+    Gauss's program is by `solvers`, Lagrange's equations by linear algebra, at every `stride`-th state of REFERENCE.
     """
     pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]
     return recorded_steps.recorded([ProblemStates("four-bar", REFERENCE, stride=stride)], pairs, budget)

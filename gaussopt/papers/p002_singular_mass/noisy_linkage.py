@@ -1,7 +1,7 @@
 """The four-bar linkage through its singular position with inexact accelerations, many runs at once.
 
-Written by hand: the third angle follows from the first, and of the two rows of the constraint the second is eliminated
-with it. A run counts as off its branch where its two cranks have parted.
+Written by hand: the third angle follows from the first, and is eliminated with the second of the two constraint rows. A
+run counts as off its branch once its two cranks differ.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.evidence.runge_kutta import march
 
 STEP = 2e-3
-"""s, of RK4 in the runs with noise."""
+"""Step of RK4 in the runs with noise, s."""
 
 END = 1.0
-"""s; theta1 = pi/2 is passed at 0.58 s."""
+"""End of the runs, s; theta1 = pi/2 is passed at 0.58 s."""
 
 NOISE = (1e-3, 1e-2)
-"""Standard deviations of an error of the accelerations, rad/s^2."""
+"""Standard deviations of the errors of the accelerations, rad/s^2."""
 
 OFF = 0.1
-"""|theta1 - theta2| in rad from which a run has left the branch."""
+"""|theta1 - theta2| in rad above which a run has left the branch."""
 
 SEED = 13
 
 Rates = Callable[[Matrix], Matrix]
-"""Angles (2, S) and rates (2, S) of the cranks as (4, S), to their accelerations (2, S)."""
+"""Function from angles (2, S) and rates (2, S) of the cranks, as (4, S), to their accelerations (2, S)."""
 
 Errors = Callable[[Matrix], Any]
-"""The same to errors of the accelerations, (2, S) or what broadcasts to it."""
+"""Function from the same to errors of the accelerations, (2, S) or an array that broadcasts to it."""
 
 
 P = problem("four-bar").parameter_values
 """Parameters of the registered problem by name."""
 
 M1, M2, MGL = 4 * P["m"] * P["l"] ** 2 / 3, P["m"] * P["l"] ** 2 / 3, P["m"] * P["g"] * P["l"]
-"""Masses of the two cranks, kg m^2, and the weight that turns them, N m."""
+"""Masses of the two cranks, kg m^2, and the moment of their weight, N m."""
 
 
 def printed(state: Matrix) -> Matrix:
-    """M a = Q + lam J^T with the row (l cos(theta1), -l cos(theta2)), the multiplier eliminated."""
+    """Solve M a = Q + lam J^T with the row (l cos(theta1), -l cos(theta2)), the multiplier eliminated."""
     c1, c2, s1, s2 = *np.cos(state[:2]), *np.sin(state[:2])
     f1, f2 = P["psi"] - 1.5 * MGL * c1, -0.5 * MGL * c2
     gamma = s1 * state[2] ** 2 - s2 * state[3] ** 2
@@ -55,7 +55,7 @@ def printed(state: Matrix) -> Matrix:
 
 
 def regular(state: Matrix) -> Matrix:
-    """M a = Q + lam J^T with the row (1, -1), the multiplier eliminated."""
+    """Solve M a = Q + lam J^T with the row (1, -1), the multiplier eliminated."""
     c1, c2 = np.cos(state[:2])
     a = (P["psi"] - 1.5 * MGL * c1 - 0.5 * MGL * c2) / (M1 + M2)
     return np.array([a, a])
@@ -66,26 +66,26 @@ ROWS: dict[str, Rates] = {PRINTED: printed, REGULAR: regular}
 
 
 def states(rates: Rates, dt: Any, steps: int, error: Errors, count: int) -> Iterator[Matrix]:
-    """Yield the states (4, S) of RK4 from rest at 60 degrees after every step, which may differ from run to run.
+    """Yield the states (4, S) after every step of RK4 from rest at 60 degrees; steps may differ from run to run.
 
-    `error` is asked once for every acceleration that RK4 asks for.
+    `error` is called once for every acceleration that RK4 evaluates.
     """
     start = np.zeros((4, count))
     start[:2] = np.pi / 3
     motion = march(lambda _, s: np.concatenate((s[2:], rates(s) + error(s))), start, dt)
-    with np.errstate(all="ignore"):  # a run may leave the finite numbers
+    with np.errstate(all="ignore"):  # a run may overflow
         yield from islice(motion, steps + 1)
 
 
 def apart(state: Matrix) -> Vector:
-    """|theta1 - theta2| in rad, (S,); infinite where a run has left the finite numbers."""
+    """Return |theta1 - theta2| in rad, (S,); infinite where a run has overflowed."""
     with np.errstate(all="ignore"):
         gap = np.abs(state[0] - state[1])
     return np.where(np.isfinite(gap), gap, np.inf)
 
 
 def end(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Vector:
-    """|theta1 - theta2| at the end of runs that may have their own steps and lengths, (S,)."""
+    """Return |theta1 - theta2| at the end of runs, which may differ in step and length, (S,)."""
     last = np.zeros((4, count))
     for k, state in enumerate(states(rates, dt, int(np.max(steps)), error, count)):
         last = np.where(k == steps, state, last)
@@ -96,7 +96,7 @@ def end(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Vector:
 class NoiseResult:
     """Runs with noisy accelerations: instants, (N,), s, and |theta1 - theta2|, (runs, N), rad.
 
-    The angle is infinite from where a run has left the finite numbers.
+    The angle is infinite once a run has overflowed.
     """
 
     t: Vector
@@ -104,12 +104,12 @@ class NoiseResult:
 
     @property
     def left(self) -> int:
-        """The number of runs that have left the branch."""
+        """Number of runs that have left the branch."""
         return int((self.gaps[:, -1] > OFF).sum())
 
 
 def runs(quick: bool) -> int:
-    """The number of runs for each row and each noise."""
+    """Return the number of runs for each row and each noise."""
     return 40 if quick else 500
 
 
@@ -125,7 +125,7 @@ def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> N
         if not admissible:
             return np.asarray(amplitude * random.standard_normal((2, count)))
         e = amplitude * random.standard_normal((3, count))
-        # In the kernel of (l c1, -l c2, 0) and (1, 0, 1).
+        # Projected onto the kernel of (l c1, -l c2, 0) and (1, 0, 1).
         c1, c2 = np.cos(state[:2])
         kernel = np.array([c2, c1, -c2])
         return np.asarray((kernel * ((kernel * e).sum(axis=0) / (kernel * kernel).sum(axis=0)))[:2])

@@ -36,11 +36,11 @@ PROBLEM, MECHANICS = "four-bar", ("lagrange", "kkt")
 REFERENCES = ("four-bar-A", "four-bar-B")
 
 SHORT = dict(zip(WAYS, ("null-space", "penalty"), strict=True))
-"""How legends name the ways of the genetic algorithm."""
+"""Names of the variants of the genetic algorithm in legends."""
 
 
 def cases(quick: bool) -> list[Job]:
-    """Everything that is computed for this paper."""
+    """Return all cases of this paper."""
     exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
     found = [
         motion_case("motion: constant torque", 1.0, PROBLEM, MECHANICS, dt=0.02 if quick else 0.01,
@@ -56,7 +56,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
-    """The paper's section and the findings for the summary."""
+    """Return the paper's section and the findings for the summary."""
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     findings: list[str] = []
@@ -139,7 +139,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _balance(results: PaperResults) -> list[Section]:
-    """Multipliers, drift and energy of the two motions by Lagrange's equations."""
+    """Show multipliers, drift and energy of the two motions by Lagrange's equations."""
     runs = results.trajectories("motion: ")
     if not runs:
         return []
@@ -156,7 +156,7 @@ def _balance(results: PaperResults) -> list[Section]:
 
 
 def crossings_of(traj: Trajectory) -> list[tuple[float, float, float]]:
-    """Passages of odd multiples of pi/2 by theta1: the angle divided by pi, t, and the rate there."""
+    """Find passages of odd multiples of pi/2 by theta1: the angle divided by pi, t, and the rate there."""
     if len(traj.t) < 2:
         return []
     angle = CubicHermiteSpline(traj.t, traj.q[:, 0], traj.v[:, 0])
@@ -181,10 +181,10 @@ def _figures(results: PaperResults) -> Section:
 def heights_figures(
     t: Sequence[float], lagrange: Sequence[float], heights: Mapping[str, Sequence[Sequence[float]]]
 ) -> tuple[Figure, Figure]:
-    """The source's figures 3 and 4 in one, and its figure 5.
+    """Draw the source's figures 3 and 4 in one, and its figure 5.
 
-    `lagrange` is y1 at the instants `t` by Lagrange's equations, `heights` the same by the genetic algorithm, by the
-    way it searches, one for each seed.
+    `lagrange` is y1 at the instants `t` by Lagrange's equations, `heights` those by the genetic algorithm, by its
+    variant, one for each seed.
     """
     at, y1, half = np.array(t), np.array(lagrange), problem(PROBLEM).parameter_values["l"] / 2
     reference = problem(PROBLEM).reference(REFERENCES[0])

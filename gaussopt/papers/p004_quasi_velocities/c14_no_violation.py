@@ -15,22 +15,22 @@ from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
 ROUNDING = 1e-12
-"""Violation relative to 1 + the largest velocity that is no more than rounding."""
+"""Violation relative to 1 + the largest velocity up to which it is rounding error."""
 
 RUNS = (("NH-A", "rk4"), ("NH-B", "rk4"), ("NH-C", "rk4"), ("NH-A", "semi-implicit"))
 """Case and stepper."""
 
 STEP = 0.1
-"""s; far too long to be accurate."""
+"""Time step, s, far too long to be accurate."""
 
 HELD, FORMULA = "quasi-velocity", "velocity"
-"""The quantity that is integrated beside q."""
+"""The quantity that is integrated in addition to q."""
 
 texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """The identity, arbitrary states, and motions that are wrong in everything else."""
+    """Judge by the identity, arbitrary states, and motions that are wrong in everything else."""
     end = 3.0 if quick else 12.0
     runs = _motions(end)
     worst = max(violation for *_, state, _, violation in runs if state == HELD)
@@ -83,7 +83,7 @@ def _identity(count: int) -> Derivation:
 
 
 def _measure(count: int) -> Derivation:
-    """Whether the violation that is read off a motion is the one that was put into its velocities."""
+    """Check that the violation computed from a motion is the one that was put into its velocities."""
     random = np.random.default_rng(14)
     q, along = random.uniform(-10, 10, (count, 3)), random.uniform(-3, 3, count)
     off = 10.0 ** random.uniform(-14, 0, count)
@@ -101,9 +101,9 @@ def _general(count: int) -> Derivation:
 
 
 def _of_particle(z: Vector) -> float:
-    """Relative violation of the recovered velocity, the constraint written by hand."""
+    """Return the relative violation of the recovered velocity, with the constraint written by hand."""
     q, omega, t = z[:3], z[3:5], float(z[5])
-    # Newton's method starts from the velocity before, as on a motion: a fifth and 0.3 rad off.
+    # Newton's method starts from the previous velocity, as in a motion: a fifth and 0.3 rad off.
     speed, direction = 0.8 * omega[0], omega[1] + 0.3
     guess = np.array([speed * np.cos(direction), speed * np.sin(direction), 0.5 * speed])
     v = particle.particle().velocity_from(t, q, omega, guess)
@@ -112,7 +112,7 @@ def _of_particle(z: Vector) -> float:
 
 
 def _of_body(z: Vector) -> float:
-    """Relative violation of the velocity that the package recovers for phi, omega1, omega2 of a body."""
+    """Return the relative violation of the velocity that the package recovers for phi, omega1, omega2 of a body."""
     body = BladeBody.of(z)
     q = np.array([0.0, body.phi, 0.0])
     v = on_trial(body).velocity_from(0.0, q, np.array([body.speed, body.turning]), np.zeros(3))

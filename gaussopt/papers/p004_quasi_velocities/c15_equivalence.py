@@ -21,16 +21,16 @@ from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solver_sequence import SolverSequence
 
 SAME = 1e-9
-"""Relative difference up to which two accelerations are the same."""
+"""Relative difference up to which two accelerations count as equal."""
 
 CLEAR = 0.1
-"""Distance |cos(phi)| from the pole from which floating-point numbers tell equations apart."""
+"""Least distance |cos(phi)| from the pole at which floating-point numbers can distinguish the equations."""
 
 NEAREST = 1e-15
-"""|cos(phi)| as close to the pole as the optimiser may go."""
+"""Least |cos(phi)| that the optimiser may reach near the pole."""
 
 DISTANCES = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15)
-"""Of the table."""
+"""Distances |cos(phi)| of the table."""
 
 texts = ClaimTexts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
 
@@ -66,14 +66,14 @@ class _Trial:
         self.quasi, self.routh, self.sequence = quasi, routh, SolverSequence("kkt")
 
     def by_routh(self, step: StepData) -> tuple[Vector, float]:
-        """Acceleration and multiplier."""
+        """Return acceleration and multiplier."""
         a, lam = answer(self.routh, self.sequence, step)
         return a, math.inf if lam is None else float(lam[0])
 
     def difference(self, body: BladeBody, row: str, off: float = 0.0) -> float:
-        """Routh by the package less quasi-velocities by hand, relative; also between the two of the package.
+        """Compare Routh by the package with quasi-velocities by hand, relative; also quasi-velocities by the package.
 
-        `off` is an error of the velocity, across the blade, in units of the rounding of the speed.
+        `off` is an error of the velocity across the blade, in units of the rounding error of the speed.
         """
         state = body.velocity
         truth = body.acceleration(0.0, state)
@@ -143,14 +143,14 @@ def _off_the_constraint(count: int) -> Derivation:
 
 
 def _exactly(count: int) -> Attempt:
-    """The equations (15) with the printed row against (14), both in fractions, from anywhere down to NEAREST."""
+    """Compare (15) with the printed row with (14), both in fractions, at distances from the pole down to NEAREST."""
     random = np.random.default_rng(19)
     different = sum(_differ(random) for _ in range(count))
     return texts.attempt("exactly", different > 0, count=count, different=different)
 
 
 def _differ(random: np.random.Generator) -> bool:
-    """Whether the accelerations of a random body at a random state are different numbers."""
+    """Tell whether the accelerations of a random body at a random state are different numbers."""
     # With u = tan(angle / 2) cosine and sine are fractions; u = 1 is the pole.
     u = 1 - Fraction(int(random.choice((-1, 1)))) * Fraction(10.0 ** random.uniform(math.log10(NEAREST), 0.0))
     c, s = _direction(u)
@@ -164,19 +164,19 @@ Exact = tuple[Fraction, Fraction]
 
 
 def _direction(u: Fraction) -> Exact:
-    """Cosine and sine of 2 atan(u)."""
+    """Return cosine and sine of 2 atan(u)."""
     return (1 - u * u) / (1 + u * u), 2 * u / (1 + u * u)
 
 
 def _by_14(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
-    """(x'', y'') by m omega1' = F cos(phi - alpha) and a = D omega' + w; both methods have I_C phi'' = L_C."""
+    """Compute (x'', y'') by m omega1' = F cos(phi - alpha), a = D omega' + w; in both methods I_C phi'' = L_C."""
     c, s = blade
     along = force * (c * pull[0] + s * pull[1]) / m
     return along * c - speed * turning * s, along * s + speed * turning * c
 
 
 def _by_15(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
-    """(x'', y'') by (15), with lambda from the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
+    """Compute (x'', y'') by (15), lambda from the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
     c, s = blade
     tan, x, y = s / c, force * pull[0], force * pull[1]
     lam = (y - x * tan - m * speed * turning / c) / (tan * tan + 1)
@@ -200,7 +200,7 @@ def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> 
 
 
 def _towards(z: Vector) -> BladeBody:
-    """The body of z with its angle replaced by log10 of the distance from the pole."""
+    """Return the body of z, in which log10 of the distance from the pole replaces the angle."""
     named = dict(zip(BOUNDS, z, strict=True))
     return BladeBody(**{**named, "phi": np.pi / 2 - 10.0 ** named["phi"]})
 

@@ -1,4 +1,4 @@
-"""C16: what quasi-velocities save, in evaluations and in time, and at what accuracy."""
+"""C16: savings by quasi-velocities in evaluations and in time, and the accuracy."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
 RUNS = (("NH-C", 1e-6), ("NH-B", 1e-6), ("NH-A", 1e-6), ("NH-A", 1e-9))
-"""Case and relative tolerance; the absolute one is a thousandth of it everywhere."""
+"""Case and relative tolerance; the absolute one is always a thousandth of it."""
 
 SPAN, TOLERANCE = 10.0, 1e-6
 """Length in s and relative tolerance of the motions of the searches."""
 
 FACTORS = (0.1, 1.0, 10.0)
-"""Tolerances by Routh, times that by quasi-velocities, between which the evaluations at equal error are read off."""
+"""Tolerances for Routh's equations, as factors of that for quasi-velocities, to interpolate at equal error."""
 
 FORMULATIONS = ("quasi-velocity", "routh")
 
@@ -40,16 +40,16 @@ BEGUN = {
     "search-over-a-pole": (2.0, 1.53, 3.21, 2.32, 0.03, 0.09, -0.33, -0.57, -3.0),
     "search-no-pole": (2.437, 1.205, 1.421, 0.571, -2.567, 0.03, -1.152, -0.058, 1.194),
 }
-"""Bodies in the order of BOUNDS, from longer runs of the same searches, at which those of a report begin."""
+"""Bodies in the order of BOUNDS from longer runs of the same searches, at which the searches of a report begin."""
 
 BODIES, ROUNDS = 2000, 25
-"""How many bodies are evaluated at once, and how often the competitors take turns, to be timed."""
+"""Number of bodies evaluated at once, and number of rounds in which the competitors are timed in turns."""
 
 texts = ClaimTexts(__file__, span=SPAN, tolerance=TOLERANCE, ranges=RANGES, bodies=BODIES, rounds=ROUNDS)
 
 
 def check(quick: bool) -> Judgement:
-    """Evaluations of the cases, of random bodies and of searches for others, and the time of an evaluation."""
+    """Judge evaluations of the cases, of random bodies and of searched ones, and the time of an evaluation."""
     pairs = {(case, rtol): Pair(*CASES[case], rtol) for case, rtol in (RUNS[:3] if quick else RUNS)}
     random = np.random.default_rng(16)
     drawn = [Pair(BladeBody.of(numbers(random)), SPAN, TOLERANCE) for _ in range(4 if quick else 24)]
@@ -62,7 +62,7 @@ def check(quick: bool) -> Judgement:
                          least=min(equal))  # fmt: skip
     timed, hand, package = _times(quick)
     parts = {"over-a-pole": not over.refutes, "no-pole": not away.refutes}
-    # The lower quartile, so that one disturbed measurement decides nothing.
+    # The lower quartile, so that a single disturbed measurement decides nothing.
     clock = {name: bool(np.quantile(x, 0.25) > NOISE) for name, x in (("by-hand", hand), ("by-the-package", package))}
     readings = (
         texts.reading("evaluations-printed-row", all(parts.values()), parts),
@@ -92,7 +92,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _told(values: Sequence[float]) -> str:
-    """The median and the range of ratios."""
+    """Return the median and the range of ratios in words."""
     return texts("median", number=len(values), median=float(np.median(values)), least=min(values), most=max(values))
 
 
@@ -129,7 +129,7 @@ class Pair:
 
     @cached_property
     def poles(self) -> int:
-        """How many poles the motion passes."""
+        """Number of poles that the motion passes."""
         return len(poles(self.body, self.end))
 
     def evaluations(self, rates: str) -> int:
@@ -148,7 +148,7 @@ class Pair:
 
     @cached_property
     def _true(self) -> Callable[[Vector], Matrix]:
-        # Four digits more than what is judged.
+        # Four digits more than those judged.
         found = solve_ivp(
             self.body.quasi, (0.0, self.end), self.body.omega, "DOP853", rtol=1e-4 * self.rtol, atol=1e-5 * self.rtol,
             dense_output=True,
@@ -163,12 +163,12 @@ class Pair:
 
     @property
     def tan_ratio(self) -> float:
-        """The same with the tan row."""
+        """Evaluations by Routh with the tan row over those by quasi-velocities."""
         return self.tan.evaluations / self.quasi.evaluations
 
     @property
     def at_equal_error(self) -> float:
-        """The ratio of evaluations with the regular row at the tolerance at which Routh has the same error."""
+        """Ratio of evaluations with the regular row at the tolerance at which Routh has the same error."""
         runs = [self.routh if f == 1.0 else self.run("regular", f) for f in FACTORS]
         errors, numbers = (np.log([getattr(r, name) for r in runs]) for name in ("error", "evaluations"))
         rising = np.argsort(errors)
@@ -177,7 +177,7 @@ class Pair:
 
 
 def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
-    """Evaluations of the formulations of the package, in the order of FORMULATIONS."""
+    """Return the evaluations of the formulations of the package, in the order of FORMULATIONS."""
     runs = (
         simulate(problem("knife-edge-body", case=case), f, "kkt", stepper="rk45", rtol=rtol, atol=1e-3 * rtol,
                  step_folder=None, error_estimate=False)
@@ -203,7 +203,7 @@ def _sizes() -> Derivation:
 
 
 def _searched(kind: str, known: Sequence[float], drawn: Sequence[Pair], quick: bool) -> Attempt:
-    """Minimise the ratio of evaluations over bodies of a kind, from one found before; `known` are measured ratios."""
+    """Minimise the ratio of evaluations over bodies of a kind, from a known one; `known` are measured ratios."""
     rates = "regular" if kind == "search-regular" else "tan"
 
     def ratio(z: Vector) -> float:
@@ -229,7 +229,7 @@ def _begun(kind: str) -> Pair:
 
 
 def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
-    """Ratios of the time of an evaluation, Routh by quasi-velocities: by hand with the tan row, and by the package."""
+    """Divide times of an evaluation, Routh by quasi-velocities: by hand with the tan row, and by the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
     turns = [[timeit(partial(rates, 0.3, state), number=2) for rates, state in works] for _ in range(ROUNDS)]

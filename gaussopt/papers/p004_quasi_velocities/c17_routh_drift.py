@@ -1,4 +1,4 @@
-"""C17: whose the singularity and the drift of Routh's equations are."""
+"""C17: the causes of the singularity and of the drift of Routh's equations."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from gaussopt.problems.knife_edge_body import exact_cycloid
 from gaussopt.simulation.simulate import simulate
 
 STEPS, END = (0.025, 0.0125), 3.0
-"""Between these steps, s, the order of the violation of random bodies until END, s, is observed."""
+"""Steps, s, between which the order of the violation of random bodies until END, s, is observed."""
 
 RESOLVED = (1e-9, 1e-3)
-"""Violations in m/s that are above rounding, and of a motion that the step resolves."""
+"""Least violation in m/s that is above rounding error, and largest of a motion that the step resolves."""
 
 LOST = 3.0
-"""An order below which RK4, of order 4, has lost its order."""
+"""Order below which RK4, of order 4, has lost its order."""
 
 GROWN = 1.0
-"""A violation grows if it is larger than this many times in the later half of a motion."""
+"""A violation grows if its maximum in the later half of a motion exceeds that in the first half by this factor."""
 
 CLEAR = 0.2
-"""Distance |cos(phi)| of a motion from the poles that counts as passing none."""
+"""Least distance |cos(phi)| from the poles of a motion that counts as passing none."""
 
 DEGENERATE = 1e6
-"""Times by which J M^-1 J^T grows where equations degenerate."""
+"""Factor by which J M^-1 J^T grows where equations degenerate."""
 
 COUNTS = 100, 200
-"""Whole steps up to the pole, from which what is left is extrapolated to ever smaller steps."""
+"""Numbers of whole steps up to the pole, from which the residual after it is extrapolated to ever smaller steps."""
 
 RATE, BEND = 0.5, 0.3
-"""Least force along the blade by mass, and least coefficient of the law's second term, of bodies that test it, m/s²."""
+"""Least force along the blade per mass, and least coefficient of the law's second term, of the tested bodies, m/s²."""
 
 texts = ClaimTexts(
     __file__, resolved=RESOLVED, ranges=RANGES, clear=CLEAR, counts=COUNTS, least=pole.LEAST, steps=STEPS, end=END,
@@ -51,7 +51,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """The law of what is left at a pole, motions with many places of it, and searches for bodies that say otherwise."""
+    """Judge by the law of the residual after a pole, motions with many pole places, searches for counterexamples."""
     forced, free = (_pass(force, 300 if quick else 4000) for force in (True, False))
     over, told = _over(forced, free)
     bodies, orders, grows = _orders(300 if quick else 3000)
@@ -103,12 +103,12 @@ def _multiplier(count: int) -> Derivation:
 
 
 def _pass(force: bool, count: int) -> tuple[Passage, Passage]:
-    """Random bodies over a pole with COUNTS whole steps to it, with a force along the blade there or without."""
+    """Make random bodies over a pole after COUNTS whole steps, with or without a force along the blade there."""
     low, high = np.array(list(pole.PASSAGES.values())).T
     z = np.random.default_rng(17).uniform(low[:, None], high[:, None], (len(low), count))
     if not force:
         row = {name: z[i] for i, name in enumerate(pole.PASSAGES)}
-        # No torque, and no force or one across the blade at the pole.
+        # No torque, and at the pole no force, or only a force across the blade.
         row["L_C"][:], row["F0"][::2], row["alpha"][1::4], row["alpha"][3::4] = 0.0, 0.0, 0.0, np.pi
     coarse, fine = (passage(z, n) for n in COUNTS)
     enough = np.abs(fine.rate) > RATE if force else np.abs(fine.two) > BEND * fine.step**2
@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """The order of what is left at a pole: median, least, 5 %, 95 %, largest, number, with and without force."""
+    """Return orders of the residual after a pole, with and without force: median, least, 5 %, 95 %, largest, number."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))
@@ -135,7 +135,7 @@ def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tup
 
 
 def _less(generations: int) -> Attempt:
-    """Minimise what is left by the law's unit, over bodies, forces and places."""
+    """Minimise the residual in the unit of the law, over bodies, forces and places."""
 
     def cost(z: Vector) -> Vector:
         p = passage(z, COUNTS[1])
@@ -147,7 +147,7 @@ def _less(generations: int) -> Attempt:
 
 
 def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
-    """Orders of the violation of random bodies: least, median, largest; of the tan row where no pole is near.
+    """Return orders of the violation of random bodies: least, median, largest; of the tan row far from poles.
 
     The number is the share of motions with the regular row in which the violation grows.
     """
@@ -156,7 +156,7 @@ def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]],
     for row in ("regular", "tan"):
         runs = [rk4(getattr(body, row), body.velocity, dt, round(END / dt)) for dt in STEPS]
         coarse, fine = (np.abs(across(run)).max(axis=0) for run in runs)
-        # Violations at rounding have no order, nor have motions that the step does not resolve.
+        # Violations at rounding level have no order, nor have motions that the step does not resolve.
         use = (coarse > RESOLVED[0]) & (coarse < RESOLVED[1])
         if row == "tan":
             phi = runs[1][:, 1]
@@ -176,7 +176,7 @@ def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]],
 
 
 def _bodies(generations: int) -> Attempt:
-    """Minimise the order at which the violation by the regular row falls."""
+    """Minimise the order at which the violation with the regular row decreases."""
     largest: list[float] = []
 
     def cost(z: Vector) -> Vector:
@@ -193,7 +193,7 @@ def _bodies(generations: int) -> Attempt:
 
 
 def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
-    """The largest M J M^-1 J^T of steps of the package close to the pole, and which row degenerates."""
+    """Find the largest M J M^-1 J^T of steps of the package close to the pole, and which row degenerates."""
 
     def growth(row: str, z: Vector) -> float:
         body = BladeBody.of(np.array([*z[:6], np.pi / 2 - 10.0 ** z[6], *z[7:]]))
@@ -210,7 +210,7 @@ def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
 
 
 def _motion() -> Derivation:
-    """NH-A by the package against the runs by hand, over one pole at a quarter of a step."""
+    """Compare NH-A by the package with runs written by hand, over one pole at a quarter of a step."""
     dt = math.pi / 2 / 25.25
     steps, body = int(END / dt), BladeBody()
     hands = {
@@ -230,7 +230,7 @@ def _motion() -> Derivation:
 
 
 def _moved(spreads: list[Spread]) -> Derivation:
-    """The law of the drift against the runs, in the middle of the distribution and at its ends."""
+    """Compare the law of the drift with the runs, in the middle of the distribution and near its ends."""
     shares = (0.1, 0.5, 0.9)
     words, apart = [], 0.0
     for s in spreads:
@@ -248,7 +248,7 @@ def _drifted(tan: list[Spread], regular: list[Spread]) -> Attempt:
 
 
 def _told(tan: list[Spread]) -> str:
-    """How far the motions drift with the random steps, and with two that are shown."""
+    """Describe the drift of the motions with the random steps, and with two of SHOWN."""
     return "; ".join(
         texts(
             "of-a-case",

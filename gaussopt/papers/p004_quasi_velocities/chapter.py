@@ -1,4 +1,4 @@
-"""Paper 004 in two pages: what it proposes, what holds, and where the drift of Routh's equations comes from."""
+"""Paper 004 in two pages: its proposal, results that hold, and the cause of the drift of Routh's equations."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
-    """Give the numbers of the sentences on the drift, by the body: A and R for NH-A with either row, B for NH-B."""
+    """Return the numbers for sentences on the drift, by the body: A and R for NH-A with either row, B for NH-B."""
     found: dict[str, Any] = {k: s and _distribution(s) for k, s in spreads.items()}
     tan, free, regular = spreads.values()
     run = results.trajectory(f"NH-B: {TAN}")
@@ -70,7 +70,7 @@ def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[
 
 
 def _distribution(spread: Spread) -> str:
-    """Tell the median and the range of the drift."""
+    """Describe the median and the range of the drift."""
     low, median, high = (spread.quantile(q) for q in (0.0, 0.5, 1.0))
     return texts("distribution", median=median, low=low, high=high)
 
@@ -86,13 +86,13 @@ def _violations(results: PaperResults) -> dict[str, Any]:
 
 
 def _body(case: str) -> str:
-    """Tell the parameters of a case."""
+    """Describe the parameters of a case."""
     b, _ = CASES[case]
     return texts("body", b=b, force=f"{b.F0:g} N" if b.nu == 0 else rf"{b.F0:g} N $\cos({b.nu:g}\,t/\mathrm{{s}})$")
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
-    """Count the crests before the first pole, and say how far apart the two methods are there, m."""
+    """Count the crests before the first pole, and measure the distance of the two methods there, m."""
     if crests is None:
         return {"before": None, "within": None}
     before = crests.instants < poles(CASES["NH-B"][0], crests.spread.end)[0].instant
@@ -109,7 +109,7 @@ def _two_steps(runs: Sequence[Trajectory]) -> dict[str, Any] | None:
 
 
 def _ratios(judged: Judgement | str) -> dict[str, Any]:
-    """Tell medians and ranges of the ratios of evaluations, and count the bodies behind them."""
+    """Return medians and ranges of the ratios of evaluations, and the number of bodies."""
     if isinstance(judged, str):
         return {"ratios": None, "bodies": None, "poles": None}
     of = {k: judged.numbers[k] for k in ("regular", "equal", "tan")}

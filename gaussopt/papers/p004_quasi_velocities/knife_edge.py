@@ -46,12 +46,12 @@ class BladeBody:
 
     @classmethod
     def of(cls, z: Vector) -> BladeBody:
-        """The body of nine numbers in the order of BOUNDS, or of nine rows of them."""
+        """Return the body of nine numbers in the order of BOUNDS, or of nine rows of numbers."""
         return cls(*z)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """M to L_C by name."""
+        """Parameters M to L_C by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)[:6]}
 
     @property
@@ -66,7 +66,7 @@ class BladeBody:
         return np.array(np.broadcast_arrays(0.0, self.phi, 0.0, self.speed * c, self.turning, self.speed * s))
 
     def quasi(self, t: Any, state: Vector) -> Vector:
-        """M omega1' = F cos(phi - alpha), I_C omega2' = L_C, x' = omega1 cos(phi), y' = omega1 sin(phi)."""
+        """Return rates: M omega1' = F cos(phi - alpha), I_C omega2' = L_C, x' = omega1 cos phi, y' = omega1 sin phi."""
         _, phi, _, along, turning = state
         out = np.empty_like(state)
         out[0], out[1], out[2] = along * np.cos(phi), turning, along * np.sin(phi)
@@ -74,18 +74,18 @@ class BladeBody:
         return out
 
     def regular(self, t: Any, state: Vector) -> Vector:
-        """Routh's equations with the row (sin(phi), 0, -cos(phi))."""
+        """Return rates by Routh's equations with the row (sin(phi), 0, -cos(phi))."""
         _, phi, _, vx, turning, vy = state
         c, s = np.cos(phi), np.sin(phi)
         return self._routh(t, state, s, -c, -(vx * c + vy * s) * turning)
 
     def tan(self, t: Any, state: Vector) -> Vector:
-        """Routh's equations with the printed row (tan(phi), 0, -1)."""
+        """Return rates by Routh's equations with the printed row (tan(phi), 0, -1)."""
         _, phi, _, vx, turning, _ = state
         return self._routh(t, state, np.tan(phi), -np.ones_like(phi), -vx * turning / np.cos(phi) ** 2)
 
     def _routh(self, t: Any, state: Vector, x: Any, y: Any, gamma: Any) -> Vector:
-        """Rates with the row (x, 0, y) a = gamma: lam from J M^-1 J^T lam = gamma - J a0."""
+        """Return rates with the row (x, 0, y) a = gamma: lam from J M^-1 J^T lam = gamma - J a0."""
         force = self._force(t)
         fx, fy = force * np.cos(self.alpha), force * np.sin(self.alpha)
         lam = (self.M * gamma - x * fx - y * fy) / (x * x + y * y)
@@ -95,7 +95,7 @@ class BladeBody:
         return out
 
     def acceleration(self, t: Any, state: Vector) -> Vector:
-        """(x'', phi'', y'') of an admissible velocity state, by the equations in quasi-velocities."""
+        """Return (x'', phi'', y'') of an admissible velocity state, by the equations in quasi-velocities."""
         _, phi, _, vx, turning, vy = state
         c, s = np.cos(phi), np.sin(phi)
         along = vx * c + vy * s
@@ -112,7 +112,7 @@ CASES = {
     "NH-B": (BladeBody(F0=8.0, nu=2.0, alpha=0.0, turning=0.085, speed=0.0), 60.0),
     "NH-C": (BladeBody(F0=3.0, alpha=np.pi / 6, L_C=0.2, turning=0.3, speed=0.5), 10.0),
 }
-"""The bodies of the cases, and their last instants in s."""
+"""The bodies of the cases, and their end times in s."""
 
 
 def numbers(random: np.random.Generator, *count: int) -> Vector:
@@ -122,17 +122,17 @@ def numbers(random: np.random.Generator, *count: int) -> Vector:
 
 
 def across(state: Vector) -> Vector:
-    """Velocity across the blade, v_n = vx sin(phi) - vy cos(phi), of states (..., 6, S) or (..., 6)."""
+    """Return the velocity across the blade, v_n = vx sin(phi) - vy cos(phi), of states (..., 6, S) or (..., 6)."""
     phi, vx, vy = state[:, 1], state[:, 3], state[:, 5]
     return np.asarray(vx * np.sin(phi) - vy * np.cos(phi))
 
 
 def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
-    """So many steps of `march`; states (steps + 1, ...)."""
+    """Return the states of `steps` steps of `march`, (steps + 1, ...)."""
     return np.array(list(islice(march(rates, state, dt), steps + 1)))
 
 
 def on_trial(body: BladeBody, row: str = "regular") -> Any:
-    """The system of the package with these parameters, with the regular or the printed ("tan") row."""
+    """Return the system of the package with these parameters, with the regular or the printed ("tan") row."""
     entry = problem("knife-edge-body", **({} if row == "regular" else {"variant": "tan-row"}))
     return entry.system.with_parameters(**{k: float(v) for k, v in body.parameters.items()})

@@ -1,4 +1,4 @@
-"""Motions of the body on a knife edge for the report: cases, and the errors and violations read off them."""
+"""Motions of the body on a knife edge for the report: cases, and their errors and constraint violations."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ INTEGRATORS: dict[str, dict[str, Any]] = {
 DRAWN_STEP = "RK4, 0.01 s"
 
 SEEN = {"NH-A": 10.0}
-"""Cases that are animated, and for how long, s."""
+"""Cases that are animated, and until when, s."""
 
 FULL = (("NH-B", 60.0, 0.01), ("NH-C", 10.0, 0.01))
-"""Further cases, their ends and steps in s."""
+"""Further cases, with their ends and steps in s."""
 
 FRACTION = 0.25
-"""Where the pole falls within a step of the convergence study."""
+"""Place of the pole within a step of the convergence study."""
 
 STEPS_TO_POLE = (25, 50, 100, 200, 400)
 ORDER_END = 3.0
@@ -59,11 +59,11 @@ PLACES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.75, 0.9)
 """Places of the pole within a step."""
 
 OTHER = 0.99
-"""Another step at which NH-B is run by the tan row, as a part of the first."""
+"""Ratio to the first step of another one, with which NH-B is run by the tan row."""
 
 
 def cases(quick: bool) -> list[Job]:
-    """Everything that is computed for this paper."""
+    """Return all cases of this paper."""
     found = []
     for integrator, options in INTEGRATORS.items():
         for method in METHODS:
@@ -93,23 +93,23 @@ def _case(key: str, method: str, case: str, **options: Any) -> Job:
 
 
 def position_error(traj: Trajectory) -> Vector:
-    """Distance of the centroid from the closed form of NH-A at the recorded instants, largest coordinate, m."""
+    """Return the distance of the centroid from the closed form of NH-A at recorded instants, largest coordinate, m."""
     return np.asarray(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max(axis=1))
 
 
 def reference_error(traj: Trajectory, reference: ReferenceData) -> float:
-    """Largest distance of a coordinate of the centroid from a reference at the instants that both have, m."""
+    """Return the largest distance of a coordinate of the centroid from a reference at common instants, m."""
     here, there = common_instants(traj, reference)
     return float(np.abs(traj.q[here] - reference.q[there])[:, [0, 2]].max())
 
 
 def violation(traj: Trajectory) -> Vector:
-    """|vx sin(phi) - vy cos(phi)|: the velocity across the blade, m/s, whatever row the run used."""
+    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s, whatever row the run used."""
     return across_blade(traj.q, traj.v)
 
 
 def across_blade(q: Matrix, v: Matrix) -> Vector:
-    """The same of coordinates and velocities, (K, 3) each."""
+    """Return the velocity across the blade from coordinates and velocities, (K, 3) each."""
     return np.asarray(np.abs(v[:, 0] * np.sin(q[:, 1]) - v[:, 2] * np.cos(q[:, 1])))
 
 
@@ -134,14 +134,14 @@ def convergence(method: str, counts: Sequence[int]) -> Convergence:
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """The step dt for each of PLACES, and the residual |omega3| that the tan row keeps after the pole, run and law."""
+    """Return PLACES, their steps dt, and the residual |omega3| of the tan row after the pole, by run and by law."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]
 
 
 def other_step(step: float) -> str:
-    """The label of the tan row's run with another step."""
+    """Return the label of the tan row's run with another step."""
     return f"{TAN}, {OTHER * step:.4g} s"
 
 

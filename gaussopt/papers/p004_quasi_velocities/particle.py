@@ -1,4 +1,4 @@
-"""A particle whose constraint is nonlinear in the velocities: the general case that paper 004 states."""
+"""A particle with a constraint that is nonlinear in the velocities: the general case of paper 004."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 
 BOUNDS = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.3, 3.0), (-3.0, 3.0), (0.0, 3.0))
-"""x, y, z in m, speed in m/s, direction in rad, t in s; the constraint loses its rank at rest."""
+"""Bounds of x, y, z in m, speed in m/s, direction in rad, t in s; the constraint loses its rank at rest."""
 
 
 @cache
 def particle() -> AbstractSystem:
-    """Horizontal speed = (1 + x^2 + sin(t)^2 / 2) times the vertical one; omega = speed and direction."""
+    """Return the system: horizontal speed = (1 + x^2 + sin(t)^2 / 2) vertical speed; omega = speed and direction."""
     import sympy as sp
 
     x, _, z = q = sp.symbols("x y z")

@@ -1,7 +1,7 @@
-"""What RK4 leaves of the tan row's residual when it steps over a pole, in closed form.
+"""The residual of the tan row after RK4 has stepped over a pole, in closed form.
 
 Near a pole at time 0 the tan row makes vx' = vx / t + r(t). On vx = c t the stages of RK4 are exact; a quadratic or
-cubic term of vx makes an error in every step, and the sum over all steps is a series in the place of the pole within
+cubic term of vx causes an error in every step, and the sum over all steps is a series in the place of the pole within
 its step.
 """
 
@@ -21,22 +21,22 @@ from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, BladeBody
 
 
 def first(place: Any) -> Any:
-    """The sum of 1 / (24 (j - f)^2 (j - f - 1/2)^2) over all whole j, for a place f of the pole within its step."""
+    """Return the sum of 1 / (24 (j - f)^2 (j - f - 1/2)^2) over all integers j, with the pole at f within its step."""
     s = np.sin(2 * np.pi * place)
     return 2 / 3 * np.pi * (np.pi / s**2 - 2 / s)
 
 
 def second(place: Any) -> Any:
-    """The sum of (1 + f - j) / (24 (j - f)^2 (j - f - 1/2)^2) over all whole j."""
+    """Return the sum of (1 + f - j) / (24 (j - f)^2 (j - f - 1/2)^2) over all integers j."""
     c, s = np.cos(np.pi * place), np.sin(np.pi * place)
     return np.pi**2 / 12 * (1 / c**2 + 2 / s**2) - np.pi / (2 * s * c)
 
 
 LEAST = 2 / 3 * math.pi * (math.pi - 2)
-"""Of `first`, at a quarter of a step."""
+"""Least value of `first`, at a quarter of a step."""
 
 INSTANT, AFTER = 0.5, 50
-"""When `passage` passes its pole, s, and how many steps it goes on."""
+"""Instant at which `passage` passes its pole, s, and number of steps computed after it."""
 
 PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.0)}
 """Ranges of the bodies of `passage` in SI units, and of the place of the pole within its step."""
@@ -46,8 +46,8 @@ PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.
 class Pole:
     """A passage of cos(phi) = 0 by the true motion: instant in s, turning rate in rad/s, sin(phi) = ±1 there.
 
-    `speed` is that along the blade in m/s, `rate` and `change` its first and second derivative without the turning,
-    F cos(phi - alpha) / M and the derivative of that.
+    `speed` is that along the blade in m/s, `rate` and `change` its first and second derivative without rotation,
+    which are F cos(phi - alpha) / M and the derivative of this.
     """
 
     instant: float
@@ -58,18 +58,18 @@ class Pole:
     change: float
 
     def place(self, dt: Any) -> Any:
-        """Place of the pole within its step, 0 to 1."""
+        """Return the place of the pole within its step, 0 to 1."""
         return np.mod(self.instant / dt, 1.0)
 
     def left(self, dt: Any) -> Any:
-        """The residual omega3 that RK4 adds here by the law, m/s; the term of second order is that without torque."""
+        """Return the residual omega3 that RK4 adds here by the law, m/s; its second-order term holds without torque."""
         f = self.place(dt)
         bend = self.turning**2 * self.speed / 3 - self.change
         return -self.sine * (dt * self.rate * first(f) + dt**2 * bend * second(f))
 
 
 def poles(body: BladeBody, end: float) -> list[Pole]:
-    """The poles that a body passes until an instant, in the order of time."""
+    """Find the poles that a body passes until an instant, in the order of time."""
     beta, turning = body.L_C / body.I_C, body.turning
     instants = [0.0, end, *([-turning / beta] if beta and 0 < -turning / beta < end else [])]
     reach = [body.phi + turning * t + beta * t * t / 2 for t in instants]
@@ -86,7 +86,7 @@ def _pole(body: BladeBody, t: float) -> Pole:
     beta = body.L_C / body.I_C
 
     def force(t: float) -> tuple[float, float, float]:
-        """The angle of the blade, and the force along it with its derivative, both divided by the mass."""
+        """Return the angle of the blade, and the force along it with its derivative, both divided by the mass."""
         phi, w = body.phi + body.turning * t + beta * t * t / 2, body.turning + beta * t
         c, s = np.cos(phi - body.alpha), np.sin(phi - body.alpha)
         held, change = body.F0 * np.cos(body.nu * t), -body.F0 * body.nu * np.sin(body.nu * t)
@@ -104,10 +104,10 @@ class Passage:
     Attributes
     ----------
     step : (S,), s
-    left : (S,), the residual omega3 that is left, m/s
+    left : (S,), the residual omega3 after the pole, m/s
     one, two : (S,), the terms of first and second order of the law, m/s; the latter holds without torque
-    rate : (S,), force along the blade at the pole by mass, m/s^2
-    clear : (S,), whether the blade turns one way, at 0.3 rad/s or more, and no stage comes too close to the pole
+    rate : (S,), force along the blade at the pole per mass, m/s^2
+    clear : (S,), whether the blade never reverses, turns at 0.3 rad/s or more, and no stage is near the pole
     """
 
     step: Vector
@@ -118,12 +118,12 @@ class Passage:
     clear: Vector
 
     def part(self, kept: Vector) -> Passage:
-        """Some of the bodies."""
+        """Return the selected bodies."""
         return Passage(*(getattr(self, f.name)[kept] for f in fields(self)))
 
 
 def passage(z: Vector, count: int) -> Passage:
-    """Pass the pole at INSTANT after `count` whole steps; z are rows in the order of PASSAGES, one column a body."""
+    """Pass the pole at INSTANT after `count` whole steps; z are rows in the order of PASSAGES, one column per body."""
     of = dict(zip(PASSAGES, z, strict=True))
     place, turning, beta = of.pop("place"), of["turning"], of["L_C"] / of["I_C"]
     body = BladeBody(**of, phi=math.pi / 2 - turning * INSTANT - beta * INSTANT**2 / 2)

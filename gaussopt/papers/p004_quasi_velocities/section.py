@@ -37,10 +37,10 @@ from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
 
 SOURCE = "NH-B"
-"""The case that stands for the source's figures."""
+"""The case that represents the source's figures."""
 
 PREFIXES = {"NH-B": "NH-B: ", "NH-A": f"NH-A, {DRAWN_STEP}: ", "NH-C": "NH-C: "}
-"""The beginning of the keys of the drawn runs of each case."""
+"""Prefix of the keys of the drawn runs of each case."""
 
 PLANE = {"x": 0, "y": 2}
 """Coordinates of the centroid by their index."""
@@ -49,7 +49,7 @@ texts = Texts(__file__, drawn_step=DRAWN_STEP)
 
 
 def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
-    """The paper's section and the findings for the summary."""
+    """Return the paper's section and the findings for the summary."""
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     findings: list[str] = []
@@ -116,7 +116,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _balance(results: PaperResults) -> list[Section]:
-    """Force of the blade, drift and energy by quasi-velocities and by Routh's equations with either row."""
+    """Show force of the blade, drift and energy by quasi-velocities and by Routh's equations with either row."""
     runs = {m: v for m, v in results.trajectories(f"NH-A, {DRAWN_STEP}: ").items() if m in DRAWN}
     carried = {m: v for m, v in runs.items() if m in (REGULAR, TAN)}
     if not carried:
@@ -131,29 +131,29 @@ def _balance(results: PaperResults) -> list[Section]:
 
 
 def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
-    """Largest distance of the centroids of two runs with the same step up to an instant, m."""
+    """Return the largest distance of the centroids of two runs with the same step up to an instant, m."""
     shared = min(len(one.t), len(other.t), int(np.searchsorted(one.t, end)) + 1)
     return float(np.linalg.norm((one.q[:shared] - other.q[:shared])[:, [0, 2]], axis=1).max())
 
 
 def _passes(traj: Trajectory) -> int:
-    """The number of sign changes of cos(phi)."""
+    """Count the sign changes of cos(phi)."""
     return int((np.diff(np.floor(traj.q[:, 1] / np.pi - 0.5)) != 0).sum())
 
 
 def drawn_runs(results: PaperResults, case: str) -> dict[str, Trajectory]:
-    """The runs of a case that its figures show."""
+    """Return the runs of a case that its figures show."""
     return {k: v for k, v in results.trajectories(PREFIXES[case]).items() if k.startswith(DRAWN)}
 
 
 def whole_runs(runs: dict[str, Trajectory]) -> dict[str, Trajectory]:
-    """Those that came to the end."""
+    """Return the runs that reached the end."""
     end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
     return {k: v for k, v in runs.items() if v.t[-1] > 0.99 * end}
 
 
 def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
-    """The source's figures 2 to 5 by the case that stands for them; x, y and the violation over time of the others."""
+    """Draw the source's figures 2 to 5 for the case SOURCE; x, y and the violation over time for other cases."""
     whole = whole_runs(runs)
     if case != SOURCE:
         return [
@@ -179,7 +179,7 @@ def coordinates(
     name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int],
     size: tuple[float, float] = (4.4, 3.2),
 ) -> Figure:  # fmt: skip
-    """Coordinates of the centroid by their index, by all runs, in a frame that fits the true motion."""
+    """Draw coordinates of the centroid by their index, for all runs, in a frame that fits the true motion."""
     reference = problem(PROBLEM).reference(case)
     end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
     inside = reference.t <= end + 1e-9
@@ -205,10 +205,10 @@ def coordinates(
 
 
 def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
-    """The velocity across the blade over time, by all runs."""
+    """Draw the velocity across the blade over time, for all runs."""
     found = {k: violation(v) for k, v in runs.items()}
     drawn = {k: (v.t[thin(len(v.t))], found[k][thin(len(v.t))]) for k, v in runs.items()}
-    # This curve coincides with another one, which would cover it.
+    # This curve coincides with another curve, which would cover it.
     dotted = {k: (t[::30], y[::30]) for k, (t, y) in drawn.items() if k == FORMULA and len(runs) > 1}
     data = {k: y for k, (_, y) in drawn.items() if k not in dotted}
     largest = "; ".join(f"{k} at most {float(y.max()):.1e} m/s" for k, y in found.items())
@@ -220,7 +220,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
 
 
 def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
-    """The drift over many steps: a table, the shares of steps by drift, and the findings for the first screen."""
+    """Show the drift over many steps: a table, the shares of steps by drift, and the findings for the first screen."""
     tan, regular = (results.value(f"spread: NH-A, {row}") for row in spread.ROWS)
     crests = results.value("spread: NH-B")
     spreads: list[Spread] = [s for s in (tan, crests and crests.spread, regular) if s]
@@ -242,7 +242,7 @@ def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
 
 
 def spread_figure(spreads: Sequence[Spread]) -> Figure:
-    """The share of random steps by drift."""
+    """Draw the share of random steps by drift."""
     drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
     shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
     law = {
@@ -258,7 +258,7 @@ def spread_figure(spreads: Sequence[Spread]) -> Figure:
 
 
 def _crests(results: PaperResults, findings: list[str]) -> Table | None:
-    """NH-B: the crests of x and how far Routh's curves are from the quasi-velocity one there."""
+    """Tabulate, for NH-B, the crests of x and the distance of Routh's curves from the quasi-velocity curve there."""
     quasi, regular = (results.trajectory(f"NH-B: {m}") for m in (QUASI, REGULAR))
     crests: Crests | None = results.value("spread: NH-B")
     if quasi is None or regular is None or crests is None:

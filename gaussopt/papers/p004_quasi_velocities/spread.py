@@ -1,4 +1,4 @@
-"""How far Routh's equations drift by RK4, over many steps that put the pole at many places within a step."""
+"""Drift of Routh's equations by RK4, over many steps that put the pole at many places within a step."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, BladeBody, a
 from gaussopt.papers.p004_quasi_velocities.pole import poles
 
 STEP, WITHIN = 0.01, 0.05
-"""The step of the report's figures, s, and the part of it by which the others are shorter or longer."""
+"""The step of the report's figures, s, and the largest relative deviation of the random steps from it."""
 
 ROWS = ("tan", "regular")
-"""The printed row, and the one without its factor."""
+"""The printed row, and the regular one."""
 
 SHOWN = (0.0099, 0.01, 0.0101)
-"""Steps that come before the random ones, s."""
+"""Steps before the random ones, s."""
 
 FAR = 0.1
 """A drift in m that is easy to see."""
 
 PLACE = 0.25
-"""Part of a step at which the pole lies where an order is observed."""
+"""Place of the pole within a step where an order is observed."""
 
 QUICK_END = {"NH-A": 4.0, "NH-B": 22.0}
-"""Ends of quick runs, s; each case passes a pole before."""
+"""Ends of quick runs, s; each case passes a pole before its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Drift:
     Attributes
     ----------
     steps : (S,), s
-    position : (S,), largest coordinate of the centroid by which a motion is off until the end, m
+    position : (S,), largest error of a coordinate of the centroid until the end, m
     violation : (S,), largest velocity across the blade, m/s
-    at : (K, S), the distance in `position` at given instants, m
+    at : (K, S), this error at given instants, m
     """
 
     steps: Vector
@@ -51,7 +51,7 @@ class Drift:
 
 
 def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequence[float] = ()) -> Drift:
-    """Run a body until an instant by the rates of that name, "tan" or "regular"."""
+    """Run a body until an instant by the named rates, "tan" or "regular"."""
     many = replace(body, phi=np.full_like(steps, body.phi))
     runs = zip(march(getattr(many, rates), many.velocity, steps), march(many.quasi, many.omega, steps), strict=True)
     position, violation = np.zeros_like(steps), np.zeros_like(steps)
@@ -69,11 +69,11 @@ def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequ
 
 
 def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
-    """`Drift.position` of the tan row by the law, for a body without torque.
+    """Predict `Drift.position` of the tan row by the law, for a body without torque.
 
-    A residual omega3 stays. With sine s of the pole it moves the centroid by omega3 (s sin phi - 1) / phi' along x and,
-    linearly in time, by -omega3 (s cos phi / phi' + t - t_p) along y; x' changes by s omega3 cos phi, which the next
-    poles feel as a speed along the blade.
+    After a pole a residual omega3 remains. With sine s of the pole it moves the centroid by omega3 (s sin phi - 1) /
+    phi' along x and, linearly in time, by -omega3 (s cos phi / phi' + t - t_p) along y; x' changes by s omega3 cos phi,
+    which at later poles acts as a speed along the blade.
     """
     t = np.linspace(0.0, end, 1000)[:, None]
     phi = body.phi + body.turning * t
@@ -89,12 +89,12 @@ def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The drift of a case by a row with the steps SHOWN and random ones around STEP.
+    """The drift of a case with a row, for the steps SHOWN and random ones around STEP.
 
     Attributes
     ----------
-    case, row, end : of the motions; s
-    drift : with all steps
+    case, row, end : those of the motions; end in s
+    drift : the drift with all steps
     law : (S,), `Drift.position` by the law, m; empty for the regular row
     """
 
@@ -111,11 +111,11 @@ class Spread:
 
     @property
     def lawful(self) -> Vector:
-        """The same by the law, m."""
+        """Drift with the random steps by the law, m."""
         return self.law[len(SHOWN) :]
 
     def quantile(self, share: float) -> float:
-        """The drift that this share of the random steps stays below, m."""
+        """Return the drift below which this share of the random steps stays, m."""
         return float(np.quantile(self.random, share))
 
     @property
@@ -125,27 +125,27 @@ class Spread:
 
     @property
     def near(self) -> float:
-        """The share of the random steps that drift by less than FAR."""
+        """Share of the random steps that drift by less than FAR."""
         return float((self.random < FAR).mean())
 
     @property
     def shown(self) -> dict[float, float]:
-        """The drift with each of SHOWN, m."""
+        """Drift with each of SHOWN, m."""
         return dict(zip(SHOWN, map(float, self.drift.position), strict=False))
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """A row of the report's table."""
+        """Row of the report's table."""
         law = float(np.median(self.lawful)) if len(self.law) else "–"
         quantiles = [self.quantile(q) for q in (0.0, 0.1, 0.5, 0.9, 1.0)]
         return (f"{self.case}, {self.row} row", self.end, len(self.random), *quantiles, law, self.near)
 
 
 def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -> Spread:
-    """Run a case by the "tan" or the "regular" row."""
+    """Run a case with the "tan" or the "regular" row."""
     body, end = CASES[case]
     end = QUICK_END[case] if quick else end
-    # The regular row has nothing to spread.
+    # The drift of the regular row hardly varies.
     count = 20 if row == "regular" else 40 if quick else 200
     random = np.random.default_rng(4).uniform((1 - WITHIN) * STEP, (1 + WITHIN) * STEP, count)
     steps = np.concatenate((SHOWN, random))
@@ -154,7 +154,7 @@ def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -
 
 
 def crests(case: str, end: float) -> tuple[Vector, Vector]:
-    """Instants and heights of the crests of x by quasi-velocities with STEP."""
+    """Return instants and heights of the crests of x by quasi-velocities with STEP."""
     body, _ = CASES[case]
     x = rk4(body.quasi, body.omega, STEP, round(end / STEP))[:, 0]
     at = np.flatnonzero((x[1:-1] > x[:-2]) & (x[1:-1] >= x[2:])) + 1
@@ -171,7 +171,7 @@ class Crests:
 
 
 def at_crests(case: str, quick: bool) -> Crests:
-    """Run a case by the tan row and look at the crests of x."""
+    """Run a case with the tan row, with its drift at the crests of x."""
     instants, heights = crests(case, QUICK_END[case] if quick else CASES[case][1])
     return Crests(measured(case, "tan", quick, tuple(instants)), instants, heights)
 
@@ -186,7 +186,7 @@ FORCES = {
 
 
 def orders(quick: bool) -> dict[str, tuple[float, list[float]]]:
-    """Force along the blade by mass at the first pole, m/s^2, and observed orders of the tan row's drift."""
+    """Return force along the blade per mass at the first pole, m/s^2, and observed orders of the tan row's drift."""
     found = {}
     for name, (body, end, counts) in FORCES.items():
         first = poles(body, end)[0]

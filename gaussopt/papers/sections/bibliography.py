@@ -1,4 +1,4 @@
-"""References of the report: a list for the page, and the same as BibTeX."""
+"""References of the report: a list for the page, and a BibTeX file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaussopt.reporting.document import Items, Section
 from gaussopt.reporting.texts import Texts
 
 FILE = "references.bib"
-"""Name of the file beside the main page."""
+"""Name of the file next to the main page."""
 
 SOFTWARE = "gaussopt"
 """The key of this software, whose version is that of the run."""
@@ -20,13 +20,13 @@ texts = Texts(__file__)
 
 
 def section() -> Section:
-    """The list of references."""
+    """Return the list of references."""
     listed = tuple(_item(fields) for fields in entries().values())
     return Section("references", "References", (*texts.blocks("references"), Items(listed)))
 
 
 def entries() -> dict[str, dict[str, str]]:
-    """The fields of every reference, by its key."""
+    """Return the fields of every reference, by its key."""
     text = resources.files(__package__).joinpath("references.toml").read_text(encoding="utf-8")
     found: dict[str, dict[str, str]] = tomllib.loads(text)
     found[SOFTWARE]["version"] = __version__
@@ -34,19 +34,19 @@ def entries() -> dict[str, dict[str, str]]:
 
 
 def bibtex() -> str:
-    """All references as BibTeX, in UTF-8."""
+    """Return all references as BibTeX, in UTF-8."""
     return "\n".join(_entry(key, fields) for key, fields in entries().items())
 
 
 def _entry(key: str, fields: Mapping[str, str]) -> str:
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if name != "type"]
-    # Authors that are no person are not to be taken apart.
+    # Names of organisations must not be split into first and last names.
     text = "\n".join(lines).replace("{The gaussopt developers}", "{{The gaussopt developers}}")
     return f"@{fields['type']}{{{key},\n{text}\n}}\n"
 
 
 def _item(fields: Mapping[str, str]) -> str:
-    """A reference as a line of the list."""
+    """Return a reference as a line of the list."""
     of = {"volume": "", "number": "", "pages": "", **fields}
     within = f"{of['volume']}{f'({n})' if (n := of['number']) else ''}" + f", {of['pages']}" * bool(of["pages"])
     where = f"{of.get('journal', of.get('publisher', ''))} {within}".strip()

@@ -1,4 +1,4 @@
-"""The section that says from which source code, when and by which command the report was made."""
+"""The section that states source code, date and command of the report."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gaussopt.reporting.texts import Texts
 ANCHOR = "colophon"
 
 MACHINE = ("system", "cores", "vector units")
-"""What the versions say of the machine."""
+"""Entries of the versions that describe the machine."""
 
 texts = Texts(__file__)
 
 
 def section(quick: bool) -> Section:
-    """Commit, date, command and versions."""
+    """Return a section with commit, date, command and versions."""
     found = versions()
     made = {
         "commit": commit(),
@@ -34,7 +34,7 @@ def section(quick: bool) -> Section:
 
 
 def commit() -> str:
-    """The commit of the source tree that this file belongs to, and whether the tree was changed since."""
+    """Return the commit of this file's source tree, and whether the tree was changed since."""
     told = _git("ls-files", "--error-unmatch", Path(__file__).name) and _git("rev-parse", "HEAD")
     if not told:
         return "not known, since gaussopt was installed without its history"
@@ -43,7 +43,7 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    """What git says in the folder of this file; "" if it fails."""
+    """Return the output of git in the folder of this file; "" if it fails."""
     git = shutil.which("git")
     if git is None:
         return ""

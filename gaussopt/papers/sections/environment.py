@@ -1,4 +1,4 @@
-"""The section on where and with what the report was computed."""
+"""The section on the machine and software that computed the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ texts = Texts(__file__)
 
 
 def section(outcomes: Mapping[str, JobOutcome]) -> Section:
-    """Versions, machine, tolerances, seeds and options, seconds by case."""
+    """Return versions, machine, tolerances, seeds and options, seconds by case."""
     seconds = ((key, o.seconds, o.failure or "done") for key, o in outcomes.items())
     cases = texts.table("cases", seconds, timed=("seconds",))
     total = sum(o.seconds for o in outcomes.values())
@@ -30,7 +30,7 @@ def section(outcomes: Mapping[str, JobOutcome]) -> Section:
 
 
 def _settings() -> Table:
-    """Options of the solvers where a section states no others, and the tolerance of the certificate."""
+    """Return solver options, unless a section states others, and the tolerance of the certificate."""
     rows: list[tuple[Any, ...]] = [("certificate", "tolerance", DEFAULT_TOLERANCE)]
     for name in installed_solvers():
         options = solver_class(name).options_type()

@@ -1,4 +1,4 @@
-"""The method in one page: the program of a step, what contact adds, and how far a certificate reaches."""
+"""The method in one page: the program of a step, the additions for contact, and what a certificate proves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARTS = (("program", "Gauss's principle as a program"), ("contact", "Contact and
 
 
 def section() -> Section:
-    """The program of a step, contact, the certificate, and the symbols of all chapters."""
+    """Return the section on the program of a step, contact, the certificate, and the symbols of all chapters."""
     values = {"tolerance": number(DEFAULT_TOLERANCE)}
     parts = [Section(f"method-{name}", title, tuple(texts.blocks(name, **values))) for name, title in PARTS]
     symbols = Section("method-symbols", "Symbols", (texts.table("symbols"),))

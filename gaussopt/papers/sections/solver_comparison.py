@@ -1,4 +1,4 @@
-"""The solvers compared on the problems of the papers: who is right, who is fast, what accuracy costs."""
+"""The solvers compared on the problems of the papers: right answers, speed, and the cost of accuracy."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ ANCHOR = "solvers"
 SMOOTH = ("gauss", "lagrange", "null-space", "udwadia-kalaba")
 CONTACTS = ("lcp", "lcp-qp", "stick-slip")
 WIDEST = ("gauss", "lcp-qp")
-"""The formulations that most solvers take; accuracy against time is measured on these."""
+"""The formulations that most solvers accept, for which accuracy against time is measured."""
 
 PROBLEMS = ("crank-slider", "four-bar", "knife-edge-body", "sliding-rod", "two-bar")
 
 SHOWN = ("right", "fast", "precision", "warm")
-"""Sections of a comparison's report that are shown here; claims and refusals have places of their own."""
+"""Sections of a comparison's report that are shown here; claims and refusals are shown elsewhere."""
 
 
 def results(quick: bool, executor: Executor, progress: Callable[[float], None] | None = None) -> Results:
     """Compare all installed solvers that are not stochastic on a few steps of each problem.
 
-    `quick` means one reference of each problem, fewer formulations and steps, and less time on the clock.
+    `quick` means one reference of each problem, fewer formulations and steps, and less time for timing.
     """
     sources: list[Spec] = []
     for name in PROBLEMS:
@@ -44,7 +44,7 @@ def results(quick: bool, executor: Executor, progress: Callable[[float], None] |
 
 
 def solvers(quick: bool) -> list[str]:
-    """The solvers that take part; a quick run leaves out relatives."""
+    """Return the solvers that take part; a quick run leaves out variants of the same method."""
     found = installed_solvers(stochastic=False)
     return [s for s in found if s in FEW] if quick else found
 
@@ -53,7 +53,7 @@ FEW = ("kkt", "osqp", "newton", "daqp", "clarabel", "lemke")
 
 
 def section(found: Results) -> Section:
-    """The part of the report on solvers."""
+    """Return the part of the report on solvers."""
     page = document(found)
     parts = tuple(s for s in page.sections if s.anchor in SHOWN)
     reading = tuple(b for s in page.sections if s.anchor == "reading" for b in s.blocks)

@@ -1,4 +1,4 @@
-"""Figures of convergence: Newton's residuals by iteration, costs of the evolutions by generation."""
+"""Figures of convergence: Newton's residuals by iteration, costs of evolutionary searches by generation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gaussopt.solving.defaults import formulate
 texts = Texts(__file__, str)
 
 ROUNDING = 1e-12
-"""Residuals below this are rounding and tell nothing of an order of convergence."""
+"""Residuals below this are rounding error and do not show an order of convergence."""
 
 EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "genetic algorithm, null-space": ("deap", {}),
@@ -28,18 +28,18 @@ EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "genetic algorithm, full with penalty": ("deap", {"coordinates": "full", "generations": 300}),
     "CMA-ES, full with penalty": ("deap-cma", {"coordinates": "full"}),
 }
-"""Searches by label, with their options; in full coordinates the genetic algorithm has as long as CMA-ES."""
+"""Searches by label, with their options; in full coordinates the genetic algorithm gets as much time as CMA-ES."""
 
 CRANK = "crank-slider"
 STATE = 50
-"""Row of the crank-slider's reference: at its start the right acceleration of the rows is zero, and so is the search's
-origin, which would be an unfair first individual."""
+"""Row of the crank-slider's reference. Its start is at rest, where the search's origin, zero acceleration, satisfies
+the constraint rows and would be an unfair first individual."""
 
 
 def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:
-    """A QP and an LCP each of a box that tips about one of its three contacts, and of two bars with two contacts.
+    """Return a QP and an LCP each for a box that tips about one of three contacts, and for two bars with two contacts.
 
-    Only those whose problem is among the labels, if any are given.
+    If labels are given, only programs of the problems among them.
     """
     found = {}
     for entry, words, formulation in (
@@ -84,7 +84,7 @@ def evolution() -> Figure:
 
 
 def order(residuals: Sequence[float]) -> float | None:
-    """Exponent log r_{k+1} / log r_k (2: quadratic, 1: linear) of the last step that ends above rounding, if any."""
+    """Return log r_{k+1} / log r_k (2: quadratic, 1: linear) of the last step ending above rounding error, if any."""
     for before, after in reversed(list(pairwise(residuals))):
         if before < 0.1 and after > ROUNDING:
             return float(np.log(after) / np.log(before))
@@ -96,7 +96,7 @@ def _figure(
 ) -> Figure:
     """Draw curves that begin at iteration `first`."""
     x = {label: np.arange(first, first + len(r), dtype=float) for label, r in curves.items()}
-    # An infinite cost, no point feasible yet, is no place in a picture.
+    # An infinite cost, before any point is feasible, cannot be drawn.
     y = {label: np.where(np.isfinite(r), r, np.nan) for label, r in curves.items()}
     ends = ", ".join(
         f"{label} from {r[0]:.1e} to {r[-1]:.1e} in {len(r) - 1 + first} {xlabel}s" for label, r in curves.items()

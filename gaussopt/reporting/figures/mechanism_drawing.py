@@ -44,7 +44,7 @@ def drawing_figure(problem: Problem, name: str) -> Figure:
 
 
 def drawn_shapes(problem: Problem) -> tuple[tuple[sketch.Shape, ...], bool]:
-    """Return the shapes of the drawing, and whether they are at the sketch's pose and not at the start."""
+    """Return the shapes of the drawing, and whether they are at the sketch's pose rather than at the start."""
     drawn = sketch_of(problem)
     parameters = problem.parameter_values
     posed = drawn.pose is not None and problem.state is None
@@ -83,7 +83,7 @@ def _svg(problem: Problem, shapes: Sequence[sketch.Shape], alt: str) -> str:
 
 
 def _rough(problem: Problem) -> dict[str, bool]:
-    """Whether each contact has friction."""
+    """Tell which contacts have friction."""
     step = problem.system.evaluate(0.0, problem.q0, problem.v0)
     return dict(zip(problem.system.contact_names, step.mu > 0, strict=True))
 
@@ -107,7 +107,7 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: floa
         u = (direction[0], -direction[1])
         tip = (x + size * u[0], y + size * u[1])
         upright = abs(u[1]) > 0.7
-        right = contact.at[0] >= middle if upright else u[0] > 0  # beside an upright arrow away from the body
+        right = contact.at[0] >= middle if upright else u[0] > 0  # next to an upright arrow, away from the body
         at = (tip[0] + (8 if right else -8) if upright else tip[0] + 2 * u[0], tip[1] + (6 if upright else 17))
         label = f"{letter}_{name}" if name else letter
         anchor = "start" if right else "end"

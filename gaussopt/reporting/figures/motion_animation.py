@@ -1,4 +1,4 @@
-"""A motion as a block of a report: animated, still, in words, and its data."""
+"""A motion as a block of a report: animation, still picture, description, and data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def animation_block(
     trajectory: RecordedMotion, problem: Problem, name: str, caption: str, *,
     beside: Mapping[str, RecordedMotion] | None = None, label: str = "", t_end: float | None = None,
 ) -> Animation:  # fmt: skip
-    """Make the block of a report on a motion until `t_end` (s): animated, still, in words, and its data.
+    """Make the block of a report on a motion until `t_end` (s): animation, still picture, description, and data.
 
     The sketch is that of the problem in the variant of the trajectory; the speed of playback is added to the caption.
     Further motions `beside` it are drawn in the same picture, where `label` names the first. Raises BadInput if there
-    is no sketch, or it fails.
+    is no sketch, or if it fails.
     """
     scene = scene_of(
         trajectory, sketch_of(problem), parameters_of(trajectory, problem), beside=beside, label=label, t_end=t_end

@@ -16,7 +16,7 @@ from gaussopt.plotting.looks import MARKERS, forms, look, points
 from gaussopt.reporting.document import typeset
 
 ZERO_IS = 1e-17
-"""Where zeros are drawn on a logarithmic axis."""
+"""Value at which zeros are drawn on a logarithmic axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Frame:
     Attributes
     ----------
     log, logx : whether ordinate and abscissa are logarithmic; zeros are then drawn at `ZERO_IS`
-    ylim : where curves leave the picture
-    above : whether the legend stands over the picture
+    ylim : limits of the ordinate, beyond which curves are cut off
+    above : whether the legend is above the picture
     size : width and height, inches
     """
 
@@ -64,7 +64,7 @@ def lines(
 
 
 def _logarithmic(axes: Any) -> None:
-    """Make the abscissa logarithmic, with labels that do not run into each other."""
+    """Make the abscissa logarithmic, with labels that do not overlap."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_xscale("log")
@@ -93,7 +93,7 @@ def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str
 def profiles(
     taus: Vector, curves: Mapping[str, Vector], xlabel: str, ylabel: str, looks: Mapping[str, int] | None = None
 ) -> str:
-    """Step functions of shares over a logarithmic abscissa that begins at 1."""
+    """Draw step functions of shares over a logarithmic abscissa that begins at 1."""
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, y) in enumerate(curves.items()):
         style = look(i if looks is None else looks[label])
@@ -102,7 +102,7 @@ def profiles(
             markevery=(i % 7 * len(taus) // 60, max(1, len(taus) // 8)), **style,
         )  # fmt: skip
     axes.set_ylim(-0.02, 1.02)
-    # Behind the last step of the last curve there is nothing to see.
+    # Nothing changes after the last step of the last curve.
     ends = [taus[np.flatnonzero(y < y[-1])[-1] + 1] for y in curves.values() if len(y) and (y < y[-1]).any()]
     axes.set_xlim(1.0, max(1.1, 1.1 * max(ends, default=1.0)))
     _logarithmic(axes)
@@ -144,7 +144,7 @@ def sweeps(
 
 
 def boxes(names: Sequence[str], groups: Mapping[str, Sequence[Sequence[float]]], xlabel: str) -> str:
-    """Draw horizontal boxes from five quantiles (5, 25, 50, 75, 95 %), for each name one of every group.
+    """Draw horizontal boxes from five quantiles (5, 25, 50, 75, 95 %), one per group for each name.
 
     A box of NaN is left out.
     """
@@ -168,7 +168,7 @@ def _new(size: tuple[float, float], xlabel: str, ylabel: str = "") -> tuple[Any,
     """Make a figure of `size`, inches, with its axes."""
     from matplotlib.layout_engine import TightLayoutEngine
 
-    # One pass, where "constrained" makes two; and so does "tight" itself for a rectangle, even that of the figure.
+    # One pass, while "constrained" makes two, and "tight" itself too if given a rectangle, even that of the figure.
     figure = figure_of(size, TightLayoutEngine(rect=None))  # type: ignore[arg-type]
     axes = figure.add_subplot()
     return figure, styled(axes, xlabel, ylabel)

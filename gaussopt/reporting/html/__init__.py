@@ -1,1 +1,1 @@
-"""Documents as pages: formulas, tables, figures inline."""
+"""Documents as pages: formulas, tables, embedded figures."""

@@ -24,33 +24,33 @@ _ATTRIBUTES = re.compile(
     r"accent(under)?|column(align|spacing)|depth|displaystyle|fence|form|height|largeop|linethickness|[lr]space|"
     r"mathvariant|(max|min)size|movablelimits|rowspacing|scriptlevel|separator|stretchy|symmetric|voffset|width"
 )
-"""What MathML may consist of here: no links, no styles, nothing that acts."""
+"""Attributes allowed in MathML here: no links, no styles, nothing active."""
 
 _RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝⟂:,;")
-"""Behind these a long formula in a line of text may be broken; browsers do not break MathML themselves."""
+"""Relations after which a long formula in a line of text may be broken; browsers do not break MathML themselves."""
 
 _SMALL_OR_LARGE = re.compile(r"((?:(?<![\w.)\]-])-)?(?<![\w.])\d+(?:\.\d+)?)e([-+]?\d+)(?!\w)")
 """A number with an exponent: its mantissa and its power of ten."""
 
 _LIMITS = ("min", "max", "inf", "sup", "lim")
-"""What is written below these stands below them in a displayed formula."""
+"""Operators whose bounds are below them in a displayed formula."""
 
 _THIN, _THICK = "0.167em", "0.278em"
 
 _ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")
-"""Elements whose parts stand side by side."""
+"""Elements whose children are side by side."""
 
 _RELATION_NAMES = ("⟂", "∥", "∣")
-"""Relations that arrive as identifiers."""
+"""Relations that the converter returns as identifiers."""
 
 _LONG = 18
-"""Shorter formulas, in characters, stay in one piece."""
+"""Length in characters below which formulas are not broken."""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~&#])")
 
 
 def html(text: object, references: References | None = None) -> Markup:
-    """Write a text or link as HTML; only a `Tex` has formulas, and one that cannot be read is shown as it was typed.
+    """Write a text or link as HTML; only a `Tex` has formulas, and an unreadable formula is shown as typed.
 
     Without `references` links lead to anchors of the same page, and references in a text stay as they are.
     """
@@ -73,18 +73,18 @@ def _part(kind: Kind, part: str, references: References | None) -> Markup:
 
 
 def has_formulas(text: object) -> bool:
-    """Whether something of the text becomes MathML."""
+    """Tell whether a part of the text becomes MathML."""
     return isinstance(text, Tex) and _INLINE.search(text) is not None
 
 
 def display(formula: Formula) -> Markup:
-    """Write a displayed formula, in pieces for narrow screens; its text if it is malformed."""
+    """Write a displayed formula, in pieces for narrow screens; as its text if it is malformed."""
     pieces = _pieces(formula.latex, displayed=True)
     return escape(formula.text) if pieces is None else Markup("\n").join(map(Markup, pieces))
 
 
 def malformed(latex: str) -> bool:
-    """Whether a formula cannot be shown as MathML."""
+    """Tell whether a formula cannot be shown as MathML."""
     return _pieces(latex, displayed=False) is None
 
 
@@ -102,12 +102,12 @@ def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str
 
 
 def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Yield the parts of a text without formulas: every second piece between references is an anchor."""
+    """Yield the parts of a text without formulas: every second piece is the anchor of a reference."""
     for j, part in enumerate(REFERENCE.split(text) if references else [text]):
         if j % 2:
             yield "reference", part
             continue
-        # A number with an exponent is read as a power of ten, which a sentence shows as such.
+        # A number with an exponent becomes a power of ten, as sentences show it.
         words, *found = _SMALL_OR_LARGE.split(part.replace("\\$", "$"))
         yield "text", words
         for mantissa, exponent, behind in zip(found[::3], found[1::3], found[2::3], strict=True):
@@ -138,7 +138,7 @@ def _pieces(latex: str, *, displayed: bool) -> tuple[str, ...] | None:
 
 
 def _between(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
-    """Cut at wide spaces, which are dropped."""
+    """Split at wide spaces, which are dropped."""
 
     def wide(element: ElementTree.Element) -> bool:
         width = element.get("width", "")
@@ -168,14 +168,14 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
     if not _balanced(latex):
         return None
     try:
-        # It raises errors of many kinds, IndexError and its own among them, and escapes no text.
+        # It raises errors of many kinds, among them IndexError and its own, and does not escape text.
         text = convert(latex, display="block" if displayed else "inline")
         root = ElementTree.fromstring(text.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1))
     except Exception:
         return None
     root.attrib.clear()
     for element in root.iter():
-        unread = (element.text or "").startswith("\\")  # a command that it does not know
+        unread = (element.text or "").startswith("\\")  # an unknown command
         known = _ELEMENTS.fullmatch(element.tag) and all(map(_ATTRIBUTES.fullmatch, element.attrib))
         if unread or not known:
             return None
@@ -190,7 +190,7 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
 
 
 def _space(parent: ElementTree.Element) -> None:
-    """Space operators and names of functions as TeX does; left alone they get the space of any operator."""
+    """Space operators and function names as TeX does; MathML alone gives them the space of any operator."""
     children = list(parent)
     for before, child in zip((None, *children), children, strict=False):
         if child.tag == "mi" and child.text in _RELATION_NAMES:
@@ -210,17 +210,17 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _bounds(element: ElementTree.Element) -> bool:
-    """Whether an element needs no space beside it: an operator, a parenthesis, or a space."""
+    """Tell whether an element needs no space next to it: an operator, a parenthesis, or a space."""
     return element.tag in ("mo", "mspace") or (element.tag == "mrow" and len(element) > 0 and element[0].tag == "mo")
 
 
 def _opens(before: ElementTree.Element | None) -> bool:
-    """Whether a sign behind an element belongs to what follows."""
+    """Tell whether a sign after an element is a prefix of what follows."""
     return before is None or before.tag == "mspace" or (before.tag == "mo" and before.text not in (")", "]", "}", "!"))
 
 
 def _is_function(element: ElementTree.Element) -> bool:
-    """Whether an element is an upright name, such as sin or min, with or without indices."""
+    """Tell whether an element is an upright name, such as sin or min, with or without indices."""
     if element.tag in ("msub", "msup", "msubsup", "munder"):
         return _is_function(element[0])
     return element.tag == "mi" and len(element.text or "") > 1 and (element.text or "").isalpha()
@@ -258,7 +258,7 @@ def _dollars(latex: str) -> str:
 
 
 def portable(latex: str) -> str:
-    """Return LaTeX without the characters that Markdown and HTML read first."""
+    """Return LaTeX without the characters that Markdown and HTML interpret first."""
     latex = re.sub(r"\\\|", r"\\Vert ", latex)
     for character, command in (("|", r"\vert "), ("<", r"\lt "), (">", r"\gt ")):
         latex = latex.replace(character, command)
@@ -267,5 +267,5 @@ def portable(latex: str) -> str:
 
 def _plain(text: str) -> str:
     line = _MARKDOWN.sub(r"\\\1", typeset(" ".join(text.split()) if "\n" in text else text))
-    # A line may not begin as a list does.
+    # A line must not begin like a list item.
     return re.sub(r"^(\s*)([-+])(?=\s)|^(\s*\d+)([.)])(?=\s)", lambda m: f"{m[1] or m[3] or ''}\\{m[2] or m[4]}", line)

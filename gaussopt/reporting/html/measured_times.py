@@ -1,4 +1,4 @@
-"""Measured times in the files of a report: everything else is the same whenever the same code runs."""
+"""Measured times in the files of a report; everything else is the same in every run of the same code."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from gaussopt.reporting.document import Data, Document, Figure, Table, Timed
 
 NAME = "timed.json"
-"""File beside the data that lists them."""
+"""File that lists them, in the folder of the data."""
 
 
 def timed_parts(document: Document) -> dict[str, Any]:
     """List the measured times in the data and figures of a report.
 
-    "figures" are the names of those that draw times, whose data hold them as well; "tables" have by name the "columns"
-    that hold times, and single "cells" as (row, column), rows counted from 0 below the header.
+    "figures" are the names of figures that draw times, whose data hold them as well; "tables" maps names to the
+    "columns" that hold times and to single "cells" as (row, column), with rows counted from 0 below the header.
     """
     blocks = list(document.blocks)
     figures = {b.name for b in blocks if isinstance(b, Figure) and b.timed}

@@ -1,4 +1,4 @@
-"""Write a report: pages as self-contained HTML and as Markdown, with figures/ and data/ beside them."""
+"""Write a report: pages as self-contained HTML and as Markdown, with figures/ and data/ in the same folder."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     import jinja2
 
 GENERATOR = '<meta name="generator" content="gaussopt">'
-"""By which a page is known to be a report of this project."""
+"""Element by which a page is recognised as a report of this project."""
 
 OPEN_FINDINGS = 7
-"""Findings on the first screen; further ones are folded."""
+"""Number of findings on the first screen; further ones are folded."""
 
 OPEN_ROWS = 40
-"""Longer tables are folded, and on paper left to their files."""
+"""Longest table that is shown in full; longer tables are folded, and in print left to their files."""
 
 
 def write(document: Document, out: Path) -> Path:
     """Write all pages of the report into a folder, the main page last, and return the path of its HTML.
 
-    Raises BadInput if the folder cannot be written, ValueError as `checked`.
+    Raises BadInput if the folder cannot be written, ValueError as in `checked`.
     """
     files = checked(document) | {f"data/{measured_times.NAME}": measured_times.listing(document)}
     for name, text in files.items():
-        # Hundreds of files, all of which can be written again: waiting for the disk at each would take longer than all.
+        # Hundreds of files that can be written again: waiting for the disk at each would take longer than the rest.
         write_text(out / name, text, durable=False)
     environment = _environment()
     script, style = (_source(environment, name) for name in ("report.js", "report.css"))
@@ -55,7 +55,7 @@ def write(document: Document, out: Path) -> Path:
 def prepare_report(folder: Path, *, keep: bool = False) -> None:
     """Make the folder of a report and check that it can be written.
 
-    Raises BadInput if it cannot, if a page there is not by gaussopt, or, without `keep`, if other things lie there.
+    Raises BadInput if it cannot, if a page in it is not by gaussopt, or, without `keep`, if it holds other files.
     """
     refuse_foreign(folder)
     prepare_folder(folder)
@@ -111,7 +111,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _source(environment: jinja2.Environment, name: str) -> str:
-    """Return the text of a file beside the templates."""
+    """Return the text of a file in the folder of the templates."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]
 

@@ -1,4 +1,4 @@
-"""Tables as a page shows them: groups of rows, columns of numbers, values of cells."""
+"""Tables as shown on a page: groups of rows, columns of numbers, values of cells."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from gaussopt.reporting.html.formulas import has_formulas, html
 from gaussopt.reporting.references import References
 
 PROSE = 36
-"""A column with a longer text, in characters, gets the width of prose."""
+"""Longest text, in characters, of a column that does not get the width of prose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as the page shows it, or the head of a column.
+    """A cell as shown on the page, or the head of a column.
 
     Attributes
     ----------
-    value : the number in full, by which is sorted and which is copied; "" for a text
-    source : a text with formulas or negative numbers as typed, which is copied; "" where the text shown says the same
+    value : the number in full, which sorting and copying use; "" for a text
+    source : a text with formulas or negative numbers as typed, for copying; "" where the text shown is the same
     timed : whether it holds a measured time
-    kind : of the head of a column: "n" if it holds numbers, "p" prose, "" words
+    kind : for the head of a column: "n" if it holds numbers, "p" prose, "" words
     """
 
     html: Markup
@@ -45,9 +45,9 @@ def columns(table: Table) -> tuple[Cell, ...]:
 
 
 def groups(table: Table, references: References | None = None) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
-    """Return the rows that belong together: a row continues the one above if it leaves its first cell open.
+    """Return groups of rows: a row continues the group of the row above if it leaves its first cell empty.
 
-    It also does if it repeats the first cell and leaves the second one open.
+    It also does so if it repeats the first cell and leaves the second one empty.
     """
     shown = [(name in table.timed, table.digits(name)) for name in table.columns]
     found: list[list[Sequence[Any]]] = []
@@ -65,12 +65,12 @@ def groups(table: Table, references: References | None = None) -> tuple[tuple[tu
 
 
 def is_number(cell: Any) -> bool:
-    """Whether a cell is a number, NaN included."""
+    """Tell whether a cell is a number, NaN included."""
     return not is_truth(cell) and (isinstance(cell, int | float) or hasattr(cell, "dtype"))
 
 
 def text(cell: Any, digits: int) -> str | Link:
-    """Return what a cell shows: its text or link, or its number to `digits` digits."""
+    """Return the content of a cell: its text or link, or its number to `digits` digits."""
     return cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)
 
 
@@ -84,7 +84,7 @@ def _cell(cell: Any, timed: bool, digits: int, references: References | None) ->
 
 
 def _kind(cells: Sequence[Any], timed: bool) -> str:
-    if timed:  # how long its texts are is a matter of times, and the head is not marked
+    if timed:  # lengths of its texts vary with the times, and heads are not marked
         return "n" if any(is_number(c) for c in cells) else ""
     if cells and all(is_number(c) or c in ("", "–") for c in cells):
         return "n"

@@ -1,4 +1,4 @@
-"""The report of an atlas: class maps, differences, counts, and what the problem adds of its own."""
+"""The report of an atlas: class maps, differences, counts, and additions of the problem itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
 
 
 def _classes() -> dict[str, tuple[str, str]]:
-    """Return the title of the map of each kind of classes, and what it shows."""
+    """Return the title and the description of the map of each kind of classes."""
     return {name: (title, shown) for name, title, shown in texts.table("classes").rows}
 
 
@@ -35,7 +35,7 @@ def map_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
     """Draw the map of a variable of the atlas, with its numbers in words.
 
     `name` is a kind of classes (a key of CLASSES), a relative difference or "contraction". Differences are on a
-    logarithmic scale, and white where they are not defined; on the map of ϱ the line is ϱ = 1.
+    logarithmic scale, and white where undefined; on the map of ϱ the line is ϱ = 1.
     """
     view = view_of(atlas)
     *_, xlabel, ylabel = view.axes
@@ -92,7 +92,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
-    """Return the answers of the printed QP by what the criterion predicts."""
+    """Count the answers of the printed QP by the prediction of the criterion."""
     predicted, qp = atlas.codes("predicted"), atlas.codes("qp")
     rows = []
     for code, label in enumerate(CLASSES["qp"]):
@@ -102,7 +102,7 @@ def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
 
 
 def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None) -> tuple[Section, list[str]]:
-    """Draw the maps and count the classes of an atlas; returns the findings too, in sentences."""
+    """Draw the maps and count the classes of an atlas; return the findings too, in sentences."""
     mapped = [name for name in CLASSES if name != "joint" or (atlas.codes(name) < len(CLASSES[name]) - 1).any()]
     varied = atlas.points > len(atlas.slips)
     several = [n for n in mapped if len(np.unique(atlas.codes(n))) > 1]
@@ -141,7 +141,7 @@ def _weighted(counts: Mapping[str, int]) -> str:
 
 
 def findings(atlas: Atlas) -> list[str]:
-    """Say in sentences what the counts show."""
+    """Describe the counts in sentences."""
     s = atlas.summary()
     criterion = s["criterion"]
     total = criterion["right"] + criterion["wrong"]
@@ -165,7 +165,7 @@ def findings(atlas: Atlas) -> list[str]:
 
 
 def document(atlas: Atlas, name: str, tables: Sequence[Table] = ()) -> Document:
-    """Write the report of one problem's atlas, with the given tables and those that the problem itself adds."""
+    """Make the report of one problem's atlas, with the given tables and those that the problem itself adds."""
     section, lines = atlas_section(atlas)
     sections = [section]
     grid = problem(name).atlas

@@ -1,4 +1,4 @@
-"""The report of a comparison: who is right, who is fast, where rankings reverse, what the papers' claims are worth."""
+"""The report of a comparison: right answers, speed, reversals of rankings, and the claims of the papers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from gaussopt.reporting.texts import Texts
 texts = Texts(__file__, str)
 
 MOST_ROWS = 24
-"""Longest table on the page where a file holds the rest."""
+"""Most rows of a table on the page if a file holds the rest."""
 
 MOST_FAILURES = 60
 
 
 def document(results: Results, changed: Changes | None = None) -> Document:
-    """Write the report, with what changed since an earlier comparison if that is given.
+    """Make the report, with the changes since an earlier comparison if given.
 
     Sections without data are left out.
     """
@@ -76,7 +76,7 @@ def document(results: Results, changed: Changes | None = None) -> Document:
 
 
 def _changes(found: Changes) -> Section:
-    """Tell what became of the pairs since an earlier comparison."""
+    """Describe the changes of the pairs since an earlier comparison."""
     moved = [p for p in found.pairs if p.changed or p.worse or p.gained]
     shown, more = first(moved, MOST_ROWS)
     rows = (
@@ -91,7 +91,7 @@ def _changes(found: Changes) -> Section:
 
 
 def _machines(results: Results) -> Section | None:
-    """Where and when records were made, if that is not one machine; what contradicts each other on those of a merge."""
+    """List where and when records were made, unless all on one machine; and contradictions between merged ones."""
     by = gathered(
         (r for r in (*results.answers, *results.times) if r.made), lambda r: (r.source.machine, *machine_of(r.made))
     )
@@ -114,7 +114,7 @@ def _how_to_read(meta: Mapping[str, Any]) -> Section:
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
-    """Show convergence of the iterative solvers that take part, on those of their problems where it is known."""
+    """Show convergence of the iterative solvers that take part, on those of their problems for which it is recorded."""
     problems = {a.source.name for a in judged if a.source.kind == "problem"}
     figures = convergence.of_compared(problems, {base_of(a.solver) for a in judged})
     return Section("convergence", "Convergence", tuple(figures)) if figures else None
@@ -173,7 +173,7 @@ def _evidence(claim: MeasuredClaim) -> list[Block]:
 
 
 def _refused(refused: Sequence[Answers]) -> Section | None:
-    """List refusals by reason; the names and numbers in a reason do not make it another one."""
+    """List refusals by reason; reasons that differ only in names and numbers are the same."""
     if not refused:
         return None
     by: dict[tuple[str, str], tuple[str, dict[str, None], dict[str, None], dict[str, None]]] = {}
@@ -223,7 +223,7 @@ def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str
 
 
 def kinds_of(failures: Iterable[str]) -> str:
-    """Count failures of each kind, by how their texts begin."""
+    """Count failures of each kind, by the beginning of their texts."""
     kinds = {"crashed": "crashed", "time limit": "at the time limit", "not tried": "not tried", "lost": "lost"}
     counts = Counter(kinds.get(text.partition(":")[0], "") for text in failures)
     errors = counts.pop("", 0)
@@ -233,7 +233,7 @@ def kinds_of(failures: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    # Entries that are unreadable, and those shown elsewhere.
+    # Unreadable entries, and those shown elsewhere.
     hidden = ("code", "machines", "conflicts", "trajectories")
     said = {key: value for key, value in meta.items() if key not in hidden}
     said |= {name: {"versions": own.get("versions", {})} for name, own in meta.get("machines", {}).items()}

@@ -1,4 +1,4 @@
-"""The report of a comparison: who is right."""
+"""The report of a comparison: right answers and claims of the solvers."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ MOST_REASONS = 12
 
 
 def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[str, Sequence[str]]) -> Section:
-    """Words of solvers, formulations that are wrong, and a matrix for each problem or family; who solved which file.
+    """Show claims of solvers, wrong formulations, a matrix for each problem or family, and the solvers of each file.
 
-    `files` are names of files, by the name of the group of contacts that they are of.
+    `files` are names of files, by the name of their group of contacts.
     """
     blocks: list[Block] = []
     words = metrics.words(answers)
@@ -85,7 +85,7 @@ def _matrices(group: Group) -> list[Block]:
         return [Paragraph("Every pair refuses these steps; the reasons are listed under Refused.")]
     takers = Counter(f for _, f in used)
     formulations = sorted(takers, key=lambda f: (-takers[f], f))
-    # Columns of formulations that one solver takes would hold nothing but dashes.
+    # Columns of formulations that only one solver accepts would hold nothing but dashes.
     wide = [f for f in formulations if takers[f] > 1] or formulations
     solvers = sorted({s for s, f in used if f in wide}, key=lambda s: (-sum(k[0] == s for k in used), s))
     steps = sum({c.source.key: c.steps for of in by.values() for c in of}.values())
@@ -106,7 +106,7 @@ def _matrices(group: Group) -> list[Block]:
 
 
 def _cell(cases: Sequence[TimedAnswers] | None, steps: int) -> float | str:
-    """Say what a pair answered to the steps of a group, and at how many it was asked unless at all of them."""
+    """Return the answers of a pair to the steps of a group, and how many steps it was asked, unless all."""
     asked = [c for c in cases or () if not c.answers.refused and c.steps]
     if not asked:
         return "–"
@@ -140,7 +140,7 @@ def _judged(asked: Sequence[TimedAnswers]) -> float | str:
 
 
 def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
-    """Findings: solvers that are confirmed everywhere, false claims, failures with reasons, wrong formulations."""
+    """Return findings: solvers that are right everywhere, false claims, failures with reasons, wrong formulations."""
     swept = frozenset[str]().union(*(g.sweeps for g in groups))
     table = step_table(answers, [t for g in groups for t in g.times])
     table = table[~table["refused"]]
@@ -164,14 +164,14 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
 
 
 def _asked(table: pd.DataFrame) -> dict[Any, str]:
-    """Say of the pairs that refuse some steps at how many of the steps that others take they answer."""
+    """State, for pairs that refuse some steps, how many of the steps that other pairs accept they answer."""
     steps = table[["source", "step"]].drop_duplicates()
     own = table.drop_duplicates(["formulation", "solver", "source", "step"]).groupby(["formulation", "solver"]).size()
     return {pair: f" (asked at {n} of {plural(len(steps), 'step')})" for pair, n in own.items() if n < len(steps)}
 
 
 def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
-    """Say which pairs are right on every step, and which are not; `pairs` says whether, by formulation and solver."""
+    """Name the pairs that are right on every step, and those that are not; `pairs` says which are, by their names."""
     lines = []
     for entry, right in (("everywhere", True), ("not-everywhere", False)):
         told = [(pair, asked.get(pair, "") * right) for pair, is_right in pairs.items() if is_right == right]
@@ -188,7 +188,7 @@ def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
 
 
 def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
-    """Name the claims that do not survive, "solved" and "infeasible" alike."""
+    """Name the claims that are not confirmed, "solved" and "infeasible" alike."""
     judged = metrics.liars(answers)
     liars = [r for r in judged if r.solver not in swept]
     lines = [
@@ -242,7 +242,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
 
 
 def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
-    """How many steps of each source are meant by `which`, a mask of the rows, for any solver, in a sentence if any."""
+    """Count steps of each source, over all solvers, that the mask `which` of rows selects, in a sentence if any."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
@@ -252,7 +252,7 @@ def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
-    """Name solvers without a right answer to any step of a source, in every exact formulation and from every start."""
+    """Name solvers without a right answer to any step of a source, with any exact formulation and from any start."""
     asked = (
         c for c in cases if not c.answers.refused and (not (c["open"] | c["insoluble"]).all() or c.answers.failure)
     )
@@ -267,9 +267,9 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
 
 
 def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
-    """Return the reasons of records, or else why they broke, and how often they were given, the most frequent first.
+    """Return the reasons of records, or else of their failures, and the number of each, the most frequent first.
 
-    Reasons that differ in numbers only are one, in the words of the most frequent.
+    Reasons that differ only in numbers are the same; the most frequent wording is returned.
     """
     counts: dict[str, Counter[str]] = {}
     for a in answers:
@@ -280,7 +280,7 @@ def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
 
 
 def cut(text: str, most: int = 150) -> str:
-    """Shorten a long sentence to its beginning; the whole of it is in the CSV."""
+    """Shorten a long sentence to its beginning; the CSV has all of it."""
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} ..."
 
 

@@ -16,18 +16,18 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 SWEEP = 3
-"""More sets of options of a solver than this are a sweep of its accuracy, shown where accuracy is."""
+"""Most sets of options of a solver that are not a sweep of its accuracy; a sweep is shown where accuracy is."""
 
 FIRST = ("gauss", "lcp-qp", "lcp")
-"""Formulations that stand for the others where solvers are compared, if they are taken by as many solvers."""
+"""Formulations that represent the others where solvers are compared, if accepted by as many solvers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """All records of a problem, a family, a folder of programs, or of the single programs, refusals included.
 
-    `sweeps` are solvers whose options are a sweep; solvers are compared by the formulation that most of them take. In a
-    merged comparison each machine has groups of its own.
+    `sweeps` are solvers whose options are a sweep; solvers are compared by the formulation that most of them accept. In
+    a merged comparison each machine has its own groups.
     """
 
     kind: str
@@ -46,12 +46,12 @@ class Group:
 
     @property
     def ranked(self) -> bool:
-        """Whether its solvers are compared over all of it; those of a family of steps are along its dials."""
+        """Whether its solvers are compared over all of it; those of a family of steps are compared along its dials."""
         return self.kind != "family" or is_contact_formulation(self.formulation)
 
     @property
     def title(self) -> str:
-        """In words."""
+        """Title of the group."""
         of = f" of {self.name}" if self.name else ""
         titles = {"qp": f"Convex programs{of}", "lcp": f"Complementarity problems{of}",
                   "family": f"Family {self.name}", "sequence": f"Sequence {self.name}",
@@ -68,7 +68,7 @@ def gathered(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def _widest(answers: Sequence[Answers]) -> str:
-    """Return the exact formulation that most solvers take."""
+    """Return the exact formulation that most solvers accept."""
     taken = gathered((a for a in answers if not a.refused and a.exact), lambda a: a.formulation)
 
     def rank(formulation: str) -> tuple[Any, ...]:
@@ -80,7 +80,7 @@ def _widest(answers: Sequence[Answers]) -> str:
 
 
 def group_of(record: CaseRecord) -> tuple[str, str, str]:
-    """Return the kind, name and machine; single programs belong together."""
+    """Return the kind, name and machine; all single programs form one group."""
     source = record.source
     return source.kind, source.part if source.kind in ("qp", "lcp") else source.name, source.machine
 
@@ -99,13 +99,13 @@ def groups(results: Results) -> list[Group]:
 
 
 def anchor_of(*words: str) -> str:
-    """Return the slug of words for file name and anchor."""
+    """Return the slug of words for a file name and an anchor."""
     text = "-".join(w for w in words if w).lower()
     return "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in text).split())
 
 
 def anchors_of(names: Iterable[str]) -> Iterator[str]:
-    """Yield slugs of names for anchors and file names; those that become alike are numbered."""
+    """Yield slugs of names for anchors and file names; equal slugs are numbered."""
     given: set[str] = set()
     for name in names:
         plain = word = anchor_of(name) or "unnamed"
@@ -117,7 +117,7 @@ def anchors_of(names: Iterable[str]) -> Iterator[str]:
 
 
 def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], str]:
-    """Return the rows that a table shows, and a sentence for its caption where these are not all."""
+    """Return the rows that a table shows, and a sentence for its caption if these are not all."""
     more = f" The first {most} of {len(rows)}{noun}." if len(rows) > most else ""
     return rows[:most], more
 
@@ -128,17 +128,17 @@ def listed(names: Sequence[str], most: int = 8, sep: str = ", ") -> str:
 
 
 def in_sentence(names: Sequence[str], most: int = 8) -> str:
-    """List names in a sentence, the last one behind "and"."""
+    """List names in a sentence, with "and" before the last one."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if 1 < len(names) <= most else listed(names, most)
 
 
 def in_words(statuses: Sequence[str]) -> str:
-    """Join statuses as they stand in a sentence."""
+    """Join statuses in the form they have in a sentence."""
     return " or ".join(s.replace("_", " ") for s in statuses)
 
 
 def shape_of(reason: str) -> str:
-    """Mask the numbers of a sentence, which do not make it another reason."""
+    """Mask the numbers of a sentence, since reasons that differ only in them are the same."""
     return re.sub(r"\d[\d.e+-]*", "#", reason)
 
 
@@ -149,5 +149,5 @@ def per_cent(share: float) -> str:
 
 
 def short(value: Any) -> Any:
-    """Round a number to the four digits that a table needs; anything else stays as it is."""
+    """Round a number to the four digits that a table needs; return anything else unchanged."""
     return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""Problems in a report: what they are, how they look, what their parameters are."""
+"""Problems in a report: descriptions, drawings and parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaussopt.reporting.sections.grouping import anchors_of
 
 
 def parameters_table(entry: Problem, name: str, caption: str) -> Table:
-    """Return parameters with their units, and which of them the source prints; without what a problem does not say."""
+    """Return parameters with their units, and which of them the source prints, as far as a problem states them."""
     said: dict[str, list[Any]] = {
         "name": [p.name for p in entry.parameters], "value": [p.value for p in entry.parameters],
         "unit": [p.unit for p in entry.parameters], "meaning": [p.meaning for p in entry.parameters],
@@ -30,12 +30,12 @@ def parameters_table(entry: Problem, name: str, caption: str) -> Table:
 def section(answers: Sequence[Answers], known: Mapping[str, Any] = MappingProxyType({})) -> Section | None:
     """Show the problems whose steps were answered, each with drawing, description and parameters.
 
-    `known` is what was on record of them, by label, for those that are not registered here.
+    `known` is what was recorded of them, by label, for those that are not registered here.
     """
     labels: dict[str, dict[str, None]] = {}
     for a in answers:
         if a.source.kind == "problem":
-            # A label is the name, with what differs from the defaults in brackets behind it.
+            # A label is the name, followed in brackets by the settings that differ from the defaults.
             labels.setdefault(a.source.name.partition(" (")[0], {}).setdefault(a.source.name)
     named = zip(labels.items(), anchors_of(labels), strict=True)
     parts = tuple(_one(name, list(own), word, known) for (name, own), word in named)
@@ -46,7 +46,7 @@ def section(answers: Sequence[Answers], known: Mapping[str, Any] = MappingProxyT
 
 
 def _recorded(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) -> Iterator[Block]:
-    """Yield the parameters that a problem had."""
+    """Yield the recorded parameters of a problem."""
     for label in labels:
         if values := known.get(label, {}).get("parameters"):
             yield Table(f"parameters-{word}", f"Parameters of {name}.", ("name", "value"), tuple(values.items()))
@@ -65,7 +65,7 @@ def _one(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) 
     about = ((entry.description, entry.description), (entry.source, source), (changed, here))
     text = " ".join(sentence for there, sentence in about if there)
     blocks: list[Block] = [Paragraph(text)] if text else []
-    with contextlib.suppress(BadInput):  # it has no sketch, or one that `gaussopt animate` finds fault with
+    with contextlib.suppress(BadInput):  # it has no sketch, or one that `gaussopt animate` rejects
         blocks.append(drawing_figure(entry, anchor))
     if entry.parameters:
         blocks.append(parameters_table(entry, f"parameters-{word}", f"Parameters of {name}."))

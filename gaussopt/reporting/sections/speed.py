@@ -1,4 +1,4 @@
-"""The report of a comparison: who is fast, at what accuracy, and what a warm start gains."""
+"""The report of a comparison: speed, speed at a given accuracy, and gains of warm starts."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ DRAWN = 12
 """Most pairs in a figure; its data hold all."""
 
 START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
-"""Kinds of start in figures; tables have their names."""
+"""Kinds of start in figures; tables have the short names."""
 
 PROGRAMS = ("qp", "lcp", "file", "sequence")
 """Kinds of source whose steps are programs without mechanics."""
 
 FLOOR = 1e-8
-"""The error bound of a program rests on its duality gap, which is quadratic in the error: it sees no less than about
-the square root of rounding."""
+"""Floor of the error bounds of programs: they rest on the duality gap, which is quadratic in the error, and so cannot
+be much less than the square root of rounding error."""
 
 MEAN = ("mean / µs", "ratio to the first", "failures", "estimated", "steps", "common steps", "refused", "not proved")
-"""Columns of a table of means, whose rows are in the order of the means: every column of it depends on the clock."""
+"""Columns of a table of means, whose rows are in the order of the means: every column depends on the times."""
 
 STAGES = ("set-up", "first solve", "re-solve, cold", "re-solve, warm")
-"""Columns of medians beside the means of solvers."""
+"""Columns of medians next to the means of solvers."""
 
 AS_USED = "each started as in a simulation"
 
@@ -48,7 +48,7 @@ AS_USED = "each started as in a simulation"
 class Speed:
     """Costs and means of a group, computed once for its tables, figures and findings.
 
-    `beside` are the costs of stages that do not rank the solvers, by their names, where the group has re-solves.
+    `beside` are the costs of stages that do not rank the solvers, by their names, if the group has re-solves.
     """
 
     group: Group
@@ -76,7 +76,7 @@ class Speed:
 
     @property
     def what(self) -> str:
-        """What the means are of."""
+        """The stage that the means measure."""
         return "re-solve" if self.beside else "set-up and solve"
 
     @property
@@ -86,12 +86,12 @@ class Speed:
 
 
 def by_formulation(group: Group) -> str:
-    """Return the formulation as it stands in captions."""
+    """Return the formulation in the form for captions."""
     return f"formulation {group.formulation}, " if group.formulation else ""
 
 
 def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
-    """Show times by kind of start, means and profiles for each problem; families of steps have a section of theirs."""
+    """Show times by kind of start, means and profiles for each problem; families of steps have their own section."""
     lead = texts.paragraphs("lead", shift=1e6 * performance.SHIFT, penalty=performance.PENALTY)
     parts = [_group_section(s, looks) for s in speeds if s.group.ranked and s.means]
     return Section("fast", "How fast", tuple(map(Paragraph, lead)), tuple(parts))
@@ -136,7 +136,7 @@ def _means_table(
 
 
 def _stages(speed: Speed) -> dict[str, list[Any]]:
-    """Median microseconds of set-up, first solve and re-solves, by solver; "–" where a solver has no row of its own."""
+    """Return median microseconds of set-up, first solve and re-solves, by solver; "–" if a solver has no such row."""
     answers, times = speed.group.main()
     own = (c for c in join(answers, times) if c.times is not None and c.answers.formulation == speed.group.formulation)
     cases = gathered(own, lambda c: (c.answers.solver, c.answers.start))
@@ -197,7 +197,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
 
 
 def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
-    """Return the least and the largest median of the rows, for a figure in words."""
+    """Return the least and the largest median of the rows, for the description of a figure."""
     if not rows:
         return ""
     low, high = (of(rows, key=lambda row: float(row[4])) for of in (min, max))

@@ -1,4 +1,4 @@
-"""The report of a comparison: along the dials of families, and where rankings reverse."""
+"""The report of a comparison: results along the dials of families, and reversals of rankings."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def _dial(
 def _fast(pairs: Sequence[Place]) -> list[str]:
     """Return pairs that are fast along the dial: by the mean logarithm of the factor to the fastest at each value."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
-    # A failure, and a value at which all fail, weigh like a factor of a thousand; that decides only who is drawn.
+    # A failure, or a value at which all fail, has the weight of a factor of a thousand; this only decides who is drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
     return list(np.log(factors).mean().sort_index().sort_values(kind="stable").index[:DRAWN])
 
 
 OF_TIME = ("seconds", "q25", "q75", "success")
-"""Columns of the frame that depend on the clock: answers that differ there count as failures."""
+"""Columns of the frame that depend on times: answers that differ while timed count as failures."""
 
 
 def _frame(found: Sequence[Place]) -> Any:
@@ -119,7 +119,7 @@ def _figure(name: str, caption: str, found: Sequence[Place], label: str, looks: 
 
 
 def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
-    """Lay out solvers down, values across, thinned where there are many."""
+    """Tabulate solvers down, values across, thinned if there are many values."""
     values = sorted({p.value for p in found})
     if len(values) > MOST_VALUES:
         values = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(int))]
@@ -142,7 +142,7 @@ def _cell(of: Sequence[Place]) -> Any:
 
 
 def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, formulation: str = "") -> list[Block]:
-    """Make the table; the name of the formulation that all share is left out."""
+    """Make the table; the name of a formulation that all share is left out."""
     shared = f"{formulation} by " if formulation else ""
     if not turned:
         return [Paragraph(f"No order of {what} reverses beyond the noise along {dial}.")]
@@ -162,7 +162,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
 
 
 def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
-    """Tell changes of the first place; if nothing changes there, the clearest of the others."""
+    """Describe changes of the first place or, without any, the clearest of the other changes."""
     leads = [r for r in turned if r.leads] or sorted(turned, key=lambda r: -min(r.ratio_before, r.ratio_after))[:1]
     return [
         texts("finding", group=group.title, dial=dial, before=r.before, after=r.after, first=r.first,

@@ -1,4 +1,4 @@
-"""The report of a comparison on files: who solved which, which are unsolved, and how each program was answered."""
+"""The report of a comparison on files: who solved each, which are unsolved, and all answers to each program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAMS = ("qp", "lcp")
 def table(group: Group, files: Sequence[str] = ()) -> Table:
     """Return a row for each file, in the order of the answers: pairs whose answers are confirmed from every start.
 
-    `files` are their names where they are the items of one source; otherwise each source is one.
+    `files` are their names if they are the items of one source; otherwise each source is one file.
     """
     asked = [
         a for a in group.main()[0]
@@ -50,7 +50,7 @@ def table(group: Group, files: Sequence[str] = ()) -> Table:
 
 
 def page(groups: Sequence[Group]) -> Document | None:
-    """A page with a table of all answers to each single program, in the order of `table`; None if there is none."""
+    """Return a page with all answers to each single program, in the order of `table`; None without such programs."""
     parts = tuple(Section(f"singles-{g.anchor}", g.title, (), _singles(g)) for g in groups if g.kind in PROGRAMS)
     parts = tuple(part for part in parts if part.sections)
     return Document("Single problems", texts("singles"), (), parts, "single-problems", "S") if parts else None
@@ -70,7 +70,7 @@ def _anchor(group: Group, i: int) -> str:
 
 
 def _row(case: TimedAnswers) -> tuple[Any, ...]:
-    """Return what a solver answered to a program."""
+    """Return a row with the answer of a solver to a program."""
     a = case.answers
     said = (a.failure or "no answer", "–") if not a.status else (a.status[0], a.claim[0])
     told = (case[name][0] for name in ("certified", "error", "primal", "dual", "gap", "iterations"))
@@ -86,7 +86,7 @@ def _named(answers: Answers, files: Sequence[str], i: int) -> str:
 
 
 def _satisfies(answers: Answers, i: int) -> bool:
-    """Whether there is an answer that is confirmed, or satisfies the law where it is not the only one."""
+    """Tell whether an answer is confirmed, or satisfies the law where solutions are not unique."""
     if not answers.status:
         return False
     several = answers.status[i] == Status.MULTIPLE_SOLUTIONS
