@@ -55,6 +55,9 @@ class LinearCertificate(ProgramCertificate):
 QUIETLY = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 """Suppresses warnings: numbers that overflow do not pass anyway."""
 
+UNSEEN = 1e-8
+"""Products of columns with a residual, relative to the size of their terms, up to which no column sees it."""
+
 NOWHERE = LinearCertificate(residual=math.inf, relative_residual=math.inf, relative_error=math.inf)
 """The certificate of a point that is not finite."""
 
@@ -101,14 +104,29 @@ def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector,
 
 
 def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
-    """Certify rows only, in time that grows with the number of entries."""
-    r = np.abs(program.K @ x - program.b)
+    """Certify the rows only, in time that grows with the number of entries."""
+    r = program.K @ x - program.b
     size = abs(program.K) @ np.abs(x) + np.abs(program.b)
     if not program.b.any():
         size = np.maximum(size, abs(program.K) @ np.ones(program.n))
+    missed = largest_ratio(np.abs(r), size)
     return LinearCertificate(
-        residual=largest(r), relative_residual=largest_ratio(r, size), relative_error=math.nan, contradictory=True
-    )
+        residual=largest(r), relative_residual=missed, relative_error=math.nan,
+        contradictory=missed > DEFAULT_TOLERANCE and _unseen(program, r),
+    )  # fmt: skip
+
+
+def _unseen(program: LinearSystem, r: Vector) -> bool:
+    """Tell whether a part of a residual is seen by no column of K, which proves that K x = b has no solution.
+
+    For such a part y, y^T K x is zero for every x, and y^T b is not.
+    """
+    from scipy.sparse.linalg import lsqr  # systems that are solved need not wait for it
+
+    y = r - program.K @ lsqr(program.K, r, atol=0.0, btol=0.0, iter_lim=4 * program.n)[0]
+    if not norm(y) > UNSEEN * norm(program.b):
+        return False
+    return norm(program.K.T @ y) <= UNSEEN * norm(abs(program.K.T) @ np.abs(y))
 
 
 @QUIETLY
