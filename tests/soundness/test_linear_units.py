@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.sparse.linalg import spsolve
 from soundness.qp_judge import Numbers, dot, exact
 
 import gaussopt as go
@@ -210,3 +212,23 @@ def test_solvers_agree_in_mixed_units() -> None:
             assert solution.status is Status.SOLVED
             assert violated(K * d * r[:, None], b * r, [v / Fraction(u) for v, u in zip(truth, d, strict=True)],
                             solution.x) < 1e-6  # fmt: skip
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-5, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wrong_answer_to_a_sparse_system_is_no_proof_that_it_has_no_solution(seed: int, off: float) -> None:
+    """Every answer to a sparse system whose residual was too large was called infeasible."""
+    rng = np.random.default_rng(seed)
+    K = sparse.random(60, 60, 0.1, random_state=seed) + 2 * sparse.eye(60)
+    regular = go.LinearSystem((K + K.T).tocsr(), rng.normal(size=60))
+    x = spsolve(regular.K.tocsc(), regular.b) + off * rng.normal(size=60)
+    status = page_of(regular).judge(regular, RawSolution(x, None, Status.SOLVED), 1e-7)[0]
+    assert status is (Status.INACCURATE if off else Status.SOLVED)
+    twice = regular.K.tolil()
+    twice[5] = twice[7]
+    twice[:, 5] = twice[:, 7]
+    apart = regular.b.copy()
+    apart[5] = apart[7] + 1.0
+    singular = go.LinearSystem(twice.tocsr(), apart)
+    status = page_of(singular).judge(singular, RawSolution(x, None, Status.SOLVED), 1e-7)[0]
+    assert status is Status.INFEASIBLE
