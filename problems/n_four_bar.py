@@ -1,11 +1,11 @@
 """N four-bar linkages in a row: 2 N + 1 equal rods, singular where all of them are in line.
 
-Rod i of the cranks turns about (i L, 0), i = 0 ... N; the others join the tips of neighbouring cranks. On the branch of
-the parallelograms, with N + 1 cranks that turn and N rods that do not,
+Crank i turns about (i L, 0), i = 0 ... N; the other N rods, the couplers, join the tips of neighbouring cranks. On the
+branch of parallelograms, where the cranks turn and the couplers do not,
 
     theta'' = -g / L ((N + 1) / 2 + N) / ((N + 1) / 3 + N) cos theta,
 
-and at theta = k pi the rows of J lose rank: there N + 1 motions are possible instead of one.
+and at theta = k pi J loses rank: there N + 1 independent velocities are possible instead of one.
 """
 
 from __future__ import annotations

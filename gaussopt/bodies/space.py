@@ -46,10 +46,10 @@ class SpaceFrame(RigidBody):
 
 
 class SpaceBody(RigidBody):
-    """A body of mass m and inertia I, (3,) or (3, 3) in its frame about its centre.
+    """A body of mass m and inertia I, (3,) or (3, 3), about its centre in the body frame.
 
-    A `quaternion_mass` c, kg m^2, adds 2 c (e . e')^2 to T, which is zero in every motion, and makes M regular:
-    4 (G^T I G + c e e^T). Only the multiplier of e . e = 1 changes.
+    A `quaternion_mass` c, kg m^2, adds to T the term 2 c (e . e')^2. It is zero in every motion but makes M regular,
+    with the quaternion block 4 (G^T I G + c e e^T). Only the multiplier of e . e = 1 changes.
     """
 
     dim = 3

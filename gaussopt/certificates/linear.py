@@ -64,7 +64,7 @@ NOWHERE = LinearCertificate(residual=math.inf, relative_residual=math.inf, relat
 
 @QUIETLY
 def certify_linear(program: LinearSystem, x: Vector) -> LinearCertificate:
-    """Certify a point of a linear system, (n,)."""
+    """Certify a candidate solution x, (n,), of a linear system."""
     if not np.isfinite(x).all():
         return NOWHERE
     return _sparse_system(program, x) if program.sparse else _system(program, x)
@@ -140,7 +140,7 @@ def certify_least_squares(program: LeastSquares, x: Vector) -> LinearCertificate
     r = program.b - program.A @ x
     residual = largest(program.A.T @ r)
     d, unit = np.ones(program.n), float(np.abs(program.A).max(initial=0.0)) or 1.0
-    if not program.minimum_norm:  # the shortest solution depends on the given units
+    if not program.minimum_norm:  # scaling the columns would change the minimum-norm solution
         d = np.ldexp(1.0, -np.frexp(np.abs(program.A).max(axis=0, initial=0.0))[1])
         unit = 1.0
     A, b, x, r = program.A / unit * d, program.b, x / d, r / unit

@@ -73,7 +73,7 @@ class PairChange:
 
     @property
     def speed(self) -> str:
-        """How its time changed: "faster", "slower", "same" (within the noise) or "" (a control, or not timed)."""
+        """Change of the pair's time: "faster", "slower", "same" (within the noise) or "" (a control, or not timed)."""
         if not self.changed or self.factor is None or self.low is None or self.high is None:
             return ""
         return "faster" if self.high < 1 / self.noise else "slower" if self.low > self.noise else "same"

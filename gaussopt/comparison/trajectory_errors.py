@@ -31,11 +31,11 @@ def errors_against(traj: Trajectory, reference: ReferenceData) -> tuple[Vector, 
 
 
 def energy_drift(traj: Trajectory) -> float:
-    """Return the largest |E(t) - E(0) - work done up to t|, relative to the largest kinetic or potential energy.
+    """Return max |E(t) - E(0) - work up to t|, relative to the largest kinetic energy or change of potential energy.
 
-    The work is the integral of the recorded power of the non-conservative forces (Simpson's rule), so that its error
-    bounds what can be seen; an unknown power counts as zero. NaN where the system states no energy, and where events
-    change it at an instant.
+    The work is the integral, by Simpson's rule, of the recorded power of the non-conservative forces; drifts smaller
+    than the error of the rule cannot be detected. An unknown power counts as zero. NaN if the system states no energy,
+    if events can change it at an instant, or with fewer than three recorded instants.
     """
     from scipy.integrate import cumulative_simpson
 

@@ -175,7 +175,7 @@ def begun(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
     work: Table, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
-    """Call `evaluate` for a checked stage, and again if it must be refined, which sums[5] records."""
+    """Call `evaluate` for a checked stage, again with refinement if residuals are large; sums[5] is 1 if refined."""
     good = True
     for _ in range(2):
         sums[5] = 1.0 if refine else 0.0

@@ -99,7 +99,7 @@ class ContactLCP:
         Raises NotAccepted if there are too many contacts.
         """
         op, d = self.op, self.op.scale
-        # Coordinates that the joints hold move by rounding only.
+        # Coordinates fixed by the joints move only by rounding errors, which must not distinguish solutions.
         moved = np.linalg.norm(op.joints.root, axis=1) > INERT * d
         effect = without_rounding(op.effect @ self.to_x, op.effect_size @ np.abs(self.to_x))
         observe, offset = effect * (moved / d)[:, None], op.acceleration(self.x_0) / d

@@ -333,7 +333,7 @@ class LCP(Program):
 
 
 def places_of(A: Matrix) -> Any:
-    """Return the shape of a dense matrix, the places of the entries of a sparse one."""
+    """Return the shape of a dense matrix, or the sparsity pattern of a sparse one."""
     return Pattern.of(A) if is_sparse(A) else A.shape  # type: ignore[arg-type]
 
 

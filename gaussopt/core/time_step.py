@@ -51,7 +51,7 @@ class TimeStep(ABC):
 
     @abstractmethod
     def energy(self) -> Energy:
-        """Return the energy of the state; call it before the system is asked for another state."""
+        """Return the energy of the state; only valid before the system is evaluated at another state."""
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:

@@ -22,7 +22,7 @@ class SlidingFormulation(Formulation):
 
     @abstractmethod
     def program(self, lcp: LCP) -> Program:
-        """Return the program whose solution is lam_N; M is delassus, q is bias. May raise NotAccepted or IllPosed."""
+        """Return the program for lam_N of an LCP with M = delassus, q = bias. May raise NotAccepted or IllPosed."""
 
     def apply(self, step: StepData) -> tuple[Program, Any]:
         op = ContactOperator.of(step)

@@ -206,7 +206,7 @@ def regular_bases(
 
 
 def _tied(absolute: Matrix) -> Mask:
-    """Return which unknowns B couples, directly or not: elimination mixes rounding errors among these only."""
+    """Mark pairs of unknowns that B couples, directly or through others: only these mix rounding errors. Takes |B|."""
     n = absolute.shape[-1]
     tied = np.minimum(absolute + absolute.swapaxes(-1, -2), 1.0) > 0.0
     for _ in range(max(n - 1, 1).bit_length()):

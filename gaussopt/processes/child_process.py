@@ -80,7 +80,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
     else:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # an expected crash leaves no memory image behind
-    identity.core_digest()  # of the code that is loaded from here on
+    identity.core_digest()  # caches the digest of the files that are imported from here on
     while True:
         try:
             order: Order = connection.recv()

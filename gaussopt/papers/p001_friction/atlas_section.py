@@ -131,7 +131,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
 
 
 def _thinned(name: str, *counts: int) -> list[Axis]:
-    """Return the problem's own axes with other numbers of values."""
+    """Return the axes of a problem's own atlas, with the given number of values along each."""
     grid = problem(name).atlas
     assert grid is not None
     return [

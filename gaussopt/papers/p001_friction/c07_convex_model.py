@@ -95,7 +95,7 @@ def _weighted_adversary(quick: bool) -> Attempt:
 
 
 def cycle_condition(A: Matrix) -> bool:
-    """Tell whether opposite entries agree in sign or both vanish, and products around cycles agree both ways."""
+    """Tell whether A_ij and A_ji have equal signs, and products around every cycle are equal in both directions."""
     n = len(A)
     if any(np.sign(A[i, j]) != np.sign(A[j, i]) for i, j in combinations(range(n), 2)):
         return False

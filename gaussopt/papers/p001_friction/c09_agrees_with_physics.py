@@ -237,7 +237,7 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
         named = list(_variants(step, p))
         stack = Contacts.of([s for _, s in named])
         N, a = _forces(stack)
-        # The true effects of these accelerations: gaps, friction power, balance of energy.
+        # Effects of these accelerations in the correct model: gap accelerations, friction power, energy balance.
         w = a @ step.J_N.T + step.zeta_N
         speed = step.v_T[:, 0]
         friction = np.array([-np.sign(s.v_T[:, 0]) * s.mu for _, s in named]) * N

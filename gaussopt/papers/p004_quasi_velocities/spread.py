@@ -130,7 +130,7 @@ class Spread:
 
     @property
     def shown(self) -> dict[float, float]:
-        """Drift with each of SHOWN, m."""
+        """Position drift, m, by step length, for the steps in SHOWN."""
         return dict(zip(SHOWN, map(float, self.drift.position), strict=False))
 
     @property

@@ -53,7 +53,7 @@ def drawn_shapes(problem: Problem) -> tuple[tuple[sketch.Shape, ...], bool]:
 
 
 def inventory(shapes: Sequence[sketch.Shape]) -> str:
-    """List the shapes of a drawing in words, counted and with their letters."""
+    """List the shapes of a drawing in words: how many of each kind, and their labels."""
     said = []
     for kind, (one, many) in NOUNS.items():
         of = [s for s in shapes if type(s) is kind]
