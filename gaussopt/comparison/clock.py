@@ -258,8 +258,10 @@ class _Rival:
         parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
         # Noise only adds time, so the shortest of all passes counts: a step that was disturbed once is not a slow one.
         begin = 0 if self._about[2] == STARTS[0] else 1
-        both = list(zip(self._cpu, self._again, strict=True))[begin:]
-        ratios = [min(again) / min(new) for new, again in both if again and min(new) > FELT]
+        both = [x for x in list(zip(self._cpu, self._again, strict=True))[begin:] if x[1]]
+        felt = [(min(new), min(again)) for new, again in both if min(new) > FELT]
+        # Where most steps are shorter, those that are felt were disturbed.
+        ratios = [again / new for new, again in felt] if 2 * len(felt) > len(both) else []
         return Times(
             source, *self._about, parts, list(map(median, own)), self._passes, self._unconfirmed, harness,
             median(ratios) if ratios else float("nan"), early,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -232,10 +233,11 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
     """Name solvers that remember answers, and those that work outside the timed calls."""
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
-        known = [t for t in of if t.remembers]
-        if known:
+        told, known = [t for t in of if math.isfinite(t.replayed)], [t for t in of if t.remembers]
+        # Who keeps answers does so in every row; one row, or a few of many, were disturbed while the numbers were new.
+        if len(known) > 1 and 2 * len(known) >= len(told):
             share = max(t.replayed for t in known)
-            lines.append(texts("remembers", solver=solver, share=share, rows=plural(len(known), "row"), all=len(of)))
+            lines.append(texts("remembers", solver=solver, share=share, rows=plural(len(known), "row"), all=len(told)))
         if any(t.early for t in of):
             lines.append(texts("early", solver=solver, steps=plural(sum(t.early for t in of), "step")))
     return lines
