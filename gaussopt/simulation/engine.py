@@ -62,17 +62,15 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
     reason, outlook = None, None
     for kind in ADVANCES:
         compiled = kind.engine == "compiled"
-        if not kind.suits(s.system, s.method) or (compiled and s.engine == "interpreted"):
+        if not kind.suits(s.system, s.method) or s.engine not in ("auto", kind.engine):
             continue
         if compiled:
             reason, outlook = _why_not_worth(s, long) if s.engine == "auto" else (None, None)
             reason = reason or kind.can(motion, s.method, s.rules)
-        elif s.engine == "compiled":
-            break
+            if reason is not None or outlook is not None:
+                continue
         elif (unfit := kind.can(motion, s.method, s.rules)) is not None:
             raise NotAccepted(f"The stepper {s.method.name!r} does not fit: {unfit}.")
-        if compiled and (reason is not None or outlook is not None):
-            continue
         advance = kind(motion, s.method, s.control, recorder, s.record_every, s.rules)
         try:
             advance.prepare(s.first, _evaluations(s))
