@@ -116,20 +116,29 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
 
 
 def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
-    """Return the remaining slope along flat directions, as active rows transfer it to those with curvature.
+    """Return the remaining slope along flat directions, as rows transfer it to those with curvature.
 
     Duals that balance it exactly differ by the rows' share of it, and their forces by this value in the norm of P^+.
+    What no row with a force takes, the minimiser gives to a row that has none at x: the one that transfers most counts.
     """
     Z, push = curvature.Z, y != 0
-    if not Z.shape[1] or not push.any():
+    if not Z.shape[1]:
         return 0.0
     left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
-    A = qp.A[push]
-    U, s, Vt = np.linalg.svd((A @ Z).T, full_matrices=False)
+    flat, curved = (qp.A @ Z).T, curvature.root.T @ qp.A.T
+    U, s, Vt = np.linalg.svd(flat[:, push], full_matrices=False)
     # Flat directions are known to rounding of the least curvature: smaller entries of rows along them are zero.
-    seen = s > 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
-    passed = (curvature.root.T @ A.T @ Vt[seen].T / s[seen]) @ U[:, seen].T
-    return float(np.linalg.norm(np.abs(passed) @ left))
+    zero = 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
+    seen = s > zero
+    U = U[:, seen]
+    passed = (curved[:, push] @ Vt[seen].T / s[seen]) @ U.T
+    turned = float(np.linalg.norm(np.abs(passed) @ left))
+    own = np.linalg.norm(flat - U @ (U.T @ flat), axis=0)
+    other = ~push & (own > zero)
+    if other.any():
+        share = np.linalg.norm((curved - passed @ flat)[:, other], axis=0) / own[other]
+        turned += float(share.max() * np.linalg.norm(left))
+    return turned
 
 
 def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:

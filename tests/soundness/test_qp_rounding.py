@@ -23,7 +23,7 @@ from gaussopt.solving.verification import verify_answer
 FAULTS = json.loads((Path(__file__).parent / "faults" / "qp_little.json").read_text())
 """Answers once called solved, or the bounds given with them, that the exact judge refuted."""
 CONTRADICTORY = [fault for fault in FAULTS if fault["verdict"] == "infeasible"]
-NEAR_FLAT, FROM_ZERO = (fault for fault in FAULTS if fault["verdict"] == "solved")
+NEAR_FLAT, FROM_ZERO, ONE_ROW_SHORT = (fault for fault in FAULTS if fault["verdict"] == "solved")
 
 
 def judged(data: dict[str, Any]) -> convex.Truth:
@@ -92,6 +92,13 @@ def test_error_bounds_count_what_rows_pass_on_of_flat_directions() -> None:
     assert claim.status == "solved"
     assert findings.of_qp(truth, claim).outcome == RIGHT
     assert claim.error_bound < 1e-10
+
+
+def test_slope_that_no_row_with_a_force_takes_is_given_to_one_without() -> None:
+    """Three directions without curvature, two rows with forces: rounding moves the minimiser to a third row."""
+    truth, claim = judged(ONE_ROW_SHORT["program"]), as_claim(ONE_ROW_SHORT)
+    assert claim.status == "solved"
+    assert findings.of_qp(truth, claim).outcome == RIGHT
 
 
 def combined(data: dict[str, Any], weight: float) -> dict[str, Any]:
