@@ -7,7 +7,7 @@ follows (`lemke`, with its other covering vectors), so that all problems it proc
 Dependent rows (redundant contacts) are recognised and their forces left at zero. No point is returned as solved that
 does not satisfy every row to 1e-11 of its own terms.
 A start determines the first set: its positive entries. In a sequence most problems are solved by their first set, which
-costs one elimination. The kernels are machine code where llvmlite is installed and plain Python where it is not; larger
+costs one elimination. The kernels are machine code, or plain Python if compilation is switched off; larger
 problems are then left to NumPy's Lemke. `iterations` counts the sets and the pivots.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
 J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
@@ -31,7 +31,7 @@ from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.lemke import LemkeOptions, lemke
 
 PLAIN = 12
-"""Largest problem whose sets are tried in plain Python, if llvmlite is not installed."""
+"""Largest problem whose sets are tried in plain Python, if compilation is switched off."""
 
 PATH = 64
 """Largest problem whose tableau is kept whole; larger ones are left to `lemke`, which renews its inverse."""

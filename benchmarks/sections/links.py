@@ -33,7 +33,7 @@ SETTLED = 50
 """Steps of an interpreted call, of which the first takes as long as many."""
 
 ONE, FOUR = "one evaluation", "RK4"
-NO_LLVM = "llvmlite is not installed"
+NO_LLVM = "compilation is switched off"
 
 
 def measure(budget: float) -> Section:

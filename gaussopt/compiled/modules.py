@@ -46,7 +46,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def has_llvm() -> bool:
-    """Tell whether LLVM, which compiles the loops, is available; see `gaussopt.jit.kernel`."""
+    """Tell whether loops are compiled, which `GAUSSOPT_COMPILE=0` switches off; see `gaussopt.jit.kernel`."""
     return COMPILED
 
 

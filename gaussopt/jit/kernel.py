@@ -1,7 +1,4 @@
-"""Kernels as machine code where llvmlite is installed, the same functions in plain Python where it is not.
-
-With `GAUSSOPT_COMPILE=0` the plain functions run even if llvmlite is installed.
-"""
+"""Kernels as machine code; with the environment variable `GAUSSOPT_COMPILE=0` the same functions in plain Python."""
 
 from __future__ import annotations
 
@@ -9,15 +6,16 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cached_property, partial, update_wrapper
-from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 from gaussopt.core.errors import NotCompiled
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-COMPILED = os.environ.get("GAUSSOPT_COMPILE", "1") != "0" and find_spec("llvmlite") is not None
-"""Whether LLVM is installed and not switched off."""
+COMPILED = os.environ.get("GAUSSOPT_COMPILE", "1") != "0"
+"""Whether functions are compiled to machine code."""
+
+SWITCHED_OFF = "compilation is switched off (GAUSSOPT_COMPILE=0)"
 
 if COMPILED:
     from gaussopt.jit.llvm import checked_functions as checked_functions
@@ -25,8 +23,8 @@ if COMPILED:
 else:
 
     def functions(*arguments: Any, **settings: Any) -> Any:  # type: ignore[misc]
-        """Raise NotCompiled: LLVM is missing or switched off."""
-        raise NotCompiled("llvmlite is not installed, or switched off")
+        """Raise NotCompiled: compilation is switched off."""
+        raise NotCompiled(SWITCHED_OFF)
 
     checked_functions = functions  # type: ignore[assignment]
 
@@ -55,7 +53,7 @@ class Kernel:
 
 
 def kernel(function: F) -> F:
-    """Mark a function in the subset of Python of `gaussopt.jit.translation`; compiled to machine code if possible."""
+    """Mark a function in the subset of Python of `gaussopt.jit.translation`, compiled unless switched off."""
     return cast("F", Kernel(function)) if COMPILED else function
 
 

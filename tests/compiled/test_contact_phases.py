@@ -14,7 +14,7 @@ from gaussopt.core.event import Event
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.jit.kernel import COMPILED
 
-pytestmark = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed, or switched off")
+pytestmark = pytest.mark.skipif(not COMPILED, reason="compilation is switched off")
 
 RUNS: list[tuple[str, dict[str, Any]]] = [
     ("sliding-rod", {"t_end": 0.2}), ("two-bar", {"t_end": 0.3}), ("bouncing-ball", {"t_end": 1.0, "dt": 5e-3}),

@@ -25,7 +25,7 @@ from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.status import Status
 from gaussopt.modelling.callables import System
 
-pytestmark = pytest.mark.skipif(not modules.has_llvm(), reason="llvmlite is not installed")
+pytestmark = pytest.mark.skipif(not modules.has_llvm(), reason="compilation is switched off")
 
 COLUMNS = ("t", "q", "v", "a", "lam", "kinetic", "potential", "power", "position_drift", "velocity_drift")
 
@@ -264,10 +264,10 @@ def test_wrong_engines_and_strides() -> None:
             go.simulate("crank-slider", record_every=wrong)  # type: ignore[arg-type]
 
 
-def test_without_llvmlite_a_motion_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_compilation_a_motion_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(modules, "has_llvm", lambda: False)
     assert go.simulate("knife-edge-body", t_end=0.5, dt=1e-3, record_every=100).meta["engine"] == "interpreted"
-    with pytest.raises(NotAccepted, match="llvmlite is not installed"):
+    with pytest.raises(NotAccepted, match="compilation is switched off"):
         go.simulate("knife-edge-body", t_end=0.1, engine="compiled")
 
 

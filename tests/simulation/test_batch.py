@@ -38,7 +38,7 @@ def pendulum() -> go.Problem:
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where llvmlite is not installed."""
+    """As where compilation is switched off."""
     monkeypatch.setattr(modules, "has_llvm", lambda: False)
 
 
@@ -190,7 +190,7 @@ def test_an_interrupted_batch_keeps_what_it_has(pendulum: go.Problem) -> None:
         go.simulate_batch(pendulum, progress=stop, keep_interrupted=False, **settings)
 
 
-def test_without_llvmlite_the_same_one_by_one(pendulum: go.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_compilation_the_same_one_by_one(pendulum: go.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, Any] = {"parameters": {"l": [0.5, np.nan, 2.0]}, "t_end": 0.25, "record_every": 10}
     fast = go.simulate_batch(pendulum, **settings)
     monkeypatch.setattr(modules, "has_llvm", lambda: False)

@@ -29,6 +29,7 @@ from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import Advance, ContactRules
 from gaussopt.integration.advances.interpreted import DIVERGED
 from gaussopt.integration.stabilisation import Projection, Unstabilised
+from gaussopt.jit.kernel import SWITCHED_OFF
 from gaussopt.linalg.dense import EPS
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.linkage import LinkageSystem
@@ -103,7 +104,7 @@ class GeneratedAdvance(Advance):
         if not isinstance(motion.system, LagrangianSystem | LinkageSystem):
             return "the system is not given by energies (System.from_lagrangian)"
         if not modules.has_llvm():
-            return "llvmlite is not installed, or switched off"
+            return SWITCHED_OFF
         formulation, solver = motion.solver.formulation.name, motion.solver.sequence.solver
         if (formulation, solver.name) != ("gauss", cls.solver) or solver.options != solver.options_type():
             return f"it is the formulation gauss with the solver {cls.solver}, not {formulation} with {solver.name}"
