@@ -185,7 +185,8 @@ def check_ending(path: Path) -> str:
 
 
 def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSystem | None) -> Problem:
-    """Return the problem that was simulated, in its variant, or the given one."""
+    """Return the given problem, or the one that was simulated, in its variant."""
+    given = trajectory.problem if given is None else given
     if isinstance(given, AbstractSystem):
         ends = float(trajectory.t[-1]) or 1.0
         return Problem.of(given, trajectory.q[0], trajectory.v[0], t_end=ends, name=given.name)

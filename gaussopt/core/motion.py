@@ -39,6 +39,7 @@ class RecordedMotion:
     events: tuple[dict[str, Any], ...]
     warnings: tuple[str, ...]
     error_estimate: Vector
+    problem: Any
 
     @property
     def contacts(self) -> tuple[str, ...]:

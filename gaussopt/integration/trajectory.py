@@ -125,6 +125,7 @@ class Trajectory(ShownMotion):
     failed_step : the step that was not accepted, if any
     failed_step_file : path to which that step was saved
     restart : data from which `simulate(..., start=...)` continues
+    problem : Problem or System that was simulated, which `animate` draws; None in a motion that was loaded or unpickled
     """
 
     t: Vector
@@ -157,6 +158,11 @@ class Trajectory(ShownMotion):
     restart: Mapping[str, Any] = field(default_factory=dict, repr=False)
     error_estimate: Vector = field(default_factory=lambda: np.zeros(0))
     integrals: Mapping[str, Vector] = field(default_factory=dict)
+    problem: Any = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the entries to pickle: without the problem, whose functions may be those of an interactive session."""
+        return {**self.__dict__, "problem": None}
 
     @property
     def _known(self) -> dict[str, tuple[str, ...]]:

@@ -64,6 +64,7 @@ class RunStart:
     events: Sequence[Event] = ()
     units: Mapping[str, str] = field(default_factory=dict)
     fixed: bool = True
+    entry: Problem | AbstractSystem | None = None
 
     @classmethod
     def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
@@ -78,12 +79,12 @@ class RunStart:
             size = problem.size
             q = as_array("q0", q0, (None,)) if size is None else as_coordinates("q0", q0, problem.coordinates(size))
             v = as_coordinates("v0", v0, problem.coordinates(len(q)))
-            return cls(problem, problem.name, "", problem.parameters, q, v, dt, t_end)
+            return cls(problem, problem.name, "", problem.parameters, q, v, dt, t_end, entry=problem)
         problem = problem.at(**{k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None})
         return cls(
             problem.system, problem.name or problem.system.name, problem.variant, problem.parameter_values, problem.q0,
             problem.v0, problem.dt if dt is None else dt, problem.t_end if t_end is None else t_end,
-            problem.user_events, problem.units, problem.fixed_start,
+            problem.user_events, problem.units, problem.fixed_start, problem,
         )  # fmt: skip
 
 

@@ -268,7 +268,7 @@ def _trajectory(
     return Trajectory(
         **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
-        events=_events(advance, error), restart=restart,
+        events=_events(advance, error), restart=restart, problem=start.entry,
         integrals=_integrals(settings, advance),
         error_estimate=np.full(len(start.q), math.nan) if error is None else error.largest,
         meta={

@@ -6,7 +6,9 @@ import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.special import ellipk
 
 import gaussopt as go
 
@@ -22,21 +24,23 @@ def blocks(language: str) -> list[tuple[str, int, str]]:
     return found
 
 
-def test_sizes_that_the_readme_promises() -> None:
-    examples = [code for page, _, code in blocks("python") if page == "README.md"]
-    count = [len([line for line in c.splitlines() if line.strip() and not line.startswith("import")]) for c in examples]
-    assert len(count) == 4
-    instant, energies, functions, contact = count
-    assert instant <= 15
-    assert energies <= 10
-    assert functions <= 12
-    assert contact <= 14
+def example(word: str) -> str:
+    return next(code for page, _, code in blocks("python") if page == "README.md" and word in code)
+
+
+def numbers(svg: str) -> list[float]:
+    return [float(x) for x in re.findall(r"(?<![\w.#-])-?\d+\.?\d*(?![\w.])", svg)]
+
+
+def test_the_readme_is_short_and_begins_with_ten_lines() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1200
+    first = [line for line in example("pendulum").splitlines() if line.strip() and not line.startswith("import")]
+    assert len(first) <= 10
 
 
 def test_the_rod_with_contact_is_solved_alike_by_all_formulations(capsys: pytest.CaptureFixture[str]) -> None:
-    code = next(code for page, _, code in blocks("python") if page == "README.md" and "Contact(" in code)
     names: dict[str, object] = {}
-    exec(code, names)
+    exec(example("Contact("), names)
     fall = names["fall"]
     assert isinstance(fall, go.Trajectory)
     assert [e["kind"] for e in fall.events] == ["impact", "landing"]
@@ -45,22 +49,21 @@ def test_the_rod_with_contact_is_solved_alike_by_all_formulations(capsys: pytest
     assert all(line.split()[1] == "solved" for line in lines)
 
 
-def test_the_pendulums_keep_energy_and_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pictures_are_those_that_the_code_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pendulum also has the period of the complete elliptic integral, and both motions keep their energy."""
     monkeypatch.chdir(tmp_path)
-    plain, double = (code for page, _, code in blocks("python") if page == "README.md" and "pendulum" in code)
-    if plain.startswith("# double"):
-        plain, double = double, plain
-    names: dict[str, object] = {}
-    exec(plain, names)
-    motion = names["motion"]
-    assert isinstance(motion, go.Trajectory)
-    # RK4 with dt = 1 ms: the length drifts by less than 1e-9 and the energy stays at m g y = 0.
-    assert abs(motion.q[-1] @ motion.q[-1] - 1.0) < 1e-9
-    assert abs(motion.energy[-1]) < 1e-9
-    Path("double_pendulum.py").write_text(double)
-    motion = go.simulate("double_pendulum.py", dt=1e-3)
-    assert motion.position_drift.max() < 1e-8
-    assert abs(motion.energy[-1]) < 1e-7
+    for word, file in (("pendulum", "pendulum.svg"), ("two-links", "two-links.svg")):
+        names: dict[str, object] = {}
+        exec(example(word), names)
+        motion = names["motion"]
+        assert isinstance(motion, go.Trajectory)
+        assert abs(motion.energy[-1] - motion.energy[0]) < 1e-6
+        shown, written = (numbers((folder / file).read_text()) for folder in (ROOT / "docs" / "figures", tmp_path))
+        assert shown == pytest.approx(written, abs=0.06)
+        if file == "pendulum.svg":
+            crests = np.flatnonzero(np.diff(np.sign(motion.v[:, 0])) < 0)
+            period = 4 * ellipk(np.sin(1.0) ** 2) / np.sqrt(9.81)
+            assert motion.t[crests[1]] == pytest.approx(period, abs=2e-3)
 
 
 def test_commands_are_one_line_each_and_ci_runs_the_test_one() -> None:
@@ -104,7 +107,8 @@ def test_the_readme_of_a_package_index_shows_and_links_nothing_that_is_not_there
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
     assert shown
-    assert set(shown) <= set(hatch["build"]["targets"]["sdist"]["only-include"])
+    packed = hatch["build"]["targets"]["sdist"]["only-include"]
+    assert all(any(f"{path}/".startswith(f"{place}/") for place in packed) for path in shown)
     for rule in hatch["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
         text, changed = re.subn(rule["pattern"], rule["replacement"], text)
         assert changed
