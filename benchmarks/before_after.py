@@ -5,7 +5,8 @@
 
 Each round runs the old and the new suite one after the other, in turns of either order, each with a cache of its own.
 The ratio of a row is the median over rounds of new divided by old: above 1 is slower. Contact motions take
-milliseconds and are run in turns, motion for motion (`in_turns.py`). Run it on a quiet machine.
+milliseconds and are run in turns, motion for motion (`in_turns.py`), as are compiled motions without contacts. Rows
+of the suites need a quiet machine; `--only` without a name leaves them out.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path, help="checkout to compare with")
     parser.add_argument("new", type=Path, nargs="?", default=HERE, help="checkout that is judged; this one by default")
-    parser.add_argument("--only", nargs="+", default=SECTIONS, help="sections of benchmarks/run.py")
+    parser.add_argument("--only", nargs="*", default=SECTIONS, help="sections of benchmarks/run.py")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--budget", type=float, default=6.0, help="seconds for a section in a round, about")
     parser.add_argument("--out", type=Path, help="Markdown page")
@@ -47,15 +48,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         caches = {which: Path(folder) / which for which in trees}
         rounds = []
-        for k in range(arguments.rounds):
+        for k in range(arguments.rounds if arguments.only else 0):
             order = ("old", "new") if k % 2 == 0 else ("new", "old")
             print(f"round {k + 1} of {arguments.rounds} ...", file=sys.stderr, flush=True)
             sides = {which: suite(trees[which], caches[which], arguments.only, arguments.budget) for which in order}
             rounds.append((sides["old"], sides["new"]))
-        print("contact motions in turns ...", file=sys.stderr, flush=True)
-        contacts = in_turns.table(trees, caches)
+        print("compiled motions in turns ...", file=sys.stderr, flush=True)
+        turns = in_turns.table(trees, caches)
     ratios = compared(rounds)
-    found = f"{table(ratios, rounds)}\n\nContact motions, one of each checkout in turns, processor time:\n\n{contacts}"
+    found = f"Compiled motions, one of each checkout in turns, processor time:\n\n{turns}"
+    found += f"\n\nRows of the benchmarks:\n\n{table(ratios, rounds)}" if rounds else ""
     print(found)
     if arguments.out:
         versions = {which: version(tree) for which, tree in trees.items()}
@@ -105,7 +107,7 @@ def label(row: dict[str, Any]) -> str:
 
 def compared(rounds: list[tuple[Rows, Rows]]) -> dict[tuple[str, str], Spread]:
     """New divided by old for the rows that both suites have in every round."""
-    common = [key for key in rounds[0][0] if all(key in old and key in new for old, new in rounds)]
+    common = [key for key in (rounds[0][0] if rounds else ()) if all(key in old and key in new for old, new in rounds)]
     return {key: Spread.of([new[key] / old[key] for old, new in rounds]) for key in common}
 
 
@@ -119,9 +121,8 @@ def page(versions: dict[str, str], found: str) -> str:
     """The ratios with what they compare."""
     return (
         "# Before and after\n\n"
-        f"Times of commit {versions['new']} divided by those of commit {versions['old']}, for every row that the "
-        "benchmarks of both have. The two were run in turns on one machine, each with a cache of its own. A ratio "
-        "below 1 means that the newer one is faster.\n\n"
+        f"Times of commit {versions['new']} divided by those of commit {versions['old']}. The two were run in turns "
+        "on one machine, each with a cache of its own. A ratio below 1 means that the newer one is faster.\n\n"
         f"{found}\n\nWritten by `python benchmarks/before_after.py OLD NEW --out docs/before-after.md`.\n"
     )
 

@@ -1,4 +1,4 @@
-"""Times contact motions of two checkouts in turns, in two processes that last as long as the measurement.
+"""Time compiled motions of two checkouts in turns, in two processes that last as long as the measurement.
 
 Whole suites run one after the other, minutes apart, and a machine changes its pace in that time by more than the
 difference that is looked for.
@@ -14,24 +14,39 @@ from pathlib import Path
 from measuring import Spread
 
 WARM, ROUNDS = 3, 200
-"""Calls before the measurement, and rounds of it; a quarter of them for motions of ten times as many steps."""
+"""Calls before the measurement, and rounds of it; a quarter of them for motions that are long."""
 
 CHILD = f"""
 import inspect, os, sys, time
 sys.path[:0] = [os.getcwd(), os.path.join(os.getcwd(), "benchmarks")]
 import gaussopt as go
+import chain
 from rivals import mujoco_contact
 options = dict(stepper="rk4", engine="compiled", step_folder=None)
 if "error_estimate" in inspect.signature(go.simulate).parameters:
     options["error_estimate"] = False
 motions = {{
-    f"{{name}}, RK4, compiled, dt = {{1e3 * dt:g}} ms": (motion, dt)
+    f"{{name}}, contacts, RK4, dt = {{1e3 * dt:g}} ms": (motion.problem, dict(dt=dt, t_end=motion.t_end))
     for name, make in mujoco_contact.MOTIONS.items() for motion in [make()] for dt in (1e-3, 1e-4)
 }}
+methods = {{
+    "RK4, dt = 0.01 ms": dict(dt=1e-5), "RK4, projected, dt = 0.01 ms": dict(dt=1e-5, stabilisation="projection"),
+    "velocity-gauss, dt = 0.01 ms": dict(stepper="velocity-gauss", dt=1e-5),
+    "RATTLE, dt = 0.01 ms": dict(stepper="rattle", dt=1e-5),
+    "DOP853, projected, tolerance 1e-12":
+        dict(stepper="dop853", rtol=1e-12, atol=1e-12, dt=1e-2, stabilisation="projection"),
+}}
+motions |= {{
+    f"{{name}}, {{method}}": (go.problem(name), dict(t_end=0.25, record_every=1000 if more["dt"] < 1e-3 else 1) | more)
+    for name in ("crank-slider", "four-bar") for method, more in methods.items()
+}}
+body, q, v = chain.chain(300, False)
+motions["chain of 300 links, RK4, dt = 0.1 ms"] = (
+    body.system, dict(q0=q, v0=v, dt=1e-4, t_end=0.05, record_every=100, solver="sparse-kkt"))
 def run(name):
-    motion, dt = motions[name]
+    problem, more = motions[name]
     begin = time.process_time()
-    found = go.simulate(motion.problem, dt=dt, t_end=motion.t_end, **options)
+    found = go.simulate(problem, **(options | more))
     assert found.status is go.Status.SOLVED, found.message
     return time.process_time() - begin
 for name in motions:
@@ -76,12 +91,12 @@ class Checkout:
 def table(trees: dict[str, Path], caches: dict[str, Path]) -> str:
     """Markdown: the least times of both in milliseconds, their ratio, and the ratios round by round."""
     checkouts = {which: Checkout(trees[which], caches[which]) for which in ("old", "new")}
-    heads = ("contact motion", "old, least ms", "new, least ms", "new divided by old, of the least times",
+    heads = ("compiled motion", "old, least ms", "new, least ms", "new divided by old, of the least times",
              "median of the rounds (quartiles)")  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for motion in checkouts["old"].motions:
         rounds = []
-        for k in range(ROUNDS if motion.endswith(" 1 ms") else ROUNDS // 4):
+        for k in range(ROUNDS if " 1 ms" in motion else ROUNDS // 4):
             order = ("old", "new") if k % 2 == 0 else ("new", "old")
             rounds.append({which: checkouts[which].seconds(motion) for which in order})
         least = {which: min(found[which] for found in rounds) for which in checkouts}

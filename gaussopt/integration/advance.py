@@ -206,6 +206,10 @@ class Advance(ABC):
         """Return the message of a motion that reached its end."""
         return f"Reached t = {self.control.t_end:g}."
 
+    def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the certified acceleration at a state, (n,)."""
+        return self.motion.acceleration(t, q, v)
+
     def about(self) -> dict[str, Any]:
         """Return entries of `Trajectory.meta`: the engine and the number of steps."""
         return {"engine": self.engine, "steps": self.steps}

@@ -121,7 +121,7 @@ def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> 
     if dt is None or mark is None or not t[0] < mark.t < t[-1]:
         return None
     try:
-        there = loop.advance.motion.acceleration(mark.t, mark.q, mark.v)
+        there = loop.advance.acceleration(mark.t, mark.q, mark.v)
     except GaussoptError:
         return None
     fastest = UNSEEN * float(np.linalg.norm(v, axis=1).max())

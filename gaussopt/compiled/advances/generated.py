@@ -152,6 +152,13 @@ class GeneratedAdvance(Advance):
         self._rows(len(times), np.ascontiguousarray(times), np.ascontiguousarray(states).ravel(), self._p, table)
         return table.reshape(len(times), width)
 
+    def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the acceleration at a state by the generated code, or interpreted where its certificate fails."""
+        table = self._table(np.array([t]), np.concatenate((q, v))[None])
+        if table is None or not passing(table, norms(table), self.motion.solver.tolerance).all():
+            return super().acceleration(t, q, v)
+        return table[0, ROW : ROW + self.equations.n]
+
     def about(self) -> dict[str, Any]:
         """Return engine, steps, number of interpreted steps, and the largest relative residuals of the others."""
         constraint, force = self.residuals
