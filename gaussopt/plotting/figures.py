@@ -25,8 +25,8 @@ ENDINGS = (".svg", ".pdf", ".pgf", ".png")
 MOST_IN_LEGEND = 12
 """Most curves that a legend names; the others are only counted."""
 
-REPRODUCIBLE = {"svg.hashsalt": "gaussopt", "svg.fonttype": "path"}
-"""Settings of matplotlib with which the same figure gives the same file."""
+REPRODUCIBLE = {"svg.hashsalt": "gaussopt", "svg.fonttype": "path", "pdf.fonttype": 42}
+"""Settings of matplotlib with which the same figure gives the same file; journals want TrueType fonts (42) in PDF."""
 
 
 def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
