@@ -36,9 +36,13 @@ from gaussopt.core.cache import UnsafeCache, check_chosen
 from gaussopt.core.errors import GaussoptError, LeftOut, MachineFailure, Unverified
 from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
 
+HELP = {"--help", "-h"}
+"""Options that print the help of a command."""
+
 app = typer.Typer(
     name="gaussopt", pretty_exceptions_enable=False,
     help="Every time step of a mechanical system as an optimisation problem.",
+    context_settings={"help_option_names": sorted(HELP)},
 )  # fmt: skip
 
 TYPER_INTERRUPTED = 130
@@ -98,7 +102,7 @@ def command_line() -> Callable[..., Any]:
 
 def _run(given: list[str]) -> int:
     as_json = "--json" in given
-    talk = contextlib.nullcontext(sys.stdout) if "--help" in given else _quiet_backends()
+    talk = contextlib.nullcontext(sys.stdout) if HELP & set(given) else _quiet_backends()
     with talk as out:
         try:
             if command_line()(given, prog_name="gaussopt", standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
@@ -123,7 +127,7 @@ def _run(given: list[str]) -> int:
             failure = file_error(what, error)
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
         except BaseException as error:  # a user's file may raise anything, even SystemExit
-            if isinstance(error, SystemExit) and "--help" in given:
+            if isinstance(error, SystemExit) and HELP & set(given):
                 return 1  # Typer exits so if a reader such as head has closed the pipe
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise

@@ -43,6 +43,7 @@ def test_version_and_help(tmp_path: Path) -> None:
     assert f"version: {gaussopt.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
     assert f"## {gaussopt.__version__}" in (root / "CHANGELOG.md").read_text(encoding="utf-8")
     help_text = call("--help", cwd=tmp_path)
+    assert call("-h", cwd=tmp_path).stdout == help_text.stdout
     assert help_text.returncode == 0
     assert "papers" in help_text.stdout
 
