@@ -8,53 +8,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, Set, completion, plain, progress_bar, settings_of, show
+from gaussopt.cli.common import Json, Set, argument, option, plain, progress_bar, settings_of, show
 
 if TYPE_CHECKING:
     from gaussopt.atlas.scan import Atlas
 
 Export = Annotated[
     int,
-    typer.Option(
-        "--export-counterexamples", metavar="N", min=0,
-        help="Write up to N steps on which the printed QP is wrong as files for `gaussopt solve` and `verify`.",
-    ),
+    option("--export-counterexamples", "Write up to N steps on which the printed QP is wrong as files for "
+           "`gaussopt solve` and `verify`.", metavar="N", min=0),
 ]  # fmt: skip
 Slips = Annotated[
     str,
-    typer.Option(
-        "--slips",
-        metavar="all|+,-|...",
-        help="Signs of slip of the contacts, such as +,- for two of them; several joined by |.",
-    ),
+    option("--slips", "Signs of slip of the contacts, such as +,- for two of them; several joined by |.",
+           metavar="all|+,-|..."),
+]  # fmt: skip
+WithContacts = Annotated[
+    str,
+    argument("PROBLEM", "A problem with contacts: a name from `gaussopt list problems`, or a file.py.", "problem",
+             files=(".py",)),
+]  # fmt: skip
+Axes = Annotated[
+    list[str] | None,
+    option("--axis", "Values of a parameter, evenly spaced; repeatable.", metavar="NAME=LOW:HIGH:COUNT"),
 ]
+Loads = Annotated[int, option("--loads", "Number of directions of the load; 0 for the problem's own load.")]
+Out = Annotated[Path | None, option("--out", "Folder of the report, reports/atlas-PROBLEM if not given.")]
 
 
 def atlas_command(
-    context: typer.Context,
-    problem: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROBLEM",
-            help="A problem with contacts: a name from `gaussopt list problems`, or a file.py.",
-            autocompletion=completion("problem", files=(".py",)),
-        ),
-    ],
-    axis: Annotated[
-        list[str] | None,
-        typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter, evenly spaced; repeatable."),
-    ] = None,
-    set_: Set = None,
-    slips: Slips = "all",
-    loads: Annotated[
-        int, typer.Option("--loads", help="Number of directions of the load; 0 for the problem's own load.")
-    ] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder of the report, reports/atlas-PROBLEM if not given.")
-    ] = None,
-    export: Export = 0,
-    json_: Json = False,
-) -> None:
+    context: typer.Context, problem: WithContacts, axis: Axes = None, set_: Set = None, slips: Slips = "all",
+    loads: Loads = 0, out: Out = None, export: Export = 0, json_: Json = False,
+) -> None:  # fmt: skip
     """Map on a grid of states how many answers the contact laws have, and where the printed QP returns one of them."""
     from gaussopt.atlas.counterexamples import write_counterexamples
     from gaussopt.atlas.scan import scan

@@ -15,36 +15,22 @@ if TYPE_CHECKING:
 
 Axes = Annotated[
     list[str],
-    typer.Option(
-        "--axis", metavar="NAME=LOW:HIGH:COUNT",
-        help="Values of a parameter, evenly spaced; repeatable: every value of one with every value of the others.",
-    ),
+    common.option("--axis", "Values of a parameter, evenly spaced; repeatable: every value of one with every value of "
+                  "the others.", metavar="NAME=LOW:HIGH:COUNT"),
 ]  # fmt: skip
 Out = Annotated[
-    Path, typer.Option("--out", help="Folder of the finished motions; the same command goes on where it was stopped.")
+    Path, common.option("--out", "Folder of the finished motions; the same command goes on where it was stopped.")
 ]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use; all if not given.")]
+Threads = Annotated[int | None, common.option("--threads", "Cores to use; all if not given.", min=1)]
 
 
 def batch_command(
-    context: typer.Context,
-    problem: common.ProblemName,
-    axis: Axes,
-    out: Out,
-    stepper: common.StepperName = None,
-    dt: common.TimeStep = None,
-    rtol: common.RelativeTolerance = None,
-    atol: common.AbsoluteTolerance = None,
-    t_end: common.End = None,
-    stabilisation: common.Stabilisation = None,
-    tolerance: common.Tolerance = 1e-7,
-    impact: common.Impact = None,
-    accumulation: common.Accumulation = None,
-    record_every: common.RecordEvery = None,
-    threads: Threads = None,
-    set_: common.Set = None,
-    json_: common.Json = False,
-) -> None:
+    context: typer.Context, problem: common.ProblemName, axis: Axes, out: Out, stepper: common.StepperName = None,
+    dt: common.TimeStep = None, rtol: common.RelativeTolerance = None, atol: common.AbsoluteTolerance = None,
+    t_end: common.End = None, stabilisation: common.Stabilisation = None, tolerance: common.Tolerance = 1e-7,
+    impact: common.Impact = None, accumulation: common.Accumulation = None, record_every: common.RecordEvery = None,
+    threads: Threads = None, set_: common.Set = None, json_: common.Json = False,
+) -> None:  # fmt: skip
     """Simulate a problem at every point of a grid of its parameters; the motions go to OUT/batch.nc."""
     import numpy as np
 

@@ -14,24 +14,21 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gaussopt._version import __version__
-from gaussopt.cli.animate import animate_command
 from gaussopt.cli.atlas import atlas_command
 from gaussopt.cli.batch import batch_command
-from gaussopt.cli.benchmarks import benchmarks_command
-from gaussopt.cli.common import Done, Json, print_json, processes, progress_bar, show
+from gaussopt.cli.common import Done, note, option, print_json
 from gaussopt.cli.compare import compare_command, export_command, merge_command, report_command
 from gaussopt.cli.list import list_command
-from gaussopt.cli.plot import plot_command
-from gaussopt.cli.recommend import recommend_command
+from gaussopt.cli.pictures import animate_command, plot_command
 from gaussopt.cli.run import run_command
 from gaussopt.cli.show import show_command
 from gaussopt.cli.solve import solve_command, verify_command
+from gaussopt.cli.studies import benchmarks_command, papers_command, recommend_command
 from gaussopt.core.cache import UnsafeCache, check_chosen
 from gaussopt.core.errors import GaussoptError, LeftOut, MachineFailure, Unverified
 from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
@@ -61,7 +58,7 @@ def run(arguments: list[str] | None = None) -> int:
         with _plain_warnings():
             return _run(given)
     except OSError as error:  # standard output cannot be written: a full disk, a closed pipe
-        print(f"gaussopt: Cannot write the result: {error.strerror or error}.", file=sys.stderr)
+        note(f"Cannot write the result: {error.strerror or error}.")
         return 1
 
 
@@ -72,7 +69,7 @@ def _plain_warnings() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, LeftOut | UnsafeCache | Unverified):
-            print(f"gaussopt: {message}", file=sys.stderr)
+            note(str(message))
         else:
             usual(message, category, *where)
 
@@ -178,14 +175,12 @@ def _resumes(given: list[str]) -> bool:
 def _fail(out: Any, as_json: bool, sentence: str, code: int = 2, status: str = "crashed") -> int:
     if as_json:
         print_json(out, {"status": "bad_input" if code == 2 else status, "message": sentence})
-    print(f"gaussopt: {sentence}", file=sys.stderr)
+    note(sentence)
     return code
 
 
 @app.callback(invoke_without_command=True)
-def _root(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
-) -> None:
+def _root(context: typer.Context, version: Annotated[bool, option("--version", "Print the version.")] = False) -> None:
     if version:
         print(__version__, file=context.obj)
         raise Done(0)
@@ -193,26 +188,6 @@ def _root(
         print(context.get_help(), file=context.obj)
         raise Done(2)
     check_chosen()
-
-
-def papers_command(
-    context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path("runs/papers"),
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter motions, fewer states.")] = False,
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 0,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Print the main document as paper.pdf too, by Chromium.")] = False,
-    json_: Json = False,
-) -> None:
-    """Reproduce the papers and write the report."""
-    from gaussopt.papers.reproduce import reproduce
-
-    count = processes(jobs)
-    with progress_bar("papers", json_) as progress:
-        summary = reproduce(out, quick=quick, jobs=count, pdf=pdf, progress=progress)
-    lines = [f"Report: {summary['report']}"] + [f"PDF: {summary['pdf']}"] * pdf
-    show(context.obj, json_, summary, summary["message"], *lines)
-    if summary["status"] != "solved":
-        raise Done(1)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -22,44 +22,32 @@ FIRST_EVENTS, LAST_EVENTS = 8, 4
 
 Tolerance = Annotated[
     float | None,
-    typer.Option(
-        "--tolerance",
-        help="Largest error that the certificate lets pass, relative, 1e-7 if not given; inf only records it.",
-    ),
-]
+    common.option("--tolerance", "Largest error that the certificate lets pass, relative, 1e-7 if not given; inf only "
+                  "records it."),
+]  # fmt: skip
+ProblemOfMotion = Annotated[
+    str | None,
+    common.argument("[PROBLEM]", "From `gaussopt list problems`, or a file.py; not needed with --from.", "problem",
+                    files=(".py",)),
+]  # fmt: skip
 From = Annotated[
     Path | None,
-    typer.Option(
-        "--from", metavar="FILE.nc", help="Continue a motion that --save wrote; what is saved then holds both parts."
-    ),
-]
-Save = Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")]
+    common.option("--from", "Continue a motion that --save wrote; what is saved then holds both parts.",
+                  metavar="FILE.nc"),
+]  # fmt: skip
+Save = Annotated[Path | None, common.option("--save", "Write the motion as NetCDF.", metavar="FILE.nc")]
 
 
 def run_command(
-    context: typer.Context,
-    problem: common.ProblemOfMotion = None,
-    formulation: common.OfMotion = None,
-    solver: common.SolverName = None,
-    solver_option: common.SolverOption = None,
-    stepper: common.StepperName = None,
-    dt: common.TimeStep = None,
-    rtol: common.RelativeTolerance = None,
-    atol: common.AbsoluteTolerance = None,
-    t_end: common.End = None,
-    stabilisation: common.Stabilisation = None,
-    tolerance: Tolerance = None,
-    impact: common.Impact = None,
-    accumulation: common.Accumulation = None,
-    on_singular: common.OnSingular = None,
-    engine: common.Engine = None,
-    record_every: common.RecordEvery = None,
-    error_estimate: common.ErrorEstimate = True,
-    set_: common.Set = None,
-    from_: From = None,
-    save: Save = None,
+    context: typer.Context, problem: ProblemOfMotion = None, formulation: common.OfMotion = None,
+    solver: common.SolverName = None, solver_option: common.SolverOption = None, stepper: common.StepperName = None,
+    dt: common.TimeStep = None, rtol: common.RelativeTolerance = None, atol: common.AbsoluteTolerance = None,
+    t_end: common.End = None, stabilisation: common.Stabilisation = None, tolerance: Tolerance = None,
+    impact: common.Impact = None, accumulation: common.Accumulation = None, on_singular: common.OnSingular = None,
+    engine: common.Engine = None, record_every: common.RecordEvery = None,
+    error_estimate: common.ErrorEstimate = True, set_: common.Set = None, from_: From = None, save: Save = None,
     json_: common.Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Simulate a problem, certifying the acceleration of every step."""
     from gaussopt.core.files import check_target
     from gaussopt.integration.trajectory import Trajectory
