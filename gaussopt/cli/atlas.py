@@ -43,7 +43,6 @@ def atlas_command(
     """Map on a grid of states how many answers the contact laws have, and where the printed QP returns one of them."""
     from gaussopt.atlas.counterexamples import write_counterexamples
     from gaussopt.atlas.scan import scan
-    from gaussopt.core.errors import BadInput
     from gaussopt.core.files import write_text
     from gaussopt.modelling.parameter_grid import Axis
     from gaussopt.modelling.problem import problem as find
@@ -53,8 +52,6 @@ def atlas_command(
 
     entry = find(problem, **settings_of(set_))
     axes = [Axis.parse(text) for text in axis or []] or None
-    if loads < 0:
-        raise BadInput(f"loads is {loads}; give the number of directions of the load, or 0.")
     folder = Path("reports") / f"atlas-{entry.name}" if out is None else out
     refuse_foreign(folder)
     with progress_bar("atlas", json_) as progress:

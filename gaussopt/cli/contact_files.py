@@ -47,8 +47,8 @@ def solve_contact_problem(
 def other_order(file: Path, data: ConeComplementarity | GlobalContacts, status: str) -> str:
     """Return a sentence if contacts are solved only with the row order that is not that of their format, else ""."""
     from gaussopt.core.files import read_bytes
+    from gaussopt.interchange.contact_rows import ORDERS, reordered
     from gaussopt.interchange.problem_reader import order_of_format
-    from gaussopt.interchange.row_order import ORDERS, reordered
     from gaussopt.solving.solve import solve_contacts
 
     if status not in FAILED or data.k > MOST_TRIED:

@@ -44,8 +44,10 @@ def solve_command(
     json_: Json = False,
 ) -> None:  # fmt: skip
     """Solve a step, a program or a contact problem from a file and certify the answer."""
+    from gaussopt.core.tolerances import check_tolerance
+
     wanted = Wanted(formulation, solver, tolerance, dict(common.pairs_of(solver_option, "--solver-option")))
-    _check_tolerance(tolerance)
+    check_tolerance(tolerance)
     if file.is_dir():
         if save is not None:
             raise BadInput("--save applies to one file.")
@@ -153,19 +155,15 @@ def verify_command(
     json_: Json = False,
 ) -> None:  # fmt: skip
     """Certify an answer to a step, a qp, an lcp or a contact problem, whoever computed it."""
+    from gaussopt.core.tolerances import check_tolerance
     from gaussopt.interchange.problem_reader import read_answer, read_problem
     from gaussopt.kinds import page_of
 
     data = read_problem(file, rows)
     given = read_answer(answer_file, data)
-    _check_tolerance(tolerance)
+    check_tolerance(tolerance)
     page = page_of(data)
     _finish(context.obj, page.verify(data, page.read_answer(given, data, answer_file), tolerance), json_)
-
-
-def _check_tolerance(tolerance: float) -> None:
-    if not tolerance > 0:
-        raise BadInput(f"tolerance is {tolerance:g}; it must be positive.")
 
 
 def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:

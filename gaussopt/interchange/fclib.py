@@ -21,7 +21,7 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, Global
 from gaussopt.core.delassus import as_dense, formed
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import write_bytes
-from gaussopt.interchange.planar import PLANAR, check_dimension, global_in_space, local_in_space
+from gaussopt.interchange.contact_rows import PLANAR, check_dimension, global_in_space, local_in_space
 from gaussopt.kinds import page_of
 from gaussopt.lcp.pivoting import Index
 from gaussopt.storage.hdf5 import FileLayout, opened

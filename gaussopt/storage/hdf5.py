@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gaussopt.core.errors import BadInput, GaussoptError, one_line
-from gaussopt.core.machine import is_machine, machine_failure
+from gaussopt.core.machine import pass_on
 from gaussopt.storage.archives import FREE, RATIO
 
 DEFLATE, SHUFFLE, FLETCHER32 = 1, 2, 3
@@ -37,8 +37,7 @@ def opened(content: bytes) -> Iterator[Any]:
     except GaussoptError:
         raise
     except Exception as error:  # a library may raise anything on foreign bytes
-        if is_machine(error):
-            raise machine_failure("The file cannot be read", error) from None
+        pass_on("The file cannot be read", error)
         raise BadInput(f"it is damaged, or no whole HDF5 file ({one_line(error)[:120]})") from None
 
 
