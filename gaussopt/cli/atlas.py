@@ -69,7 +69,11 @@ def atlas_command(
     }  # fmt: skip
     write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
     lines = [f"{atlas.points} states were mapped in {atlas.seconds:.3g} s.", f"Data: {file}", f"Report: {report}"]
-    lines += [_exported(steps, folder)] * bool(export)
+    if steps:
+        where = folder / "counterexamples"
+        lines.append(f"Counterexamples, each a step and its lcp: {len(steps)} in {where}, such as {steps[0].name}")
+    elif export:
+        lines.append("There is no counterexample on this grid: the printed QP answers as the contact laws do.")
     show(context.obj, json_, data, *map(str, page.findings), *lines)
 
 
@@ -81,10 +85,3 @@ def _summary(atlas: Atlas) -> dict[str, Any]:
         "signs": atlas.data["slip"].values.tolist(), "loads": 0 if atlas.loads is None else len(atlas.loads),
         "contacts": list(atlas.contacts), "counts": atlas.summary(), "seconds": atlas.seconds,
     }  # fmt: skip
-
-
-def _exported(steps: list[Path], folder: Path) -> str:
-    if not steps:
-        return "There is no counterexample on this grid: the printed QP answers as the contact laws do."
-    where = folder / "counterexamples"
-    return f"Counterexamples, each a step and its lcp: {len(steps)} in {where}, such as {steps[0].name}"

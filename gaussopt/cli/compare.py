@@ -120,6 +120,7 @@ def compare_command(
     from gaussopt.comparison.results import Results
     from gaussopt.comparison.solver_spec import split_words
     from gaussopt.comparison.tables import check_parquet
+    from gaussopt.execution.dask import dask_executor
     from gaussopt.reporting.write import write_comparison, write_report
 
     if parquet:
@@ -127,7 +128,8 @@ def compare_command(
     before = None if against is None else Results.load(against)  # may be the folder to write into
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
-    with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
+    cluster: AbstractContextManager[Executor | None] = nullcontext() if dask is None else dask_executor(dask)
+    with cluster as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
         results = compare(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
             stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
@@ -259,12 +261,6 @@ def _has(family: str, dial: str) -> bool:
     from gaussopt.core import registry
 
     return dial.partition("=")[0].strip() in {d.name for d in registry.load("family", family).dials}
-
-
-def _executor(address: str | None) -> AbstractContextManager[Executor | None]:
-    from gaussopt.execution.dask import dask_executor
-
-    return nullcontext() if address is None else dask_executor(address)
 
 
 def _finish(out: Any, summary: dict[str, Any], as_json: bool, found: Changes | None = None) -> None:

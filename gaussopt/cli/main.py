@@ -163,13 +163,9 @@ def _interrupted(out: Any, given: list[str]) -> int:
     # CPython records an interrupt inside Python code that an extension module runs (some do so when imported), and
     # would then end by the signal, whatever the exit code. Running empty code in the same way clears that record.
     ctypes.pythonapi.PyRun_SimpleString(b"")
-    kept = " Finished cases are kept; the same command goes on from there." if _resumes(given) else ""
+    resumes = given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
+    kept = " Finished cases are kept; the same command goes on from there." if resumes else ""
     return _fail(out, "--json" in given, f"Interrupted by Ctrl-C.{kept}", code=1, status="interrupted")
-
-
-def _resumes(given: list[str]) -> bool:
-    """Tell whether the command keeps finished cases in the named folder."""
-    return given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
 
 
 def _fail(out: Any, as_json: bool, sentence: str, code: int = 2, status: str = "crashed") -> int:

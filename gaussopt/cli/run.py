@@ -72,7 +72,12 @@ def run_command(
         )  # fmt: skip
     if start is not None:
         trajectory = concatenate([start, trajectory])
-    lost = None if save is None else _saved(trajectory, save)
+    lost = ""
+    if save is not None:
+        try:  # if that fails, the result is still printed
+            trajectory.save(save)
+        except BadInput as error:
+            lost = str(error)
     if json_:
         unsaved = {"status": "crashed", "message": f"{lost} {trajectory.message}"} if lost else {}
         common.print_json(context.obj, trajectory.to_mapping() | unsaved)
@@ -94,15 +99,6 @@ def _entry(problem: str | None, settings: dict[str, Any], start: Trajectory | No
         return find(problem, **settings)
     own = Continuation(start).problem(problem)
     return own.at(**settings) if settings else own
-
-
-def _saved(trajectory: Trajectory, path: Path) -> str | None:
-    """Save a motion; if that fails, return the reason as a sentence, as the result is still printed."""
-    try:
-        trajectory.save(path)
-    except BadInput as error:
-        return str(error)
-    return None
 
 
 def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:

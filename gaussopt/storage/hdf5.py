@@ -72,9 +72,11 @@ class FileLayout:
         self._attributes("the file", self._file)
 
     def _check(self, name: str, dataset: Any) -> None:
+        import h5py
+
         if dataset.is_virtual or dataset.external:
             raise BadInput(f"it keeps {name!r} in another file; only what lies in the file itself is read")
-        text = _is_text(dataset.dtype)
+        text = h5py.check_string_dtype(dataset.dtype) is not None
         if not text and (dataset.dtype.hasobject or dataset.dtype.kind not in NUMBERS + "SU"):
             raise BadInput(f"{name!r} is of type {dataset.dtype}; numbers and texts are read")
         each = max(dataset.dtype.itemsize, DOUBLE)
@@ -125,9 +127,3 @@ class FileLayout:
         together = max(1, self._left // (self._size * max(1, math.prod(dataset.shape[1:]))))
         for begin in range(0, len(dataset), together):
             self._take(name, sum(map(len, dataset[begin : begin + together].ravel())), "with its texts")
-
-
-def _is_text(dtype: Any) -> bool:
-    import h5py
-
-    return h5py.check_string_dtype(dtype) is not None
