@@ -92,8 +92,9 @@ def _palette() -> Any:
     from PIL import Image, ImageColor
 
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
-    # Every colour in steps to white, and edge colours blended with the bodies that they surround.
-    colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(1, STEPS + 1))]
+    # Every colour in steps to white, and edge colours blended with the bodies that they surround. Pillow rounds colours
+    # down before it searches the nearest one, so that a first step would take the place of white.
+    colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(2, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
     image = Image.new("P", (1, 1))
