@@ -20,12 +20,11 @@ import typer
 
 from gaussopt._version import __version__
 from gaussopt.cli.atlas import atlas_command
-from gaussopt.cli.batch import batch_command
 from gaussopt.cli.common import Done, note, option, print_json
 from gaussopt.cli.compare import compare_command, export_command, merge_command, report_command
 from gaussopt.cli.list import list_command
 from gaussopt.cli.pictures import animate_command, plot_command
-from gaussopt.cli.run import run_command
+from gaussopt.cli.run import batch_command, run_command
 from gaussopt.cli.show import show_command
 from gaussopt.cli.solve import solve_command, verify_command
 from gaussopt.cli.studies import benchmarks_command, papers_command, recommend_command
