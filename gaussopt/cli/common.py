@@ -106,13 +106,6 @@ QUICK = 5.0
 """Seconds before which no line on the progress is printed."""
 
 
-class Done(Exception):
-    """Ends a command with an exit code."""
-
-    def __init__(self, code: int) -> None:
-        self.code = code
-
-
 def note(sentence: str) -> None:
     """Print a sentence for the user on standard error, separate from the result."""
     print(f"gaussopt: {sentence}", file=sys.stderr)
@@ -127,7 +120,7 @@ def end(status: str, message: str) -> None:
 def stop(message: str, code: int = 1) -> NoReturn:
     """End a command with a message on standard error and an exit code."""
     note(message)
-    raise Done(code)
+    raise typer.Exit(code)
 
 
 def show(out: Any, as_json: bool, data: Any, *lines: str) -> None:
@@ -177,17 +170,12 @@ def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
 def settings_of(items: list[str] | None) -> dict[str, Any]:
     """Return the settings of a problem; q0 and v0 are lists of numbers; raises BadInput."""
     settings: dict[str, Any] = dict(pairs_of(items, "--set"))
-    for key in ("q0", "v0"):
-        if key in settings:
-            settings[key] = _vector(key, settings[key])
+    for key in sorted(settings.keys() & {"q0", "v0"}):
+        try:
+            settings[key] = [float(x) for x in settings[key].strip("[]() ").split(",")]
+        except ValueError:
+            raise BadInput(f"{key} is {settings[key]!r}; give numbers separated by commas.") from None
     return settings
-
-
-def _vector(key: str, text: str) -> list[float]:
-    try:
-        return [float(x) for x in text.strip("[]() ").split(",")]
-    except ValueError:
-        raise BadInput(f"{key} is {text!r}; give numbers separated by commas.") from None
 
 
 def names_of(text: str | None) -> list[str] | None:

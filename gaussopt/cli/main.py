@@ -20,7 +20,7 @@ import typer
 
 from gaussopt._version import __version__
 from gaussopt.cli.atlas import atlas_command
-from gaussopt.cli.common import Done, note, option, print_json
+from gaussopt.cli.common import note, option, print_json
 from gaussopt.cli.compare import compare_command, export_command, merge_command, report_command
 from gaussopt.cli.list import list_command
 from gaussopt.cli.pictures import animate_command, plot_command
@@ -97,10 +97,8 @@ def _run(given: list[str]) -> int:
     talk = contextlib.nullcontext(sys.stdout) if "--help" in given else _quiet_backends()
     with talk as out:
         try:
-            if command_line()(given, prog_name="gaussopt", standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
-                return _interrupted(out, given)
-        except Done as done:
-            return done.code
+            ended = command_line()(given, prog_name="gaussopt", standalone_mode=False, obj=out)
+            return _interrupted(out, given) if ended == TYPER_INTERRUPTED else int(ended or 0)
         except typer.TyperException as error:
             text = _misread(error)
             return _fail(out, as_json, text if text.endswith((".", "?")) else f"{text}.")
@@ -125,7 +123,6 @@ def _run(given: list[str]) -> int:
                 raise
             text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."
             return _fail(out, as_json, text, code=1)
-        return 0
 
 
 @contextlib.contextmanager
@@ -178,10 +175,10 @@ def _fail(out: Any, as_json: bool, sentence: str, code: int = 2, status: str = "
 def _root(context: typer.Context, version: Annotated[bool, option("--version", "Print the version.")] = False) -> None:
     if version:
         print(__version__, file=context.obj)
-        raise Done(0)
+        raise typer.Exit(0)
     if context.invoked_subcommand is None:
         print(context.get_help(), file=context.obj)
-        raise Done(2)
+        raise typer.Exit(2)
     check_chosen()
 
 

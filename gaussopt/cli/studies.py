@@ -29,7 +29,7 @@ def papers_command(
     lines = [f"Report: {summary['report']}"] + [f"PDF: {summary['pdf']}"] * pdf
     common.show(context.obj, json_, summary, summary["message"], *lines)
     if summary["status"] != "solved":
-        raise common.Done(1)
+        raise typer.Exit(1)
 
 
 def benchmarks_command(
