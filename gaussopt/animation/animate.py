@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaussopt.animation.gif import gif
 from gaussopt.animation.gltf import check_gltf
 from gaussopt.animation.marks import Part, Stroke, Word, fixed, page, placed, plain
 from gaussopt.animation.pages import framed, page_of
 from gaussopt.animation.playback import HOLD, SAME, speed_words, told
+from gaussopt.animation.raster import gif, mp4
 from gaussopt.animation.scene import Scene, clock_word, scene_of, words_beside
 from gaussopt.animation.smil import animated_svg, outline
 from gaussopt.animation.space_page import SPACE_ENDINGS, SpaceMotion
 from gaussopt.animation.space_scene import space_scene
-from gaussopt.animation.video import mp4
 from gaussopt.core.display import About, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.files import check_target, ending_of, write_bytes

@@ -50,6 +50,8 @@ class _Writer:
 
     def written(self) -> bytes:
         """Return the complete file."""
+        from scipy.spatial.transform import Rotation
+
         scene, lib = self.scene, self.lib
         names = list(scene.poses)
         tops = []
@@ -73,12 +75,9 @@ class _Writer:
             tops.append(self._node(lib.Node(name=line.kind, mesh=self._mesh("cylinder", GREY))))
             scale = np.column_stack((np.full((len(length), 2), thin), length))
             self._move(tops[-1], translation=start + along / 2, rotation=_xyzw(turns), scale=scale)
-        # The inverse of the rotation of z to `up`, then z to y.
-        up = turned_to(scene.picture.up) * (1, -1, -1, -1)
-        z_to_y = np.array([1.0, -1.0, 0.0, 0.0]) / np.sqrt(2.0)
-        self.model.scenes[0].nodes = [
-            self._node(lib.Node(name="up", children=tops, rotation=_xyzw(_product(z_to_y, up)).tolist()))
-        ]
+        z_to_y = Rotation.from_euler("x", -90, degrees=True)
+        turn = z_to_y * Rotation.from_quat(_xyzw(turned_to(scene.picture.up))).inv()
+        self.model.scenes[0].nodes = [self._node(lib.Node(name="up", children=tops, rotation=turn.as_quat().tolist()))]
         if self.film.channels:
             self.model.animations = [self.film]
         self.model.buffers = [lib.Buffer(byteLength=len(self.blob))]
@@ -134,9 +133,3 @@ class _Writer:
 def _xyzw(e: Any) -> Any:
     """Return quaternions with the scalar part last, as glTF orders them."""
     return np.roll(e, -1, axis=-1)
-
-
-def _product(a: Any, b: Any) -> Any:
-    """Return the quaternion of the rotation b followed by a."""
-    vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
-    return np.array([a[0] * b[0] - a[1:] @ b[1:], *vector])

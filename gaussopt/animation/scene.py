@@ -11,7 +11,7 @@ import numpy as np
 
 from gaussopt.animation import playback
 from gaussopt.animation.marks import Mark, Part, Pixels, Stroke, View, Word, fit, fixed, plain
-from gaussopt.animation.notes import HEAD, arrow_head, room
+from gaussopt.animation.notes import HEAD, arrow, arrow_head, room
 from gaussopt.animation.playback import Caption, Frames, nice_below
 from gaussopt.animation.shapes import FIXED, LETTERED, Look, column, over_frames, parts_of, turn
 from gaussopt.core.arrays import Matrix, Vector
@@ -269,8 +269,7 @@ def _scale(legend: Legend, right: float) -> Part:
     for name, colour in [*kinds, ("normal force", NORMAL)]:
         tip = x - 8
         marks += [
-            Stroke((((tip - legend.length, y), (tip - min(0.7 * HEAD[0], legend.length), y)),), colour, 2.4),
-            arrow_head((tip, y), 0.0, colour, min(1.0, legend.length / HEAD[0])),
+            *arrow((tip - legend.length, y), (tip, y), colour, 2.4),
             plain((tip - legend.length - 6, y + 4), name, "end", colour),
         ]
         x = tip - legend.length - 6 - 7.2 * len(name) - 6

@@ -8,57 +8,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, Set, completion, plain, progress_bar, settings_of, show
+from gaussopt.cli.common import Json, Set, argument, option, plain, progress_bar, settings_of, show
 
 if TYPE_CHECKING:
     from gaussopt.atlas.scan import Atlas
 
 Export = Annotated[
     int,
-    typer.Option(
-        "--export-counterexamples", metavar="N", min=0,
-        help="Write up to N steps on which the printed QP is wrong as files for `gaussopt solve` and `verify`.",
-    ),
+    option("--export-counterexamples", "Write up to N steps on which the printed QP is wrong as files for "
+           "`gaussopt solve` and `verify`.", metavar="N", min=0),
 ]  # fmt: skip
 Slips = Annotated[
     str,
-    typer.Option(
-        "--slips",
-        metavar="all|+,-|...",
-        help="Signs of slip of the contacts, such as +,- for two of them; several joined by |.",
-    ),
+    option("--slips", "Signs of slip of the contacts, such as +,- for two of them; several joined by |.",
+           metavar="all|+,-|..."),
+]  # fmt: skip
+WithContacts = Annotated[
+    str,
+    argument("PROBLEM", "A problem with contacts: a name from `gaussopt list problems`, or a file.py.", "problem",
+             files=(".py",)),
+]  # fmt: skip
+Axes = Annotated[
+    list[str] | None,
+    option("--axis", "Values of a parameter, evenly spaced; repeatable.", metavar="NAME=LOW:HIGH:COUNT"),
 ]
+Loads = Annotated[int, option("--loads", "Number of directions of the load; 0 for the problem's own load.")]
+Out = Annotated[Path | None, option("--out", "Folder of the report, reports/atlas-PROBLEM if not given.")]
 
 
 def atlas_command(
-    context: typer.Context,
-    problem: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROBLEM",
-            help="A problem with contacts: a name from `gaussopt list problems`, or a file.py.",
-            autocompletion=completion("problem", files=(".py",)),
-        ),
-    ],
-    axis: Annotated[
-        list[str] | None,
-        typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter, evenly spaced; repeatable."),
-    ] = None,
-    set_: Set = None,
-    slips: Slips = "all",
-    loads: Annotated[
-        int, typer.Option("--loads", help="Number of directions of the load; 0 for the problem's own load.")
-    ] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder of the report, reports/atlas-PROBLEM if not given.")
-    ] = None,
-    export: Export = 0,
-    json_: Json = False,
-) -> None:
+    context: typer.Context, problem: WithContacts, axis: Axes = None, set_: Set = None, slips: Slips = "all",
+    loads: Loads = 0, out: Out = None, export: Export = 0, json_: Json = False,
+) -> None:  # fmt: skip
     """Map on a grid of states how many answers the contact laws have, and where the printed QP returns one of them."""
     from gaussopt.atlas.counterexamples import write_counterexamples
     from gaussopt.atlas.scan import scan
-    from gaussopt.core.errors import BadInput
     from gaussopt.core.files import write_text
     from gaussopt.modelling.parameter_grid import Axis
     from gaussopt.modelling.problem import problem as find
@@ -68,8 +52,6 @@ def atlas_command(
 
     entry = find(problem, **settings_of(set_))
     axes = [Axis.parse(text) for text in axis or []] or None
-    if loads < 0:
-        raise BadInput(f"loads is {loads}; give the number of directions of the load, or 0.")
     folder = Path("reports") / f"atlas-{entry.name}" if out is None else out
     refuse_foreign(folder)
     with progress_bar("atlas", json_) as progress:
@@ -87,7 +69,11 @@ def atlas_command(
     }  # fmt: skip
     write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
     lines = [f"{atlas.points} states were mapped in {atlas.seconds:.3g} s.", f"Data: {file}", f"Report: {report}"]
-    lines += [_exported(steps, folder)] * bool(export)
+    if steps:
+        where = folder / "counterexamples"
+        lines.append(f"Counterexamples, each a step and its lcp: {len(steps)} in {where}, such as {steps[0].name}")
+    elif export:
+        lines.append("There is no counterexample on this grid: the printed QP answers as the contact laws do.")
     show(context.obj, json_, data, *map(str, page.findings), *lines)
 
 
@@ -99,10 +85,3 @@ def _summary(atlas: Atlas) -> dict[str, Any]:
         "signs": atlas.data["slip"].values.tolist(), "loads": 0 if atlas.loads is None else len(atlas.loads),
         "contacts": list(atlas.contacts), "counts": atlas.summary(), "seconds": atlas.seconds,
     }  # fmt: skip
-
-
-def _exported(steps: list[Path], folder: Path) -> str:
-    if not steps:
-        return "There is no counterexample on this grid: the printed QP answers as the contact laws do."
-    where = folder / "counterexamples"
-    return f"Counterexamples, each a step and its lcp: {len(steps)} in {where}, such as {steps[0].name}"

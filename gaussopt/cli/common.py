@@ -37,99 +37,73 @@ def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] 
     return complete
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+def option(names: str, told: str, *of: str, words: tuple[str, ...] = (), **more: Any) -> Any:
+    """Declare an option by its names, its help, and what completes it: names of the kinds `of`, and `words`."""
+    offered = completion(*of, words=words) if of or words else None
+    return typer.Option(*names.split(), help=told, autocompletion=offered, **more)
+
+
+def argument(metavar: str, told: str, *of: str, words: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> Any:
+    """Declare an argument as `option` does; files with the endings `files` complete it too."""
+    offered = completion(*of, words=words, files=files) if of or words or files else None
+    return typer.Argument(metavar=metavar, help=told, autocompletion=offered)
+
+
+Json = Annotated[bool, option("--json", "Print one JSON object and nothing else.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
+    option("--set", "Parameter, case, variant, or q0=... and v0=...; repeatable.", metavar="NAME=VALUE"),
 ]
 ProblemName = Annotated[
-    str,
-    typer.Argument(
-        metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.",
-        autocompletion=completion("problem", files=(".py",)),
-    ),
-]  # fmt: skip
-ProblemOfMotion = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[PROBLEM]",
-        help="From `gaussopt list problems`, or a file.py; not needed with --from.",
-        autocompletion=completion("problem", files=(".py",)),
-    ),
+    str, argument("PROBLEM", "A name from `gaussopt list problems`, or a file.py.", "problem", files=(".py",))
 ]
 SolverOption = Annotated[
-    list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
+    list[str] | None, option("--solver-option", "Option of the solver; repeatable.", metavar="NAME=VALUE")
 ]
 OfMotion = Annotated[
     str | None,
-    typer.Option(
-        "--formulation",
-        help="How a step becomes a program; gauss, or stick-slip with contacts, if not given.",
-        autocompletion=completion("formulation"),
-    ),
-]
+    option("--formulation", "How a step becomes a program; gauss, or stick-slip with contacts, if not given.",
+           "formulation"),
+]  # fmt: skip
 SolverName = Annotated[
-    str | None,
-    typer.Option(
-        "--solver",
-        help="Solver of the programs; one that fits is chosen if not given.",
-        autocompletion=completion("solver"),
-    ),
+    str | None, option("--solver", "Solver of the programs; one that fits is chosen if not given.", "solver")
 ]
-StepperName = Annotated[
-    str | None,
-    typer.Option("--stepper", help="Method of integration; rk4 if not given.", autocompletion=completion("stepper")),
-]
+StepperName = Annotated[str | None, option("--stepper", "Method of integration; rk4 if not given.", "stepper")]
 TimeStep = Annotated[
-    float | None, typer.Option("--dt", help="Length of a step, or recording interval of an adaptive stepper, in s.")
+    float | None, option("--dt", "Length of a step, or recording interval of an adaptive stepper, in s.")
 ]
-End = Annotated[float | None, typer.Option("--t-end", help="End of the motion in s; the problem's own if not given.")]
+End = Annotated[float | None, option("--t-end", "End of the motion in s; the problem's own if not given.")]
 Stabilisation = Annotated[
     str | None,
-    typer.Option(
-        "--stabilisation",
-        help="How constraint errors are treated: baumgarte, projection, or none, taken if not given.",
-        autocompletion=completion(words=("baumgarte", "projection", "none")),
-    ),
-]
-Impact = Annotated[
-    str | None, typer.Option("--impact", help="Impact law: poisson, none, or newton, taken if not given.")
-]
+    option("--stabilisation", "How constraint errors are treated: baumgarte, projection, or none, taken if not given.",
+           words=("baumgarte", "projection", "none")),
+]  # fmt: skip
+Impact = Annotated[str | None, option("--impact", "Impact law: poisson, none, or newton, taken if not given.")]
 Accumulation = Annotated[
-    str | None,
-    typer.Option("--accumulation", help="Where impacts accumulate: stop, taken if not given, or close the contact."),
+    str | None, option("--accumulation", "Where impacts accumulate: stop, taken if not given, or close the contact.")
 ]
 OnSingular = Annotated[
-    str | None,
-    typer.Option("--on-singular", help="Close to a singular position: warn, taken if not given, or stop."),
+    str | None, option("--on-singular", "Close to a singular position: warn, taken if not given, or stop.")
 ]
-Tolerance = Annotated[float, typer.Option("--tolerance", help="Largest relative error that the certificate lets pass.")]
+Tolerance = Annotated[float, option("--tolerance", "Largest relative error that the certificate lets pass.")]
 RelativeTolerance = Annotated[
-    float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive stepper; 1e-9 if not given.")
+    float | None, option("--rtol", "Relative tolerance of an adaptive stepper; 1e-9 if not given.")
 ]
 AbsoluteTolerance = Annotated[
-    float | None, typer.Option("--atol", help="Absolute tolerance of an adaptive stepper; 1e-9 if not given.")
+    float | None, option("--atol", "Absolute tolerance of an adaptive stepper; 1e-9 if not given.")
 ]
 Engine = Annotated[
-    str | None, typer.Option("--engine", help="interpreted, compiled (generated code), or auto, taken if not given.")
+    str | None, option("--engine", "interpreted, compiled (generated code), or auto, taken if not given.")
 ]
 ErrorEstimate = Annotated[
     bool, typer.Option(help="Estimate the error of the motion from the same motion by other steps.")
 ]
-RecordEvery = Annotated[
-    int | None, typer.Option("--record-every", help="Steps between two recorded states; 1 if not given.")
-]
+RecordEvery = Annotated[int | None, option("--record-every", "Steps between two recorded states; 1 if not given.")]
+Jobs = Annotated[int, option("--jobs", "Processes; 0 for one per core.")]
 """Options of several commands."""
 
 QUICK = 5.0
 """Seconds before which no line on the progress is printed."""
-
-
-class Done(Exception):
-    """Ends a command with an exit code."""
-
-    def __init__(self, code: int) -> None:
-        self.code = code
 
 
 def note(sentence: str) -> None:
@@ -146,7 +120,7 @@ def end(status: str, message: str) -> None:
 def stop(message: str, code: int = 1) -> NoReturn:
     """End a command with a message on standard error and an exit code."""
     note(message)
-    raise Done(code)
+    raise typer.Exit(code)
 
 
 def show(out: Any, as_json: bool, data: Any, *lines: str) -> None:
@@ -196,17 +170,12 @@ def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
 def settings_of(items: list[str] | None) -> dict[str, Any]:
     """Return the settings of a problem; q0 and v0 are lists of numbers; raises BadInput."""
     settings: dict[str, Any] = dict(pairs_of(items, "--set"))
-    for key in ("q0", "v0"):
-        if key in settings:
-            settings[key] = _vector(key, settings[key])
+    for key in sorted(settings.keys() & {"q0", "v0"}):
+        try:
+            settings[key] = [float(x) for x in settings[key].strip("[]() ").split(",")]
+        except ValueError:
+            raise BadInput(f"{key} is {settings[key]!r}; give numbers separated by commas.") from None
     return settings
-
-
-def _vector(key: str, text: str) -> list[float]:
-    try:
-        return [float(x) for x in text.strip("[]() ").split(",")]
-    except ValueError:
-        raise BadInput(f"{key} is {text!r}; give numbers separated by commas.") from None
 
 
 def names_of(text: str | None) -> list[str] | None:
@@ -243,7 +212,7 @@ class _Milestones:
             if self._even:
                 left = spent * (1 - fraction) / fraction
                 said = f"{100 * fraction:.0f} % done after {spent:.0f} s, about {left:.0f} s left"
-            print(f"gaussopt: {self._label}: {said}.", file=sys.stderr)
+            note(f"{self._label}: {said}.")
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaussopt.cli import common
+from gaussopt.cli.common import argument, option
 from gaussopt.cli.contact_files import RowOrder
 from gaussopt.core.errors import BadInput
 
@@ -20,99 +21,85 @@ if TYPE_CHECKING:
     from gaussopt.modelling.problem import Problem
 
 
-def _option(names: str, told: str, of: str = "", words: tuple[str, ...] = (), **more: Any) -> Any:
-    """Declare an option with one or two names; Tab offers `words` and the registered names of the kind `of`."""
-    offered = common.completion(*[of] * bool(of), words=words) if of or words else None
-    return typer.Option(*names.split(), help=told, autocompletion=offered, **more)
-
-
 Sources = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[PROBLEM|FILE|DIR]...",
-        help="Problems by name or file; files of programs (.json .npz .mat .mps .qps .parquet) or folders of them; "
-        "files of solvers.",
-        autocompletion=common.completion("problem", files=(".py", ".json")),
-    ),
-]
-Families = Annotated[list[str] | None, _option("--family", "From `gaussopt list families`; repeatable.", "family")]
+    argument("[PROBLEM|FILE|DIR]...", "Problems by name or file; files of programs (.json .npz .mat .mps .qps "
+             ".parquet) or folders of them; files of solvers.", "problem", files=(".py", ".json")),
+]  # fmt: skip
+Families = Annotated[list[str] | None, option("--family", "From `gaussopt list families`; repeatable.", "family")]
 Dials = Annotated[
     list[str] | None,
-    _option("--dial", "Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable.", metavar="NAME=A:B"),
+    option("--dial", "Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable.", metavar="NAME=A:B"),
 ]
-Sequences = Annotated[list[Path] | None, _option("--sequence", "Replay what `gaussopt export` wrote.", metavar="DIR")]
+Sequences = Annotated[list[Path] | None, option("--sequence", "Replay what `gaussopt export` wrote.", metavar="DIR")]
 Contacts = Annotated[
     list[Path] | None,
-    _option(
-        "--contact",
-        "Contacts with friction cones: an FCLIB, Siconos, ContactBench or JSON file, or a folder; repeatable.",
-        metavar="FILE|DIR",
-    ),
-]
-Out = Annotated[Path, _option("--out", "Folder of the finished cases, the tables and the report.")]
-Convex = Annotated[bool, _option("--qp", "The small convex test set that ships with gaussopt.")]
-Lcp = Annotated[bool, _option("--lcp", "The set of complementarity problems that ships with gaussopt.")]
+    option("--contact", "Contacts with friction cones: an FCLIB, Siconos, ContactBench or JSON file, or a folder; "
+           "repeatable.", metavar="FILE|DIR"),
+]  # fmt: skip
+Out = Annotated[Path, option("--out", "Folder of the finished cases, the tables and the report.")]
+Convex = Annotated[bool, option("--qp", "The small convex test set that ships with gaussopt.")]
+Lcp = Annotated[bool, option("--lcp", "The set of complementarity problems that ships with gaussopt.")]
 Formulations = Annotated[
-    str | None, _option("--formulations --formulation", "Names, comma-separated; all if absent.", "formulation")
+    str | None, option("--formulations --formulation", "Names, comma-separated; all if absent.", "formulation")
 ]
 Solvers = Annotated[
     str | None,
-    _option(
-        "--solvers --solver", "Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent.", "solver"
-    ),
+    option("--solvers --solver", "Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent.", "solver"),
 ]
 Precision = Annotated[
     str | None,
-    _option(
-        "--precision", "Formulations on which solvers are also asked for every precision, from loose to tight.",
-        "formulation", ("all",), metavar="all|NAMES",
-    ),
+    option("--precision", "Formulations on which solvers are also asked for every precision, from loose to tight.",
+           "formulation", words=("all",), metavar="all|NAMES"),
 ]  # fmt: skip
 Settings = Annotated[
     str,
-    _option(
-        "--settings",
-        "Tolerances of all solvers, comma-separated: default, low (1e-3), mid (1e-6), high (1e-9).",
-        words=("default", "low", "mid", "high"),
-    ),
-]
+    option("--settings", "Tolerances of all solvers, comma-separated: default, low (1e-3), mid (1e-6), high (1e-9).",
+           words=("default", "low", "mid", "high")),
+]  # fmt: skip
 Steppers = Annotated[
     str,
-    _option("--stepper", "Of the simulated motions, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).", "stepper"),
+    option("--stepper", "Of the simulated motions, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).", "stepper"),
 ]
-Stride = Annotated[int, _option("--stride", "Distance of two states of a reference that are taken, in states.")]
+Stride = Annotated[int, option("--stride", "Distance of two states of a reference that are taken, in states.")]
 Motions = Annotated[
     bool | None,
-    _option(
-        "--motions/--no-motions",
-        "Whether pairs that are right on every step also simulate the motion; without this option and without "
-        "names only the fastest of each formulation do.",
-        show_default=False,
-    ),
-]
+    option("--motions/--no-motions", "Whether pairs that are right on every step also simulate the motion; without "
+           "this option and without names only the fastest of each formulation do.", show_default=False),
+]  # fmt: skip
 Budget = Annotated[
-    float, _option("--time-budget", "Seconds on the clock for a solver on a sequence or file; 0: no times.")
+    float, option("--time-budget", "Seconds on the clock for a solver on a sequence or file; 0: no times.")
 ]
 Limit = Annotated[
-    float, _option("--case-limit", "Seconds after which a sequence or file is given up; of --lcp the whole set.")
+    float, option("--case-limit", "Seconds after which a sequence or file is given up; of --lcp the whole set.")
 ]
-Jobs = Annotated[int, _option("--jobs", "Processes; 0 for one per core.")]
-Dask = Annotated[str | None, _option("--dask", "Scheduler of a Dask cluster to run on.", metavar="ADDRESS")]
+Dask = Annotated[str | None, option("--dask", "Scheduler of a Dask cluster to run on.", metavar="ADDRESS")]
 Against = Annotated[
     Path | None,
-    _option("--against", "Say what changed since this comparison; exit code 1 if anything is worse.", metavar="DIR"),
+    option("--against", "Say what changed since this comparison; exit code 1 if anything is worse.", metavar="DIR"),
 ]
 Parquet = Annotated[
-    bool, _option("--parquet", "Write the table of all answers as Parquet too; needs gaussopt\\[parquet].")
+    bool, option("--parquet", "Write the table of all answers as Parquet too; needs gaussopt\\[parquet].")
 ]
 Exported = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[PROBLEM|ATLAS]",
-        help="A problem by name or file.py, or the file atlas.nc of `gaussopt atlas`.",
-        autocompletion=common.completion("problem", files=(".py", ".nc")),
-    ),
+    argument("[PROBLEM|ATLAS]", "A problem by name or file.py, or the file atlas.nc of `gaussopt atlas`.", "problem",
+             files=(".py", ".nc")),
+]  # fmt: skip
+Folder = Annotated[Path, argument("DIR", "What `gaussopt compare --out DIR` wrote.")]
+Folders = Annotated[list[Path], argument("DIR DIR...", "What `gaussopt compare --out` wrote.")]
+OtherOut = Annotated[
+    Path | None, option("--out", "Another folder for the report, without the cases; DIR if not given.")
 ]
+MergedOut = Annotated[Path, option("--out", "Folder of the merged comparison; it must be new.")]
+Written = Annotated[str, option("--formulation", "Formulation whose programs are written.", "formulation")]
+NewOut = Annotated[Path, option("--out", "Folder to write into; it must be new.")]
+FamilyInstead = Annotated[str | None, option("--family", "From `gaussopt list families`, in its place.")]
+DialsOfFamily = Annotated[list[str] | None, option("--dial", "Of the family.", metavar="NAME=VALUE")]
+Followed = Annotated[
+    str | None, option("--reference", "Reference trajectory to follow; the problem's first if not given.")
+]
+EveryNth = Annotated[int, option("--stride", "Distance of two states, or cells, that are taken.")]
 MOST_SAID = 20
 """Number of sentences on contradictions that are printed; the report has all."""
 
@@ -123,8 +110,9 @@ def compare_command(
     formulations: Formulations = None, solvers: Solvers = None, precision: Precision = None,
     settings: Settings = "default", stepper: Steppers = "rk4",
     dt: common.TimeStep = None, t_end: common.End = None, tolerance: common.Tolerance = 1e-7, stride: Stride = 10,
-    motions: Motions = None, time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None,
-    parquet: Parquet = False, against: Against = None, rows: RowOrder = None, json_: common.Json = False,
+    motions: Motions = None, time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: common.Jobs = 1,
+    dask: Dask = None, parquet: Parquet = False, against: Against = None, rows: RowOrder = None,
+    json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
     from gaussopt.comparison.changes import changes
@@ -132,6 +120,7 @@ def compare_command(
     from gaussopt.comparison.results import Results
     from gaussopt.comparison.solver_spec import split_words
     from gaussopt.comparison.tables import check_parquet
+    from gaussopt.execution.dask import dask_executor
     from gaussopt.reporting.write import write_comparison, write_report
 
     if parquet:
@@ -139,7 +128,8 @@ def compare_command(
     before = None if against is None else Results.load(against)  # may be the folder to write into
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
-    with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
+    cluster: AbstractContextManager[Executor | None] = nullcontext() if dask is None else dask_executor(dask)
+    with cluster as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
         results = compare(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
             stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
@@ -156,15 +146,9 @@ def compare_command(
 
 
 def report_command(
-    context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `gaussopt compare --out DIR` wrote.")],
-    out: Annotated[
-        Path | None, _option("--out", "Another folder for the report, without the cases; DIR if not given.")
-    ] = None,
-    against: Against = None,
-    parquet: Parquet = False,
+    context: typer.Context, folder: Folder, out: OtherOut = None, against: Against = None, parquet: Parquet = False,
     json_: common.Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write the report on stored results once more, without computing."""
     from gaussopt.comparison.changes import changes
     from gaussopt.comparison.results import Results
@@ -181,12 +165,7 @@ def report_command(
     _finish(context.obj, summary, json_, found)
 
 
-def merge_command(
-    context: typer.Context,
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR DIR...", help="What `gaussopt compare --out` wrote.")],
-    out: Annotated[Path, _option("--out", "Folder of the merged comparison; it must be new.")],
-    json_: common.Json = False,
-) -> None:
+def merge_command(context: typer.Context, folders: Folders, out: MergedOut, json_: common.Json = False) -> None:
     """Join comparisons of several machines in one folder, each with its machine; contradictions are named."""
     from gaussopt.comparison.merging import merge_results
     from gaussopt.reporting.write import write_comparison
@@ -201,19 +180,10 @@ def merge_command(
 
 
 def export_command(
-    context: typer.Context,
-    formulation: Annotated[str, _option("--formulation", "Formulation whose programs are written.", "formulation")],
-    out: Annotated[Path, _option("--out", "Folder to write into; it must be new.")],
-    problem: Exported = None,
-    family: Annotated[str | None, _option("--family", "From `gaussopt list families`, in its place.")] = None,
-    dial: Annotated[list[str] | None, _option("--dial", "Of the family.", metavar="NAME=VALUE")] = None,
-    reference: Annotated[
-        str | None, _option("--reference", "Reference trajectory to follow; the problem's first if not given.")
-    ] = None,
-    stride: Annotated[int, _option("--stride", "Distance of two states, or cells, that are taken.")] = 1,
-    set_: common.Set = None,
+    context: typer.Context, formulation: Written, out: NewOut, problem: Exported = None, family: FamilyInstead = None,
+    dial: DialsOfFamily = None, reference: Followed = None, stride: EveryNth = 1, set_: common.Set = None,
     json_: common.Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write the step programs along a reference trajectory as files for other programs, each with its solution.
 
     With moreau-jean they are the contact problems of the time steps of a motion in space, as FCLIB files. Programs of
@@ -291,12 +261,6 @@ def _has(family: str, dial: str) -> bool:
     from gaussopt.core import registry
 
     return dial.partition("=")[0].strip() in {d.name for d in registry.load("family", family).dials}
-
-
-def _executor(address: str | None) -> AbstractContextManager[Executor | None]:
-    from gaussopt.execution.dask import dask_executor
-
-    return nullcontext() if address is None else dask_executor(address)
 
 
 def _finish(out: Any, summary: dict[str, Any], as_json: bool, found: Changes | None = None) -> None:

@@ -7,9 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from gaussopt.cli.common import completion, progress_bar
+from gaussopt.cli.common import option, progress_bar
 from gaussopt.core.errors import BadInput, GaussoptError
 
 FAILED = ("infeasible", "no_solution", "iteration_limit")
@@ -20,13 +18,9 @@ MOST_TRIED = 100
 
 RowOrder = Annotated[
     str | None,
-    typer.Option(
-        "--rows",
-        metavar="ORDER",
-        help="Rows of a contact in the file: normal-first (N, T1, T2) or tangents-first; that of its format if absent.",
-        autocompletion=completion(words=("normal-first", "tangents-first")),
-    ),
-]
+    option("--rows", "Rows of a contact in the file: normal-first (N, T1, T2) or tangents-first; that of its format if "
+           "absent.", words=("normal-first", "tangents-first"), metavar="ORDER"),
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
@@ -53,8 +47,8 @@ def solve_contact_problem(
 def other_order(file: Path, data: ConeComplementarity | GlobalContacts, status: str) -> str:
     """Return a sentence if contacts are solved only with the row order that is not that of their format, else ""."""
     from gaussopt.core.files import read_bytes
+    from gaussopt.interchange.contact_rows import ORDERS, reordered
     from gaussopt.interchange.problem_reader import order_of_format
-    from gaussopt.interchange.row_order import ORDERS, reordered
     from gaussopt.solving.solve import solve_contacts
 
     if status not in FAILED or data.k > MOST_TRIED:

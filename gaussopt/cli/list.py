@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, completion, show
+from gaussopt.cli.common import Json, argument, show
 
 KINDS = {
     "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
@@ -17,18 +17,12 @@ KINDS = {
 """Words that `list` takes, and their kinds of entries: in the registry, or formulations of contacts in space."""
 
 
-def list_command(
-    context: typer.Context,
-    kind: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[KIND]",
-            help=f"{', '.join(KINDS)}; the names of all if not given.",
-            autocompletion=completion(words=tuple(KINDS)),
-        ),
-    ] = None,
-    json_: Json = False,
-) -> None:
+Kind = Annotated[
+    str | None, argument("[KIND]", f"{', '.join(KINDS)}; the names of all if not given.", words=tuple(KINDS))
+]
+
+
+def list_command(context: typer.Context, kind: Kind = None, json_: Json = False) -> None:
     """List the problems, formulations, solvers, steppers, families or relaxations of friction in space."""
     from gaussopt.core import registry, solver
     from gaussopt.core.errors import UnknownName

@@ -14,24 +14,20 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gaussopt._version import __version__
-from gaussopt.cli.animate import animate_command
 from gaussopt.cli.atlas import atlas_command
-from gaussopt.cli.batch import batch_command
-from gaussopt.cli.benchmarks import benchmarks_command
-from gaussopt.cli.common import Done, Json, print_json, processes, progress_bar, show
+from gaussopt.cli.common import note, option, print_json
 from gaussopt.cli.compare import compare_command, export_command, merge_command, report_command
 from gaussopt.cli.list import list_command
-from gaussopt.cli.plot import plot_command
-from gaussopt.cli.recommend import recommend_command
-from gaussopt.cli.run import run_command
+from gaussopt.cli.pictures import animate_command, plot_command
+from gaussopt.cli.run import batch_command, run_command
 from gaussopt.cli.show import show_command
 from gaussopt.cli.solve import solve_command, verify_command
+from gaussopt.cli.studies import benchmarks_command, papers_command, recommend_command
 from gaussopt.core.cache import UnsafeCache, check_chosen
 from gaussopt.core.errors import GaussoptError, LeftOut, MachineFailure, Unverified
 from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
@@ -65,7 +61,7 @@ def run(arguments: list[str] | None = None) -> int:
         with _plain_warnings():
             return _run(given)
     except OSError as error:  # standard output cannot be written: a full disk, a closed pipe
-        print(f"gaussopt: Cannot write the result: {error.strerror or error}.", file=sys.stderr)
+        note(f"Cannot write the result: {error.strerror or error}.")
         return 1
 
 
@@ -76,7 +72,7 @@ def _plain_warnings() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, LeftOut | UnsafeCache | Unverified):
-            print(f"gaussopt: {message}", file=sys.stderr)
+            note(str(message))
         else:
             usual(message, category, *where)
 
@@ -105,10 +101,8 @@ def _run(given: list[str]) -> int:
     talk = contextlib.nullcontext(sys.stdout) if HELP & set(given) else _quiet_backends()
     with talk as out:
         try:
-            if command_line()(given, prog_name="gaussopt", standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
-                return _interrupted(out, given)
-        except Done as done:
-            return done.code
+            ended = command_line()(given, prog_name="gaussopt", standalone_mode=False, obj=out)
+            return _interrupted(out, given) if ended == TYPER_INTERRUPTED else int(ended or 0)
         except typer.TyperException as error:
             text = _misread(error)
             return _fail(out, as_json, text if text.endswith((".", "?")) else f"{text}.")
@@ -133,7 +127,6 @@ def _run(given: list[str]) -> int:
                 raise
             text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."
             return _fail(out, as_json, text, code=1)
-        return 0
 
 
 @contextlib.contextmanager
@@ -170,53 +163,27 @@ def _interrupted(out: Any, given: list[str]) -> int:
     # CPython records an interrupt inside Python code that an extension module runs (some do so when imported), and
     # would then end by the signal, whatever the exit code. Running empty code in the same way clears that record.
     ctypes.pythonapi.PyRun_SimpleString(b"")
-    kept = " Finished cases are kept; the same command goes on from there." if _resumes(given) else ""
+    resumes = given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
+    kept = " Finished cases are kept; the same command goes on from there." if resumes else ""
     return _fail(out, "--json" in given, f"Interrupted by Ctrl-C.{kept}", code=1, status="interrupted")
-
-
-def _resumes(given: list[str]) -> bool:
-    """Tell whether the command keeps finished cases in the named folder."""
-    return given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
 
 
 def _fail(out: Any, as_json: bool, sentence: str, code: int = 2, status: str = "crashed") -> int:
     if as_json:
         print_json(out, {"status": "bad_input" if code == 2 else status, "message": sentence})
-    print(f"gaussopt: {sentence}", file=sys.stderr)
+    note(sentence)
     return code
 
 
 @app.callback(invoke_without_command=True)
-def _root(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
-) -> None:
+def _root(context: typer.Context, version: Annotated[bool, option("--version", "Print the version.")] = False) -> None:
     if version:
         print(__version__, file=context.obj)
-        raise Done(0)
+        raise typer.Exit(0)
     if context.invoked_subcommand is None:
         print(context.get_help(), file=context.obj)
-        raise Done(2)
+        raise typer.Exit(2)
     check_chosen()
-
-
-def papers_command(
-    context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path("runs/papers"),
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter motions, fewer states.")] = False,
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 0,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Print the main document as paper.pdf too, by Chromium.")] = False,
-    json_: Json = False,
-) -> None:
-    """Reproduce the papers and write the report."""
-    from gaussopt.papers.reproduce import reproduce
-
-    count = processes(jobs)
-    with progress_bar("papers", json_) as progress:
-        summary = reproduce(out, quick=quick, jobs=count, pdf=pdf, progress=progress)
-    lines = [f"Report: {summary['report']}"] + [f"PDF: {summary['pdf']}"] * pdf
-    show(context.obj, json_, summary, summary["message"], *lines)
-    if summary["status"] != "solved":
-        raise Done(1)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

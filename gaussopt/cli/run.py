@@ -1,8 +1,9 @@
-"""The command `gaussopt run`."""
+"""The commands `gaussopt run` and `gaussopt batch`."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,8 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from gaussopt.integration.trajectory import Trajectory
     from gaussopt.modelling.problem import Problem
 
@@ -22,44 +25,41 @@ FIRST_EVENTS, LAST_EVENTS = 8, 4
 
 Tolerance = Annotated[
     float | None,
-    typer.Option(
-        "--tolerance",
-        help="Largest error that the certificate lets pass, relative, 1e-7 if not given; inf only records it.",
-    ),
-]
+    common.option("--tolerance", "Largest error that the certificate lets pass, relative, 1e-7 if not given; inf only "
+                  "records it."),
+]  # fmt: skip
+ProblemOfMotion = Annotated[
+    str | None,
+    common.argument("[PROBLEM]", "From `gaussopt list problems`, or a file.py; not needed with --from.", "problem",
+                    files=(".py",)),
+]  # fmt: skip
 From = Annotated[
     Path | None,
-    typer.Option(
-        "--from", metavar="FILE.nc", help="Continue a motion that --save wrote; what is saved then holds both parts."
-    ),
+    common.option("--from", "Continue a motion that --save wrote; what is saved then holds both parts.",
+                  metavar="FILE.nc"),
+]  # fmt: skip
+Save = Annotated[Path | None, common.option("--save", "Write the motion as NetCDF.", metavar="FILE.nc")]
+Axes = Annotated[
+    list[str],
+    common.option("--axis", "Values of a parameter, evenly spaced; repeatable: every value of one with every value of "
+                  "the others.", metavar="NAME=LOW:HIGH:COUNT"),
+]  # fmt: skip
+Out = Annotated[
+    Path, common.option("--out", "Folder of the finished motions; the same command goes on where it was stopped.")
 ]
-Save = Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")]
+Threads = Annotated[int | None, common.option("--threads", "Cores to use; all if not given.", min=1)]
 
 
 def run_command(
-    context: typer.Context,
-    problem: common.ProblemOfMotion = None,
-    formulation: common.OfMotion = None,
-    solver: common.SolverName = None,
-    solver_option: common.SolverOption = None,
-    stepper: common.StepperName = None,
-    dt: common.TimeStep = None,
-    rtol: common.RelativeTolerance = None,
-    atol: common.AbsoluteTolerance = None,
-    t_end: common.End = None,
-    stabilisation: common.Stabilisation = None,
-    tolerance: Tolerance = None,
-    impact: common.Impact = None,
-    accumulation: common.Accumulation = None,
-    on_singular: common.OnSingular = None,
-    engine: common.Engine = None,
-    record_every: common.RecordEvery = None,
-    error_estimate: common.ErrorEstimate = True,
-    set_: common.Set = None,
-    from_: From = None,
-    save: Save = None,
+    context: typer.Context, problem: ProblemOfMotion = None, formulation: common.OfMotion = None,
+    solver: common.SolverName = None, solver_option: common.SolverOption = None, stepper: common.StepperName = None,
+    dt: common.TimeStep = None, rtol: common.RelativeTolerance = None, atol: common.AbsoluteTolerance = None,
+    t_end: common.End = None, stabilisation: common.Stabilisation = None, tolerance: Tolerance = None,
+    impact: common.Impact = None, accumulation: common.Accumulation = None, on_singular: common.OnSingular = None,
+    engine: common.Engine = None, record_every: common.RecordEvery = None,
+    error_estimate: common.ErrorEstimate = True, set_: common.Set = None, from_: From = None, save: Save = None,
     json_: common.Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Simulate a problem, certifying the acceleration of every step."""
     from gaussopt.core.files import check_target
     from gaussopt.integration.trajectory import Trajectory
@@ -84,7 +84,12 @@ def run_command(
         )  # fmt: skip
     if start is not None:
         trajectory = concatenate([start, trajectory])
-    lost = None if save is None else _saved(trajectory, save)
+    lost = ""
+    if save is not None:
+        try:  # if that fails, the result is still printed
+            trajectory.save(save)
+        except BadInput as error:
+            lost = str(error)
     if json_:
         unsaved = {"status": "crashed", "message": f"{lost} {trajectory.message}"} if lost else {}
         common.print_json(context.obj, trajectory.to_mapping() | unsaved)
@@ -106,15 +111,6 @@ def _entry(problem: str | None, settings: dict[str, Any], start: Trajectory | No
         return find(problem, **settings)
     own = Continuation(start).problem(problem)
     return own.at(**settings) if settings else own
-
-
-def _saved(trajectory: Trajectory, path: Path) -> str | None:
-    """Save a motion; if that fails, return the reason as a sentence, as the result is still printed."""
-    try:
-        trajectory.save(path)
-    except BadInput as error:
-        return str(error)
-    return None
 
 
 def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
@@ -202,3 +198,58 @@ def _number(value: Any) -> str:
     """Return a number to six digits, or a list of them."""
     plain = common.plain(value)
     return ", ".join(f"{x:.6g}" for x in (plain if isinstance(plain, list) else [plain]))
+
+
+def batch_command(
+    context: typer.Context, problem: common.ProblemName, axis: Axes, out: Out, stepper: common.StepperName = None,
+    dt: common.TimeStep = None, rtol: common.RelativeTolerance = None, atol: common.AbsoluteTolerance = None,
+    t_end: common.End = None, stabilisation: common.Stabilisation = None, tolerance: common.Tolerance = 1e-7,
+    impact: common.Impact = None, accumulation: common.Accumulation = None, record_every: common.RecordEvery = None,
+    threads: Threads = None, set_: common.Set = None, json_: common.Json = False,
+) -> None:  # fmt: skip
+    """Simulate a problem at every point of a grid of its parameters; the motions go to OUT/batch.nc."""
+    import numpy as np
+
+    from gaussopt.core.display import counted
+    from gaussopt.modelling.parameter_grid import Axis
+    from gaussopt.modelling.problem import problem as find
+    from gaussopt.simulation.batch import simulate_batch
+    from gaussopt.storage.netcdf import save_dataset
+
+    entry = find(problem, **common.settings_of(set_))
+    axes = [Axis.parse(text) for text in axis]
+    grid = np.meshgrid(*(a.values for a in axes), indexing="ij")
+    given: dict[str, Any] = {
+        "stepper": stepper, "stabilisation": stabilisation, "impact": impact, "accumulation": accumulation,
+        "record_every": record_every,
+    }  # fmt: skip
+    with common.progress_bar("batch", json_, lines=True) as progress:
+        data = simulate_batch(
+            entry, parameters={a.name: values.ravel() for a, values in zip(axes, grid, strict=True)}, dt=dt,
+            t_end=t_end, rtol=rtol, atol=atol, tolerance=tolerance, threads=threads, progress=progress, out=out,
+            **{name: value for name, value in given.items() if value is not None},
+        )  # fmt: skip
+    counts = Counter(map(str, data.status.values))
+    missing = grid[0].size - data.sizes["trajectory"]
+    stopped = bool(missing or counts["interrupted"])
+    file = out / "batch.nc"
+    if not stopped:
+        save_dataset(data, file)
+    ended = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+    message = f"{counted(grid[0].size, 'motion')} of {entry.name}: {ended}."
+    if stopped:
+        message = f"Interrupted: {counts['solved']} of {grid[0].size} motions are done; the same command goes on there."
+    status = "interrupted" if stopped else next((s for s in counts if s != "solved"), "solved")
+    result = {
+        "status": status, "message": message, "problem": entry.name, "motions": grid[0].size, "counts": dict(counts),
+        "axes": {a.name: a.values for a in axes}, "file": None if stopped else str(file),
+    }  # fmt: skip
+    lines = [] if stopped else [message, *_failed(data), f"Data: {file}"]
+    common.show(context.obj, json_, result, *lines)
+    common.end(status, message)
+
+
+def _failed(data: xr.Dataset) -> list[str]:
+    """Return the first motion that did not reach its end, with its message."""
+    failed = [i for i, status in enumerate(data.status.values) if status != "solved"][:1]
+    return [f"Motion {i}: {data.message.values[i]}" for i in failed]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from gaussopt.cli.common import Json, Set, completion, settings_of, show
+from gaussopt.cli.common import Json, Set, argument, settings_of, show
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted, UnknownName
 
 if TYPE_CHECKING:
@@ -23,12 +23,9 @@ ANY = ("problem", "formulation", "solver", "stepper", "family")
 
 Name = Annotated[
     str,
-    typer.Argument(
-        metavar="NAME|FILE.py",
-        help="A problem, formulation, solver, stepper or family: a name from `gaussopt list`, or a file.py.",
-        autocompletion=completion(*ANY, files=(".py",)),
-    ),
-]
+    argument("NAME|FILE.py", "A problem, formulation, solver, stepper or family: a name from `gaussopt list`, or a "
+             "file.py.", *ANY, files=(".py",)),
+]  # fmt: skip
 
 
 class Known(NamedTuple):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from gaussopt.cli.common import Json, SolverName, SolverOption, Tolerance, completion, end, pairs_of, plain, show, stop
+from gaussopt.cli import common
+from gaussopt.cli.common import Json, Tolerance, argument, option, plain, show
 from gaussopt.cli.contact_files import RowOrder, other_order, solve_contact_problem, solve_folder
 from gaussopt.core.errors import BadInput
 
@@ -16,50 +18,47 @@ if TYPE_CHECKING:
     from gaussopt.core.step_data import StepData
 
 
+class Wanted(NamedTuple):
+    """How a problem is to be solved: by which formulation, solver, tolerance and options of the solver."""
+
+    formulation: str | None
+    solver: str | None
+    tolerance: float
+    options: dict[str, Any]
+
+
+ProblemFile = Annotated[Path, argument("FILE", "A step, a qp, an lcp or contacts; or a folder of contacts.")]
+OfStep = Annotated[
+    str | None, option("--formulation", "Of a step; gauss, or stick-slip with contacts, if not given.", "formulation")
+]
+Save = Annotated[Path | None, option("--save", "Write contacts and their answer for FCLIB.", metavar="FILE.hdf5")]
+OneFile = Annotated[Path, argument("FILE", "A step, a qp, an lcp or contacts.")]
+AnswerFile = Annotated[
+    Path, argument("ANSWER", 'With "a" and "lam" of a step, "x" of a qp, "z" of an lcp or "r" of contacts.')
+]
+
+
 def solve_command(
-    context: typer.Context,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A step, a qp, an lcp or contacts; or a folder of contacts.")
-    ],
-    formulation: Annotated[
-        str | None,
-        typer.Option(
-            "--formulation",
-            help="Of a step; gauss, or stick-slip with contacts, if not given.",
-            autocompletion=completion("formulation"),
-        ),
-    ] = None,
-    solver: SolverName = None,
-    solver_option: SolverOption = None,
-    tolerance: Tolerance = 1e-7,
-    rows: RowOrder = None,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE.hdf5", help="Write contacts and their answer for FCLIB.")
-    ] = None,
+    context: typer.Context, file: ProblemFile, formulation: OfStep = None, solver: common.SolverName = None,
+    solver_option: common.SolverOption = None, tolerance: Tolerance = 1e-7, rows: RowOrder = None, save: Save = None,
     json_: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Solve a step, a program or a contact problem from a file and certify the answer."""
-    options: dict[str, Any] = dict(pairs_of(solver_option, "--solver-option"))
-    _check_tolerance(tolerance)
+    from gaussopt.core.tolerances import check_tolerance
+
+    wanted = Wanted(formulation, solver, tolerance, dict(common.pairs_of(solver_option, "--solver-option")))
+    check_tolerance(tolerance)
     if file.is_dir():
         if save is not None:
             raise BadInput("--save applies to one file.")
-        result, lines = solve_folder(file, formulation, solver, tolerance, options, json_, rows)
+        result, lines = solve_folder(file, *wanted, json_, rows)
         show(context.obj, json_, result, *lines, result["message"])
-        end(result["status"], result["message"])
+        common.end(result["status"], result["message"])
         return
-    _finish(context.obj, _solved(file, formulation, solver, tolerance, options, save, rows), json_)
+    _finish(context.obj, _solved(file, wanted, save, rows), json_)
 
 
-def _solved(
-    file: Path,
-    formulation: str | None,
-    solver: str | None,
-    tolerance: float,
-    options: dict[str, Any],
-    save: Path | None,
-    rows: str | None,
-) -> dict[str, Any]:
+def _solved(file: Path, wanted: Wanted, save: Path | None, rows: str | None) -> dict[str, Any]:
     """Return the result for a file."""
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.kinds import page_of
@@ -67,28 +66,27 @@ def _solved(
     data: Any = read_problem(file, rows)
     page = page_of(data)
     if page.formulations == "contact":
-        result = solve_contact_problem(data, formulation, solver, tolerance, options, save)
-        if rows is None and formulation is None and solver is None:
+        result = solve_contact_problem(data, *wanted, save)
+        if rows is None and wanted.formulation is None and wanted.solver is None:
             result["message"] += other_order(file, data, result["status"])
         return result
     if save is not None:
         raise BadInput("--save writes contacts with friction cones only.")
-    solve: Any = {"step": _solve_step, "lcp": _solve_lcp}.get(page.name, _solve_program)
-    found: dict[str, Any] = solve(data, formulation, solver, tolerance, options)
-    return found
+    solve: Callable[[Any, Wanted], dict[str, Any]] = {"step": _solve_step, "lcp": _solve_lcp}.get(
+        page.name, _solve_program
+    )
+    return solve(data, wanted)
 
 
-def _solve_program(
-    data: Any, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any]
-) -> dict[str, Any]:
+def _solve_program(data: Any, wanted: Wanted) -> dict[str, Any]:
     from gaussopt.kinds import page_of
     from gaussopt.solving.solve import solve
 
     page = page_of(data)
-    if formulation is not None:
+    if wanted.formulation is not None:
         raise BadInput(f"{page.article.capitalize()} is a program already; --formulation applies to steps.")
-    name = solver or page.usual_solver(data)
-    solution = solve(data, name, tolerance=tolerance, solver_options=options)
+    name = wanted.solver or page.usual_solver(data)
+    solution = solve(data, name, tolerance=wanted.tolerance, solver_options=wanted.options)
     cost = {"objective": None if solution.x is None else data.objective(solution.x)} if data.minimises else {}
     return {
         "status": str(solution.status), "message": solution.message, "solver": name, "x": solution.x, "y": solution.y,
@@ -97,16 +95,14 @@ def _solve_program(
     }  # fmt: skip
 
 
-def _solve_step(
-    data: StepData, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any]
-) -> dict[str, Any]:
+def _solve_step(data: StepData, wanted: Wanted) -> dict[str, Any]:
     from gaussopt.core.status import Status
     from gaussopt.linalg.redundancy import rank_report
     from gaussopt.solving.defaults import default_pair
     from gaussopt.solving.solve import solve_step
 
-    name, by = default_pair(data, formulation, solver)
-    answer = solve_step(data, name, by, tolerance=tolerance, solver_options=options)
+    name, by = default_pair(data, wanted.formulation, wanted.solver)
+    answer = solve_step(data, name, by, tolerance=wanted.tolerance, solver_options=wanted.options)
     w: Any = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
     result: dict[str, Any] = {
         "status": str(answer.status), "message": answer.message, "formulation": name, "solver": by, "a": answer.a,
@@ -137,11 +133,10 @@ def _flat(lam_T: Any) -> Any:
     return lam_T[:, 0] if lam_T.ndim == 2 and lam_T.shape[1] == 1 else lam_T
 
 
-def _solve_lcp(
-    lcp: Any, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any]
-) -> dict[str, Any]:
+def _solve_lcp(lcp: Any, wanted: Wanted) -> dict[str, Any]:
     from gaussopt.solving.solve import solve_lcp
 
+    formulation, solver, tolerance, options = wanted
     formulation = formulation or "lcp"
     solution, details = solve_lcp(lcp, formulation, solver, tolerance=tolerance, solver_options=options)
     certificate = dict(solution.certificate)
@@ -156,39 +151,25 @@ def _solve_lcp(
 
 
 def verify_command(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A step, a qp, an lcp or contacts.")],
-    answer_file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="ANSWER",
-            help='With "a" and "lam" of a step, "x" of a qp, "z" of an lcp or "r" of contacts.',
-        ),
-    ],
-    tolerance: Tolerance = 1e-7,
-    rows: RowOrder = None,
+    context: typer.Context, file: OneFile, answer_file: AnswerFile, tolerance: Tolerance = 1e-7, rows: RowOrder = None,
     json_: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Certify an answer to a step, a qp, an lcp or a contact problem, whoever computed it."""
+    from gaussopt.core.tolerances import check_tolerance
     from gaussopt.interchange.problem_reader import read_answer, read_problem
     from gaussopt.kinds import page_of
 
     data = read_problem(file, rows)
     given = read_answer(answer_file, data)
-    _check_tolerance(tolerance)
+    check_tolerance(tolerance)
     page = page_of(data)
     _finish(context.obj, page.verify(data, page.read_answer(given, data, answer_file), tolerance), json_)
-
-
-def _check_tolerance(tolerance: float) -> None:
-    if not tolerance > 0:
-        raise BadInput(f"tolerance is {tolerance:g}; it must be positive.")
 
 
 def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
     show(out, as_json, result, *([] if as_json else _lines(plain(result))))
     if result["status"] != "solved":
-        stop(result["message"])
+        common.stop(result["message"])
 
 
 def _lines(result: dict[str, Any]) -> list[str]:

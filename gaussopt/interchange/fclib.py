@@ -21,7 +21,7 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, Global
 from gaussopt.core.delassus import as_dense, formed
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import write_bytes
-from gaussopt.interchange.planar import PLANAR, check_dimension, global_in_space, local_in_space
+from gaussopt.interchange.contact_rows import PLANAR, check_dimension, global_in_space, local_in_space
 from gaussopt.kinds import page_of
 from gaussopt.lcp.pivoting import Index
 from gaussopt.storage.hdf5 import FileLayout, opened
@@ -203,22 +203,16 @@ def write_fclib(
         _scalar(root, "spacedim", ROWS)
         for name in matrices:
             _write_matrix(root.create_group(name), getattr(problem, name))
-        group = root.create_group("vectors")
         for name in vectors:
-            group[name] = getattr(problem, name)
-        info = root.create_group("info")
+            root[f"vectors/{name}"] = getattr(problem, name)
         for name, words in (("title", title), ("description", text), ("math_info", f"gaussopt {__version__}")):
-            info[name] = np.bytes_(words or " ")
+            root[f"info/{name}"] = np.bytes_(words or " ")
         if r is not None:
-            _write_solution(file.create_group("solution"), problem, r)
+            motion, _ = page_of(problem).motion(problem, r)
+            for name, values in {"r": r, "u": problem.local.u(r), **motion}.items():
+                if name != "l" or len(values):
+                    file[f"solution/{name}"] = values
     write_bytes(Path(path), buffer.getvalue())
-
-
-def _write_solution(group: Any, problem: ConeComplementarity | GlobalContacts, r: Vector) -> None:
-    motion, _ = page_of(problem).motion(problem, r)
-    for name, values in {"r": r, "u": problem.local.u(r), **motion}.items():
-        if name != "l" or len(values):
-            group[name] = values
 
 
 def _scalar(group: Any, name: str, value: int) -> None:

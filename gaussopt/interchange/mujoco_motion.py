@@ -118,14 +118,12 @@ class MujocoSystem(SteppedSystem):
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
-        self._coordinates = self._coordinate_names()
         # The end of a step, which is the beginning of the next one: coordinates, rates and velocities.
         self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         self.near = ContactFinder(mj, own, self.data)
         self._neighbour = mj.MjData(own)
         self.stuck: dict[str, float] = {}
         self.equalities = Equalities(mj, own, data)
-        self._rows = self._row_names()
 
     @property
     def size(self) -> int:
@@ -136,19 +134,17 @@ class MujocoSystem(SteppedSystem):
         """Return the names of the coordinates: the joint's name and an ending."""
         return self._coordinates
 
-    @property
+    @cached_property
     def row_names(self) -> tuple[str, ...]:
         """Names of the rows: of equalities by their names, of quaternion lengths by those of the joints."""
-        return self._rows
-
-    def _row_names(self) -> tuple[str, ...]:
         mj, model, numbers = self.mj, self.model, self.equalities.numbers.tolist()
         names = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_EQUALITY, i) or f"equality{i}" for i in numbers]
         each = [f"{name}.{names[:at].count(name) + 1}" for at, name in enumerate(names)]
         joints = [x.removeprefix("e0_") for x in self._coordinates if x.startswith("e0_")]
         return (*each, *(f"unit_{joint}" for joint in joints[: len(self._quaternions)]))
 
-    def _coordinate_names(self) -> tuple[str, ...]:
+    @cached_property
+    def _coordinates(self) -> tuple[str, ...]:
         kinds = {int(self.mj.mjtJoint.mjJNT_FREE): "free", int(self.mj.mjtJoint.mjJNT_BALL): "ball"}
         found: list[str] = []
         for j, kind in enumerate(self.model.jnt_type.tolist()):

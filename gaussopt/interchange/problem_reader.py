@@ -9,7 +9,7 @@ from typing import Any
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import json_object, read_bytes
 from gaussopt.interchange import contactbench_npz, fclib, quadratic, siconos_dat
-from gaussopt.interchange.row_order import check_order, reordered
+from gaussopt.interchange.contact_rows import check_order, reordered
 from gaussopt.kinds import files, page_of
 from gaussopt.kinds.files import Problem, check_entries, parse
 

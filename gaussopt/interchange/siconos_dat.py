@@ -18,8 +18,8 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.display import reads_as_number
 from gaussopt.core.errors import BadInput
+from gaussopt.interchange.contact_rows import PLANAR, check_dimension, local_in_space
 from gaussopt.interchange.fclib import LARGEST, dense, given_global, triplets
-from gaussopt.interchange.planar import PLANAR, check_dimension, local_in_space
 from gaussopt.lcp.pivoting import Index
 
 DENSE, BLOCKS, SPARSE = 0, 1, 2
@@ -74,12 +74,17 @@ class Words:
             raise BadInput(f"{what} holds {found[~np.isfinite(found)][0]}; all numbers must be finite")
         return found
 
-    def expect(self, *words: str) -> None:
-        """Skip words that must come next; raises BadInput for others."""
-        for word in words:
-            if self.peek() != word:
+    def record(self, what: str, form: str) -> list[float]:
+        """Return the numbers at the marks # of a form, whose other words must come next; * is any word."""
+        found = []
+        for word in form.split():
+            if word == "#":
+                found.append(self.number(what))
+                continue
+            if word not in ("*", self.peek()):
                 raise BadInput(f"it holds {self.peek()[:20]!r} where {word!r} is due")
             self.skip()
+        return found
 
     def skip(self) -> None:
         """Skip a word."""
@@ -180,9 +185,7 @@ def _sparse(words: Words, what: str, shape: tuple[int, int]) -> Any:
     if (printed := (int(found[1]), int(found[2]))) != shape:
         raise BadInput(f"{what} has shape {shape} and then {printed}")
     words.skip()
-    words.expect("nzmax:")
-    words.skip()
-    words.expect("nnz:")
+    words.record(what, "nzmax: * nnz:")
     count = Words(words.peek().rstrip(",")).integer(f"the number of entries of {what}")
     words.skip()
     if count > words.left:
@@ -190,29 +193,19 @@ def _sparse(words: Words, what: str, shape: tuple[int, int]) -> Any:
     rows, columns, values = np.zeros(count), np.zeros(count), np.zeros(count)
     if listed:
         for p in range(count):
-            rows[p], columns[p] = words.numbers(what, 2)
-            words.expect(":")
-            values[p] = words.number(what)
+            rows[p], columns[p], values[p] = words.record(what, "# # : #")
         return triplets(what, rows, columns, values, shape)
-    words.expect("1-norm:")
-    words.skip()
+    words.record(what, "1-norm: *")
     p = 0
     for j in range(shape[1]):
-        words.expect("col")
-        here = words.number(f"a column of {what}")
-        words.expect(":", "locations")
-        first = words.number(f"the first place of column {j} of {what}")
-        words.expect("to")
-        last = words.number(f"the last place of column {j} of {what}")
+        here, first, last = words.record(f"the head of column {j} of {what}", "col # : locations # to #")
         if (here, first) != (j, p) or not p - 1 <= last < count or last % 1:
             raise BadInput(
                 f"{what} has column {here:g} at the places {first:g} to {last:g}; expected column {j} at {p} to at "
                 f"most {count - 1}"
             )
         while p <= last:
-            rows[p], columns[p] = words.number(what), j
-            words.expect(":")
-            values[p] = words.number(what)
+            (rows[p], values[p]), columns[p] = words.record(what, "# : #"), j
             p += 1
     if p < count:
         raise BadInput(f"{what} has {p} entries, and {count} were said")

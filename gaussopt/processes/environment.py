@@ -72,13 +72,10 @@ def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.R
 
 def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
     """Return the difference of the environment `there` from `here` in words; "" if they are equal."""
-    for part in ("gaussopt", "python"):
-        if here[part] != there[part]:
-            return f"{part} {there[part]} instead of {here[part]}"
-    for name, version in here["packages"].items():
-        found = there["packages"].get(name)
-        if found != version:
-            return f"{name} {found} instead of {version}"
+    own, others = ({part: of[part] for part in ("gaussopt", "python")} | of["packages"] for of in (here, there))
+    for name, version in own.items():
+        if others.get(name) != version:
+            return f"{name} {others.get(name)} instead of {version}"
     changed = [part for part, digest in here["code"].items() if there["code"].get(part) != digest]
     return f"other source code ({', '.join(changed)})" if changed else ""
 

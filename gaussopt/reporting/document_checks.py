@@ -77,14 +77,11 @@ def _texts(page: Document) -> Iterator[object]:
                 yield block.caption
 
 
-def _references(page: Document) -> Iterator[str]:
-    for text in _texts(page):
-        if isinstance(text, Tex):
-            yield from REFERENCE.findall(text)
-
-
 def _targets(page: Document) -> Iterator[str]:
     """Yield anchors that must exist; a figure or table to which a text refers may be missing because a case failed."""
-    yield from (text.anchor for text in _texts(page) if isinstance(text, Link))
     yield from (f.anchor for f in page.findings if isinstance(f, parts.Finding))
-    yield from (a for a in _references(page) if not a.startswith(tuple(f"{kind}-" for kind in MISSING)))
+    for text in _texts(page):
+        if isinstance(text, Link):
+            yield text.anchor
+        elif isinstance(text, Tex):
+            yield from (a for a in REFERENCE.findall(text) if not a.startswith(tuple(f"{kind}-" for kind in MISSING)))

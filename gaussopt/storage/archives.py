@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.errors import BadInput
-from gaussopt.core.machine import is_machine, machine_failure
+from gaussopt.core.machine import pass_on
 
 FREE, RATIO = 64 * 2**20, 100
 """Unpacked contents may take FREE bytes, and RATIO times the bytes of the compressed file."""
@@ -60,8 +60,7 @@ def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.fl
     except BadInput:
         raise
     except Exception as error:  # a library may raise anything on foreign bytes
-        if is_machine(error):
-            raise machine_failure("The archive cannot be unpacked", error) from None
+        pass_on("The archive cannot be unpacked", error)
         raise BadInput(f"it is no archive of NumPy, or damaged ({str(error).rstrip('.')})") from None
     return found
 

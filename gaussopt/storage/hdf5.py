@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gaussopt.core.errors import BadInput, GaussoptError, one_line
-from gaussopt.core.machine import is_machine, machine_failure
+from gaussopt.core.machine import pass_on
 from gaussopt.storage.archives import FREE, RATIO
 
 DEFLATE, SHUFFLE, FLETCHER32 = 1, 2, 3
@@ -37,8 +37,7 @@ def opened(content: bytes) -> Iterator[Any]:
     except GaussoptError:
         raise
     except Exception as error:  # a library may raise anything on foreign bytes
-        if is_machine(error):
-            raise machine_failure("The file cannot be read", error) from None
+        pass_on("The file cannot be read", error)
         raise BadInput(f"it is damaged, or no whole HDF5 file ({one_line(error)[:120]})") from None
 
 
@@ -73,9 +72,11 @@ class FileLayout:
         self._attributes("the file", self._file)
 
     def _check(self, name: str, dataset: Any) -> None:
+        import h5py
+
         if dataset.is_virtual or dataset.external:
             raise BadInput(f"it keeps {name!r} in another file; only what lies in the file itself is read")
-        text = _is_text(dataset.dtype)
+        text = h5py.check_string_dtype(dataset.dtype) is not None
         if not text and (dataset.dtype.hasobject or dataset.dtype.kind not in NUMBERS + "SU"):
             raise BadInput(f"{name!r} is of type {dataset.dtype}; numbers and texts are read")
         each = max(dataset.dtype.itemsize, DOUBLE)
@@ -126,9 +127,3 @@ class FileLayout:
         together = max(1, self._left // (self._size * max(1, math.prod(dataset.shape[1:]))))
         for begin in range(0, len(dataset), together):
             self._take(name, sum(map(len, dataset[begin : begin + together].ravel())), "with its texts")
-
-
-def _is_text(dtype: Any) -> bool:
-    import h5py
-
-    return h5py.check_string_dtype(dtype) is not None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from gaussopt.core.errors import BadInput, Unverified
 from gaussopt.core.files import CHUNK, check_target, reading, write_bytes
-from gaussopt.core.machine import is_machine, machine_failure
+from gaussopt.core.machine import machine_failure, pass_on
 from gaussopt.processes.guarded_process import Guard
 from gaussopt.processes.job import Job
 from gaussopt.storage.hdf5 import FileLayout
@@ -77,11 +77,10 @@ def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
         _try_elsewhere(Path(path), what)
     try:
         loaded = _loaded(path)
+    except BadInput:
+        raise
     except Exception as error:  # a library may raise anything on foreign bytes
-        if isinstance(error, BadInput):
-            raise
-        if is_machine(error):
-            raise machine_failure(f"Cannot read {path}", error) from None
+        pass_on(f"Cannot read {path}", error)
         raise BadInput(f"{path} is not {what} ({first_line(error)}).") from None
     if not sealed:
         sentence = f"{path} carries no checksum, so that damage to it cannot be noticed; save it again with gaussopt."

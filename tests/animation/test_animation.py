@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 import gaussopt as go
-from gaussopt.animation.gif import gif
 from gaussopt.animation.playback import HOLD, captions_of, frames_of, nice_below, sampled, speed_of
+from gaussopt.animation.raster import gif
 from gaussopt.animation.scene import LONGEST_ARROW, Scene, scene_of, stamps
 from gaussopt.animation.smil import kept, thinned
 from gaussopt.modelling.problem import sketch_of

@@ -75,17 +75,12 @@ def _svg(problem: Problem, shapes: Sequence[sketch.Shape], alt: str) -> str:
     near = [row for s in shapes for row in (*room(s), *_contact_room(s))]
     view = fit(places, np.array(near, dtype=np.float64).reshape(-1, 4), SIZE, MARGINS, least=260.0)
     parts = parts_of(over_frames([shapes], problem.name), view, Look())
-    rough = _rough(problem)
+    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    rough = dict(zip(problem.system.contact_names, step.mu > 0, strict=True))  # which contacts have friction
     for s in shapes:
         if isinstance(s, sketch.ContactPoint):
             parts += _contact(s, view, rough.get(s.name, False), float(places[:, 0].mean()))
     return page([placed(p) for p in parts], view.width, view.height, alt)
-
-
-def _rough(problem: Problem) -> dict[str, bool]:
-    """Tell which contacts have friction."""
-    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
-    return dict(zip(problem.system.contact_names, step.mu > 0, strict=True))
 
 
 def _contact_room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:

@@ -64,7 +64,8 @@ def html(text: object, references: References | None = None) -> Markup:
 
 def _part(kind: Kind, part: str, references: References | None) -> Markup:
     if kind == "formula":
-        return _fragment(part)
+        pieces = _pieces(part, displayed=False)
+        return Markup('<code class="tex">{}</code>').format(part) if pieces is None else Markup("".join(pieces))
     if kind == "text" or references is None:
         return escape(typeset(part))
     if not references.has(part):
@@ -114,11 +115,6 @@ def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kin
             factor = "" if mantissa == "1" else rf"{mantissa}\cdot "
             yield "formula", f"{factor}10^{{{int(exponent)}}}"
             yield "text", behind
-
-
-def _fragment(latex: str) -> Markup:
-    pieces = _pieces(latex, displayed=False)
-    return Markup('<code class="tex">{}</code>').format(latex) if pieces is None else Markup("".join(pieces))
 
 
 @lru_cache(maxsize=4096)
@@ -246,15 +242,11 @@ def markdown(text: object, references: References | None = None) -> str:
 
 def _markdown_part(kind: Kind, part: str, references: References | None) -> str:
     if kind == "formula":
-        return _dollars(part)
+        return f"`{part}`" if malformed(part) else f"${portable(part)}$"
     if kind == "text" or references is None:
         return _plain(part)
     words = _plain(references.words(part))
     return f"[{words}]({references.address(part)})" if references.has(part) else words
-
-
-def _dollars(latex: str) -> str:
-    return f"`{latex}`" if malformed(latex) else f"${portable(latex)}$"
 
 
 def portable(latex: str) -> str:

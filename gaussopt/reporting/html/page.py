@@ -40,7 +40,9 @@ def write(document: Document, out: Path) -> Path:
     environment = _environment()
     script, style = (_source(environment, name) for name in ("report.js", "report.css"))
     given = {
-        "report": document, "script": script, "style": style, "script_hash": _hash(script),
+        "report": document, "script": script, "style": style,
+        # The hash by which a content security policy allows a script.
+        "script_hash": "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "open_findings": OPEN_FINDINGS, "open_rows": OPEN_ROWS, "generator": GENERATOR,
     }  # fmt: skip
     for page in reversed(document.every_page):
@@ -68,16 +70,15 @@ def prepare_report(folder: Path, *, keep: bool = False) -> None:
 def refuse_foreign(folder: Path) -> None:
     """Raise BadInput if a page in the folder was not written by gaussopt."""
     page = folder / "index.html"
-    if (page.exists() or page.is_symlink()) and not _is_own(page):
-        raise BadInput(f"{page} was not written by gaussopt, or not by this version; name an empty folder.")
-
-
-def _is_own(page: Path) -> bool:
+    if not (page.exists() or page.is_symlink()):
+        return
     try:
         with page.open("rb") as file:
-            return GENERATOR.encode() in file.read(4096)
+            own = GENERATOR.encode() in file.read(4096)
     except OSError:
-        return False
+        own = False
+    if not own:
+        raise BadInput(f"{page} was not written by gaussopt, or not by this version; name an empty folder.")
 
 
 def _environment() -> jinja2.Environment:
@@ -114,8 +115,3 @@ def _source(environment: jinja2.Environment, name: str) -> str:
     """Return the text of a file in the folder of the templates."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]
-
-
-def _hash(script: str) -> str:
-    """Return the hash by which a content security policy allows a script."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -135,11 +135,15 @@ def _means_table(
     return Table(name, caption, columns, rows, columns)
 
 
+def _timed(group: Group) -> dict[tuple[str, str], list[TimedAnswers]]:
+    """Return the timed answers with the main formulation of a group, by solver and start."""
+    own = (c for c in join(*group.main()) if c.times is not None and c.answers.formulation == group.formulation)
+    return gathered(own, lambda c: (c.answers.solver, c.answers.start))
+
+
 def _stages(speed: Speed) -> dict[str, list[Any]]:
     """Return median microseconds of set-up, first solve and re-solves, by solver; "–" if a solver has no such row."""
-    answers, times = speed.group.main()
-    own = (c for c in join(answers, times) if c.times is not None and c.answers.formulation == speed.group.formulation)
-    cases = gathered(own, lambda c: (c.answers.solver, c.answers.start))
+    cases = _timed(speed.group)
 
     def middle(solver: str, start: str, part: str) -> Any:
         of = cases.get((solver, start), ())
@@ -166,9 +170,7 @@ def _first_of_each(speed: Speed) -> list[Mean]:
 def _starts(speed: Speed) -> tuple[Table, Figure]:
     """Show quantiles of the work by solver and kind of start, as a table and as boxes."""
     group = speed.group
-    answers, times = group.main()
-    own = (c for c in join(answers, times) if c.times is not None and c.answers.formulation == group.formulation)
-    cases = gathered(own, lambda c: (c.answers.solver, c.answers.start))
+    cases = _timed(group)
     nothing = [float("nan")] * 5
     rows: list[tuple[Any, ...]] = []
     drawn: dict[str, list[list[float]]] = {START_WORDS[s]: [] for s in STARTS if any(k[1] == s for k in cases)}

@@ -1,27 +1,36 @@
-"""Animated parts as a GIF drawn with Pillow: the same bytes for the same motion."""
+"""Motions as pictures drawn with Pillow: a GIF, the same bytes for the same motion, or a video by ffmpeg."""
 
 from __future__ import annotations
 
 import io
 import math
+import tempfile
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.animation.marks import Mark, Part, Ring, Stroke, Word
 from gaussopt.animation.playback import CAPTION, FLASH, HOLD
 from gaussopt.animation.scene import SECOND, Scene, caption_word, clock_word, stamps, timeline, words_beside
 from gaussopt.core.arrays import Matrix
+from gaussopt.core.errors import BadInput
 from gaussopt.plotting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
+from gaussopt.plotting.figures import figure_of
 
 FINER = 2
 """Factor by which pictures are drawn larger and then reduced, which smooths edges."""
 
 RATE = 20.0
 """Frames per second; GIF measures time in hundredths of a second."""
+
+VIDEO_RATE = 25
+"""Frames per second of a video."""
+
+DOTS = 100.0
+"""Pixels per inch of the figure that makes a video."""
 
 STEPS = 24
 """Shades of each colour."""
@@ -32,7 +41,9 @@ IN_PLACE = np.eye(3)
 
 def gif(scene: Scene) -> bytes:
     """Write a scene as a GIF that repeats and pauses on its last frame."""
-    frames = [_indexed(picture) for picture in pictures(scene, RATE)]
+    from PIL import Image
+
+    frames = [x.quantize(palette=_palette(), dither=Image.Dither.NONE) for x in _pictures(scene, RATE)]
     times = [round(1000 / RATE)] * (len(frames) - 1) + [round(1000 * HOLD)]
     out = io.BytesIO()
     frames[0].save(out, format="GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=False,
@@ -40,7 +51,34 @@ def gif(scene: Scene) -> bytes:
     return out.getvalue()
 
 
-def pictures(scene: Scene, rate: float) -> Iterator[Any]:
+def mp4(scene: Scene) -> bytes:
+    """Write a scene as MP4, which pauses on its last picture.
+
+    Raises BadInput if there is no ffmpeg, which is searched for at matplotlib's setting `animation.ffmpeg_path`.
+    """
+    from matplotlib.animation import FFMpegWriter
+
+    if not FFMpegWriter.isAvailable():
+        raise BadInput("An .mp4 needs ffmpeg, which is not installed; install it, or write .gif, .svg or .html.")
+    # H.264 accepts only even numbers of pixels.
+    width, height = (2 * round(x / 2) for x in (scene.view.width, scene.view.height))
+    figure = figure_of((width / DOTS, height / DOTS), None, dpi=DOTS)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_axis_off()
+    image = axes.imshow(np.zeros((height, width, 3), dtype=np.uint8), aspect="auto")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "motion.mp4"
+        writer = FFMpegWriter(fps=VIDEO_RATE, codec="h264")
+        with writer.saving(figure, str(file), DOTS):
+            for picture in _pictures(scene, VIDEO_RATE):
+                image.set_data(np.asarray(picture))
+                writer.grab_frame()
+            for _ in range(round(VIDEO_RATE * HOLD)):
+                writer.grab_frame()
+        return file.read_bytes()
+
+
+def _pictures(scene: Scene, rate: float) -> Iterator[Any]:
     """Return the pictures of a playback, `rate` per second, as Pillow images."""
     playback = scene.frames.playback
     seconds = np.linspace(0.0, playback, max(2, round(playback * rate) + 1))
@@ -49,31 +87,18 @@ def pictures(scene: Scene, rate: float) -> Iterator[Any]:
 
 
 @cache
-def _palette() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return a palette for all pictures, (P, 3), and the index nearest to each colour, (64, 64, 64)."""
+def _palette() -> Any:
+    """Return an image with the palette of all pictures."""
+    from PIL import Image, ImageColor
+
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
-    # Every colour in steps to white, and edge colours blended with the bodies that they surround.
-    colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(1, STEPS + 1))]
+    # Every colour in steps to white, and edge colours blended with the bodies that they surround. Pillow rounds colours
+    # down before it searches the nearest one, so that a first step would take the place of white.
+    colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(2, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
-    table = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in colours], dtype=np.uint8)
-    axis = np.arange(64) * (255 / 63)
-    best, nearest = np.full((64, 64, 64), np.inf), np.zeros((64, 64, 64), dtype=np.uint8)
-    for i, (r, g, b) in enumerate(table.astype(float)):
-        away = ((axis - r) ** 2)[:, None, None] + ((axis - g) ** 2)[None, :, None] + ((axis - b) ** 2)[None, None, :]
-        closer = away < best
-        best[closer], nearest[closer] = away[closer], i
-    return table, nearest
-
-
-def _indexed(picture: Any) -> Any:
-    """Map a picture to the colours of the palette."""
-    from PIL import Image
-
-    table, nearest = _palette()
-    r, g, b = (np.asarray(picture) >> 2).transpose(2, 0, 1)
-    image = Image.frombytes("P", picture.size, nearest[r, g, b].tobytes())
-    image.putpalette(table.tobytes())
+    image = Image.new("P", (1, 1))
+    image.putpalette([level for colour in colours for level in ImageColor.getrgb(colour)])
     return image
 
 

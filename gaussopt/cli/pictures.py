@@ -1,4 +1,4 @@
-"""The command `gaussopt animate`."""
+"""The commands `gaussopt animate` and `gaussopt plot`."""
 
 from __future__ import annotations
 
@@ -8,41 +8,39 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaussopt.cli import common
+from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
     from gaussopt.integration.trajectory import Trajectory
 
+Film = Annotated[Path, common.option("--out", "Where to write the animation.", metavar="FILE.gif|svg|html|mp4|glb")]
+Drawn = Annotated[
+    str | None,
+    common.argument("PROBLEM|FILE.py", "A name from `gaussopt list problems`, or a file with a sketch in it; not "
+                    "needed with --from.", "problem", files=(".py",)),
+]  # fmt: skip
+From = Annotated[
+    Path | None, common.option("--from", "Draw a motion that `gaussopt run --save` wrote.", metavar="FILE.nc")
+]
+Saved = Annotated[Path, common.argument("MOTION.nc", "A motion that `gaussopt run --save` wrote.")]
+Names = Annotated[
+    list[str] | None,
+    common.argument("[NAME]...", "Coordinates, rows of lam (lam1), contact forces (lam_N_A), or groups such as lam, "
+                    "forces, drift, energy; coordinates, forces, drift and energy if none is given."),
+]  # fmt: skip
+FigureFile = Annotated[
+    Path | None, common.option("--out", "File of the figure; MOTION.svg if not given.", metavar="FILE.svg|pdf|pgf|png")
+]
+
 
 def animate_command(
-    context: typer.Context,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FILE.gif|svg|html|mp4|glb", help="Where to write the animation.")
-    ],
-    problem: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PROBLEM|FILE.py",
-            help="A name from `gaussopt list problems`, or a file with a sketch in it; not needed with --from.",
-            autocompletion=common.completion("problem", files=(".py",)),
-        ),
-    ] = None,
-    from_: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE.nc", help="Draw a motion that `gaussopt run --save` wrote.")
-    ] = None,
-    formulation: common.OfMotion = None,
-    solver: common.SolverName = None,
-    stepper: common.StepperName = None,
-    dt: common.TimeStep = None,
-    t_end: common.End = None,
-    stabilisation: common.Stabilisation = None,
-    impact: common.Impact = None,
-    accumulation: common.Accumulation = None,
-    set_: common.Set = None,
-    json_: common.Json = False,
-) -> None:
+    context: typer.Context, out: Film, problem: Drawn = None, from_: From = None, formulation: common.OfMotion = None,
+    solver: common.SolverName = None, stepper: common.StepperName = None, dt: common.TimeStep = None,
+    t_end: common.End = None, stabilisation: common.Stabilisation = None, impact: common.Impact = None,
+    accumulation: common.Accumulation = None, set_: common.Set = None, json_: common.Json = False,
+) -> None:  # fmt: skip
     """Simulate a problem and draw its motion: bodies, contact forces, paths, events."""
     from gaussopt.animation.animate import animate, check_drawable, check_ending
-    from gaussopt.core.errors import BadInput
     from gaussopt.core.files import check_target
     from gaussopt.modelling.problem import problem as find
     from gaussopt.simulation.simulate import simulate
@@ -75,7 +73,6 @@ def animate_command(
 
 def _recorded(file: Path, problem: str | None, given: dict[str, Any]) -> Trajectory:
     """Return the motion in a file; refuse options that belong to a simulation."""
-    from gaussopt.core.errors import BadInput
     from gaussopt.integration.trajectory import Trajectory
 
     for name, value in given.items():
@@ -98,3 +95,21 @@ def _finish(out: Any, trajectory: Trajectory, problem: str, file: Path | None, a
     elif file is not None:
         print(f"Animation to t = {trajectory.t[-1]:.6g} s: {file}", file=out)
     common.end(status, trajectory.message)
+
+
+def plot_command(
+    context: typer.Context, file: Saved, names: Names = None, out: FigureFile = None, json_: common.Json = False
+) -> None:
+    """Draw quantities of a saved motion over time, with its events."""
+    from gaussopt.core.files import check_target
+    from gaussopt.integration.trajectory import Trajectory
+    from gaussopt.plotting.figures import check_ending, save_figure
+
+    target = Path(file.name).with_suffix(".svg") if out is None else out
+    check_ending(target)
+    check_target(target)
+    axes = Trajectory.load(file).draw(*(names or ()))
+    save_figure(axes[0].figure, target)
+    labels = [one.get_ylabel().replace("\n", " ") for one in axes]
+    data = {"status": "solved", "message": "", "file": str(target), "axes": labels, "bytes": target.stat().st_size}
+    common.show(context.obj, json_, data, f"Figure of {', '.join(labels)}: {target}")

@@ -1,4 +1,4 @@
-"""Planar contacts as contacts in space, with the same answers."""
+"""Rows of contacts in files: planar contacts as contacts in space, with the same answers, and orders of rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from gaussopt.lcp.pivoting import Index
 
 PLANAR = 2
 """Number of rows of a planar contact: N, T."""
+
+ORDERS = {"normal-first": (0, 1, 2), "tangents-first": (2, 0, 1)}
+"""Indices of N, T1 and T2 among the rows of a contact."""
 
 
 def check_dimension(dimension: float, in_space: bool) -> int:
@@ -48,3 +51,21 @@ def global_in_space(given: GlobalContacts) -> GlobalContacts:
     H[:n, kept], H[n + np.arange(k), added], w[kept] = given.H, 1.0, given.w
     G = np.vstack((given.G, np.zeros((k, given.G.shape[1]))))
     return GlobalContacts(M, H, np.append(given.f, np.zeros(k)), w, given.mu, G, given.b)
+
+
+def check_order(rows: str) -> None:
+    """Check that `rows` names an order of rows; raises BadInput."""
+    if rows not in ORDERS:
+        raise BadInput(f"The order of rows {rows!r} is not known; give normal-first (N, T1, T2) or tangents-first.")
+
+
+def reordered(
+    problem: ConeComplementarity | GlobalContacts, rows: str, read_as: str
+) -> ConeComplementarity | GlobalContacts:
+    """Return a problem with rows N, T1, T2, after a file with the order `rows` was read as one with `read_as`."""
+    if rows == read_as:
+        return problem
+    first = np.argsort(ORDERS[read_as])  # undoes what the reader did
+    place = first[list(ORDERS[rows])]
+    order = (ROWS * np.arange(problem.k)[:, None] + place).ravel()
+    return problem.in_order(order)
