@@ -12,25 +12,21 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.step_data import StepData
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import random_mechanisms as rm
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import largest_error
+from gaussopt.papers.p000_least_squares.c01_least_squares import EXACT, equation_14, equation_16
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, phase, reference_steps
 from gaussopt.papers.texts import ClaimTexts
 
-EXACT = DEFAULT_TOLERANCE
 MOST, SPREAD = 8, 1e3
 SEED = 4
 
 text = ClaimTexts(__file__, exact=EXACT, spread=SPREAD)
 
-treatment = rs.by_formulation("least-squares")
-"""Eq. (14) with the Moore-Penrose inverse of the product."""
-
-equation_16 = rs.by_formulation("least-squares-as-printed")
+treatment = equation_14
 
 
 def check(quick: bool) -> Judgement:

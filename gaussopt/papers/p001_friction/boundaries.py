@@ -132,10 +132,8 @@ def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
     for mu, stated in ((1.5, (50.642, 73.048)), (2.0, (37.377, 79.188))):
         region = painleve_region(mu)
         assert region is not None
-        for side, low, high, exact, value in zip(
-            ("from", "to"), (1.0, 63.0), (63.0, 89.0), region, stated, strict=True
-        ):
-            rows.append(_row(f"rod: A < 0 {side}", mu, _root(A, low, high, mu), np.degrees(exact), value))
+        for side, within, exact, value in zip(("from", "to"), ((1.0, 63.0), (63.0, 89.0)), region, stated, strict=True):
+            rows.append(_row(f"rod: A < 0 {side}", mu, _root(A, *within, mu), np.degrees(exact), value))
 
     def lowest(mu: float) -> Any:
         return minimize_scalar(A, bounds=(0.9, 1.3), args=(mu,), method="bounded", options={"xatol": 1e-10})
@@ -300,13 +298,8 @@ def frozen_table() -> Table:
 
 def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:
     """Return the tables that accompany the maps of the two bars' atlas."""
-    return (
-        texts.table("boundaries", two_bar_boundaries()),
-        table_25(),
-        joint_table(),
-        load_fractions(quick),
-        frozen_table(),
-    )
+    found = texts.table("boundaries", two_bar_boundaries())
+    return found, table_25(), joint_table(), load_fractions(quick), frozen_table()
 
 
 def rod_tables(quick: bool = False) -> tuple[Table, ...]:

@@ -13,9 +13,8 @@ from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.p001_friction import contact_samples as samples
-from gaussopt.papers.p001_friction import steps as contact_steps
 from gaussopt.papers.p001_friction.contact_samples import Contacts
-from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.papers.p001_friction.steps import POSES, pose
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solve import solve_step
 
@@ -26,8 +25,8 @@ CONVERGED = 1e-12
 ROUNDING = 1e-6
 """Excess over the bound of one iteration that may be rounding error, for errors down to 1e-6 of the forces."""
 
-FALLING = tuple(label for label, (_, loads) in POSES.items() if not loads)
-"""Special states of the two bars with gravity alone."""
+FALLING = [degrees for degrees, loads in POSES.values() if not loads]
+"""Angles of the special states of the two bars with gravity alone, degrees."""
 
 STEPS = 250
 """Most iterations where no bound limits their number."""
@@ -143,7 +142,7 @@ def _varied(quick: bool) -> Attempt:
 
     drawn = {k: samples.definite_bars(count, 1, k, rng) for k in (1, 2)}
     one, two = (wrong(drawn[k][problems.definite(drawn[k].smooth)]) for k in (1, 2))
-    bars = wrong(samples.on_floor(np.radians([float(contact_steps.POSES[p][0]) for p in FALLING])))
+    bars = wrong(samples.on_floor(np.radians(FALLING)))
     return texts.attempt("varied", max(one[0], two[0], bars[0]) > 0, one=one, two=two, bars=bars)
 
 
@@ -157,13 +156,9 @@ def _once(quick: bool) -> Attempt:
         wrong += int((samples.relative(steps.A, steps.b, sets.lcp(steps.smooth, steps.b), z) > 1e-6).sum())
         number += len(steps)
     return texts.attempt(
-        "once",
-        bool(miss.max() > 1e-6) or wrong > 0,
-        number=number,
-        miss=np.quantile(miss, (0.0, 0.5, 1.0)),
-        states=len(miss),
-        wrong=wrong,
-    )
+        "once", bool(miss.max() > 1e-6) or wrong > 0, number=number, miss=np.quantile(miss, (0.0, 0.5, 1.0)),
+        states=len(miss), wrong=wrong,
+    )  # fmt: skip
 
 
 def _fixed_points(quick: bool) -> Derivation:
@@ -201,7 +196,7 @@ def _closed_forms(quick: bool) -> Derivation:
 
 
 def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
-    labels = list(contact_steps.POSES)
+    labels = list(POSES)
     bars = samples.two_bars()
     A0, C, b = bars.smooth, bars.coupling, bars.b
     z = sets.lcp(bars.A, b)
@@ -221,7 +216,7 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
         first, last = (float(np.abs(run.path[n, i] - z[i]).max()) for n in (1, -1))
         worst = max(worst, last)
         rows.append((label, float(rho[i]), rate, radius, int(run.count[i]), first))
-    answer = solve_step(contact_steps.pose(labels[3]), "frozen-friction", "newton")
+    answer = solve_step(pose(labels[3]), "frozen-friction", "newton")
     own = float(np.abs(answer.lam_N - z[3]).max())
     program = texts.derivation(
         "program", below == len(labels) and worst < 1e-9 and own < 1e-9, below=below, states=len(labels), worst=worst,

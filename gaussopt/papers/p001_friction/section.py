@@ -11,7 +11,7 @@ from gaussopt.atlas.contact_study import BORDER
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
-from gaussopt.papers.p001_friction.forces_over_angle import forces_figure
+from gaussopt.papers.p001_friction.atlas_section import forces_figure
 from gaussopt.papers.p001_friction.steps import EQUAL, Programs
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.papers.sources import SOURCES

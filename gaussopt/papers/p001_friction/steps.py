@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gaussopt.comparison.pairing import installed_solvers, pairs
 from gaussopt.comparison.reference_states import PairResult, typical_times
 from gaussopt.comparison.solver_sequence_run import error_of
 from gaussopt.contact.activity import closed_contacts
@@ -18,9 +19,7 @@ from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
-from gaussopt.core.errors import IllPosed, NotAccepted
-from gaussopt.core.programs import Program
-from gaussopt.core.solver import missing_packages
+from gaussopt.core.errors import NotAccepted
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
@@ -50,14 +49,9 @@ SPECIAL = "special states"
 GROUPS = (*REFERENCES, SPECIAL)
 
 POSES: dict[str, tuple[float, dict[str, float]]] = {
-    "20°": (20.0, {}),
-    "45°": (45.0, {}),
-    "60°": (60.0, {}),
-    "60°, 20 N up at C": (60.0, {"F_C": 20.0}),
-    "85°": (85.0, {}),
-    "88°": (88.0, {}),
-    "89.5°": (89.5, {}),
-}
+    "20°": (20.0, {}), "45°": (45.0, {}), "60°": (60.0, {}), "60°, 20 N up at C": (60.0, {"F_C": 20.0}),
+    "85°": (85.0, {}), "88°": (88.0, {}), "89.5°": (89.5, {}),
+}  # fmt: skip
 """Two bars with both ends on the floor, both sliding to the left without turning: angle in degrees, loads."""
 
 SLIDES = 1e-9
@@ -128,31 +122,18 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     reason = velocity or entry.refuses(steps[0].step)
     if reason:
         return ByFormulation(formulation, reason, ())
-    program = next(p for s in steps if (p := _program(entry, s.step)) is not None)
-    found = []
-    for name in registry.names("solver"):
-        solver = registry.load("solver", name)
-        fits = solver.dense and isinstance(program, solver.accepts) and common.takes_part(name, formulation, quick)
-        if missing_packages(solver) or not fits:
-            continue
-        slow = 1 if group == SPECIAL else common.SLOW.get(name, 1)
-        found.append(judge_on_steps(steps[::slow], formulation, name))
-    return ByFormulation(formulation, "", tuple(found))
-
-
-def _program(formulation: Formulation, step: StepData) -> Program | None:
-    try:
-        return formulation.apply(step)[0]
-    except (IllPosed, NotAccepted):
-        return None
+    solvers = [s for s in installed_solvers() if common.takes_part(s, formulation, quick)]
+    # A step whose program has no minimum tells nothing of the solvers.
+    fitting = next(found for s in steps if (found := pairs([formulation], solvers, s.step)))
+    slow = {s: 1 if group == SPECIAL else common.SLOW.get(s, 1) for _, s in fitting}
+    return ByFormulation(formulation, "", tuple(judge_on_steps(steps[::n], formulation, s) for s, n in slow.items()))
 
 
 def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
     """Solve the steps by one pair and compare the answers that have an acceleration with the true ones."""
     pair = StepSolver(formulation, solver)
     answers: list[tuple[ContactStep, Answer]] = []
-    statuses: Counter[str] = Counter()
-    reason = ""
+    statuses, reason = Counter[str](), ""
     for item in steps:
         try:
             # A separate copy, since a step caches its contact operator.

@@ -20,8 +20,7 @@ from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure
 from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import STEP
-from gaussopt.papers.p002_singular_mass.first_steps import Branch, flow_chart, penalties
-from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, start
+from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, Branch, flow_chart, penalties, start
 from gaussopt.papers.report_parts import PaperResults, motion_case
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome

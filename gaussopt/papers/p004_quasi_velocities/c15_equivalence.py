@@ -15,7 +15,7 @@ from gaussopt.formulations.routh import formulation as routh
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.evidence.random_steps import answer
-from gaussopt.papers.p004_quasi_velocities import particle
+from gaussopt.papers.p004_quasi_velocities import knife_edge
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers, on_trial
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solver_sequence import SolverSequence
@@ -95,8 +95,8 @@ def _projection(count: int) -> Derivation:
 
 
 def _general(count: int) -> Derivation:
-    random, system = np.random.default_rng(16), particle.particle()
-    low, high = np.array(particle.BOUNDS).T
+    random, system = np.random.default_rng(16), knife_edge.particle()
+    low, high = np.array(knife_edge.PARTICLE_BOUNDS).T
     worst = 0.0
     for _ in range(count):
         z = random.uniform(low, high)

@@ -15,16 +15,7 @@ from gaussopt.papers.chapters import Important
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p004_quasi_velocities import motions, spread
 from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
-from gaussopt.papers.p004_quasi_velocities.motions import (
-    DRAWN,
-    DRAWN_STEP,
-    FORMULA,
-    PROBLEM,
-    QUASI,
-    REGULAR,
-    TAN,
-    violation,
-)
+from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import Crests, Spread
@@ -209,7 +200,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
     found = {k: violation(v) for k, v in runs.items()}
     drawn = {k: (v.t[thin(len(v.t))], found[k][thin(len(v.t))]) for k, v in runs.items()}
     # This curve coincides with another curve, which would cover it.
-    dotted = {k: (t[::30], y[::30]) for k, (t, y) in drawn.items() if k == FORMULA and len(runs) > 1}
+    dotted = {k: (t[::30], y[::30]) for k, (t, y) in drawn.items() if k == motions.FORMULA and len(runs) > 1}
     data = {k: y for k, (_, y) in drawn.items() if k not in dotted}
     largest = "; ".join(f"{k} at most {float(y.max()):.1e} m/s" for k, y in found.items())
     return line_figure(
@@ -343,21 +334,13 @@ def _order(results: PaperResults, findings: list[str]) -> Section:
     if forces:
         count = max(len(orders) for _, orders in forces.values())
         by_force = tuple((name, rate, *orders) for name, (rate, orders) in forces.items())
-        heads = (
-            "motion",
-            "force along the blade at the pole by mass / (m/s²)",
-            *(f"order {j + 1}" for j in range(count)),
-        )
+        observed = (f"order {j + 1}" for j in range(count))
+        heads = ("motion", "force along the blade at the pole by mass / (m/s²)", *observed)
         caption = texts("forces", place=spread.PLACE)
         blocks.append(Table("order-forces-004", caption, heads, by_force))
         told = "; ".join(f"{name} {orders[-1]:.2f}" for name, (_, orders) in forces.items())
-        findings.append(
-            texts(
-                "orders",
-                told=told,
-                rest=", ".join(f"{m} {found[m].orders[-1]:.2f}" for m in (QUASI, REGULAR) if m in found) or "none",
-            )
-        )
+        rest = ", ".join(f"{m} {found[m].orders[-1]:.2f}" for m in (QUASI, REGULAR) if m in found) or "none"
+        findings.append(texts("orders", told=told, rest=rest))
     pole: list[tuple[float, float, float, float]] | None = results.value("order: place of the pole")
     if pole:
         low, high = (pick(pole, key=lambda p: p[2] / p[1]) for pick in (min, max))
