@@ -15,7 +15,8 @@ from scipy.linalg import qr
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.step_data import StepData
-from gaussopt.families._planar import GROUND, Pins, Points
+from gaussopt.families._planar import GROUND as GROUND
+from gaussopt.families._planar import Pins, Points
 
 
 @dataclass(frozen=True, slots=True)

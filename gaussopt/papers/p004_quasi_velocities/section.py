@@ -147,13 +147,9 @@ def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
     """Draw the source's figures 2 to 5 for the case SOURCE; x, y and the violation over time for other cases."""
     whole = whole_runs(runs)
     if case != SOURCE:
-        return [
-            *(
-                coordinates(f"{case}-{s}", f"{s} of the centroid, {case}", case, whole, {s: i})
-                for s, i in PLANE.items()
-            ),
-            violations(f"{case}-violation", f"Violation |v_n|, {case}", whole),
-        ]
+        of = "of the centroid"
+        plane = [coordinates(f"{case}-{s}", f"{s} {of}, {case}", case, whole, {s: i}) for s, i in PLANE.items()]
+        return [*plane, violations(f"{case}-violation", f"Violation |v_n|, {case}", whole)]
     quasi = {k: v for k, v in whole.items() if k == QUASI}
     routh = {k: v for k, v in whole.items() if k != QUASI}
     tan = {k: v for k, v in routh.items() if k.startswith(TAN)}
