@@ -250,12 +250,11 @@ def section(results: PaperResults, findings: list[str]) -> Section:
                     counts["overruled"] += r.claimed > r.solved
         if judged:
             blocks += _group_blocks(group, judged)
-    if refusals:
-        rows = tuple((what, ", ".join(who), why) for (what, why), who in refusals.items())
-        blocks.append(texts.table("refused-001", rows))
     if counts:
         findings.append(texts("confirmed", counts=counts))
-    return Section("states-001", "Formulations and solvers on contact steps", tuple(blocks))
+    rows = ((what, ", ".join(who), why) for (what, why), who in refusals.items())
+    title = "Formulations and solvers on contact steps"
+    return common.part("states-001", title, blocks, texts.table("refused-001", rows))
 
 
 def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:

@@ -130,11 +130,8 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
         first = f", at {crossings[0][1]:g} π first at t = {crossings[0][2]:.7f} s" if crossings else ""
         certified = traj.worst.relative_error
         findings.append(text("motion found", psi=psi, first=first, certified=certified, **ends))
-    blocks.append(Gallery(tuple(figures)))
-    if passages:
-        rows = [(psi, angle, f"{t:.7f}", rate) for psi, angle, t, rate in passages]
-        blocks.append(text.table("passages-002", rows))
-    return Section("motion-002", "Motion", tuple(blocks))
+    rows = [(psi, angle, f"{t:.7f}", rate) for psi, angle, t, rate in passages]
+    return common.part("motion-002", "Motion", blocks, Gallery(tuple(figures)), text.table("passages-002", rows))
 
 
 def _balance(results: PaperResults) -> list[Section]:

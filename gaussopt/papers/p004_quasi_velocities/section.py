@@ -93,17 +93,13 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
             error = motions.reference_error(v, reference)
             rows.append((f"{case}: {label}", str(v.status), v.t[-1], v.meta["dt"], _passes(v), error,
                          float(violation(v).max()), v.worst.relative_error))  # fmt: skip
-    if rows:
-        certified = texts("every-step-certified") if all(r[7] < 1e-7 for r in rows) else ""
-        blocks.append(texts.table("motion-004", rows, certified=certified))
-    blocks += _spread(results, findings)
-    crests = _crests(results, findings)
-    if crests is not None:
-        blocks.append(crests)
+    certified = texts("every-step-certified") if all(r[7] < 1e-7 for r in rows) else ""
     frozen = results.trajectory(f"NH-A, {DRAWN_STEP}: {TAN}")
-    if frozen is not None:
-        blocks.append(_frozen(frozen))
-    return Section("motion-004", "Motion and violation: figures 2 to 5", tuple(blocks))
+    return common.part(
+        "motion-004", "Motion and violation: figures 2 to 5", blocks,
+        texts.table("motion-004", rows, certified=certified), _spread(results, findings), _crests(results, findings),
+        None if frozen is None else _frozen(frozen),
+    )  # fmt: skip
 
 
 def _balance(results: PaperResults) -> list[Section]:
@@ -287,23 +283,20 @@ def _frozen(traj: Trajectory) -> Figure:
 
 def _accuracy(results: PaperResults, findings: list[str]) -> Section:
     runs = {(i, m): v for i in motions.INTEGRATORS for m, v in results.trajectories(f"NH-A, {i}: ").items()}
-    blocks: list[Block] = []
-    if runs:
-        end = max(v.t[-1] for v in runs.values())
-        rows = tuple(
-            (f"{i}: {m}", v.meta["evaluations"], float(motions.position_error(v).max()), float(violation(v).max()),
-             v.worst.relative_error, v.timing["total"], str(v.status))
-            for (i, m), v in runs.items()
-        )  # fmt: skip
-        poles = max(_passes(v) for v in runs.values())
-        blocks.append(texts.table("accuracy-004", rows, timed=("seconds",), end=end, poles=poles))
+    rows = (
+        (f"{i}: {m}", v.meta["evaluations"], float(motions.position_error(v).max()), float(violation(v).max()),
+         v.worst.relative_error, v.timing["total"], str(v.status))
+        for (i, m), v in runs.items()
+    )  # fmt: skip
+    end, poles = (max(map(of, runs.values()), default=0) for of in (lambda v: v.t[-1], _passes))
+    table = texts.table("accuracy-004", rows, timed=("seconds",), end=end, poles=poles)
     regular = runs.get((DRAWN_STEP, REGULAR))
     alike, quasi = runs.get((DRAWN_STEP, motions.FORMULA)), runs.get((DRAWN_STEP, QUASI))
     if alike is not None and regular is not None and quasi is not None:
         formula, row = float(violation(alike).max()), float(violation(regular).max())
         like = "drift like" if max(formula, row) < 10 * min(formula, row) else "drift otherwise than"
         findings.append(texts("formula-only", like=like, formula=formula, row=row, state=violation(quasi).max()))
-    return Section("accuracy-004", "Accuracy and cost", tuple(blocks))
+    return common.part("accuracy-004", "Accuracy and cost", table)
 
 
 def _order(results: PaperResults, findings: list[str]) -> Section:
