@@ -135,7 +135,7 @@ class PaperResults:
 
 
 def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
-    """Return a section of blocks and lists of them; None and tables without rows, which this run lacks, are left out."""
+    """Return a section of blocks and lists of them; None and tables without rows, absent from a run, are left out."""
     flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
     return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
 

@@ -50,16 +50,10 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     reference = entry.reference(REFERENCE)
     findings: list[str] = []
     parts = (
-        _model(),
-        _method(),
-        _motions(results, reference, findings),
-        _equation_16(results, findings),
-        _accuracy(results, reference, findings),
-        _states_section(results, findings),
-        _control(results, findings),
-        _drift(results, reference),
-        common.errata_section(entry, "000", results, findings),
-    )
+        _model(), _method(), _motions(results, reference, findings), _equation_16(results, findings),
+        _accuracy(results, reference, findings), _states_section(results, findings), _control(results, findings),
+        _drift(results, reference), common.errata_section(entry, "000", results, findings),
+    )  # fmt: skip
     return Section("paper-000", SOURCES["000"].title, (Paragraph(entry.description),), parts), tuple(findings)
 
 

@@ -38,18 +38,12 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     bars, rod = problem(PROBLEM), problem(ROD)
     findings: list[str] = []
     parts = (
-        _model(bars, rod),
-        _method(results, findings),
-        two_bar_motions.reconstruction(results, findings),
-        two_bar_motions.printed_start(results, findings),
-        loop_and_rod.agreement_section(results, findings),
-        loop_and_rod.printed_loop(results, findings),
-        loop_and_rod.energy(results, findings),
-        loop_and_rod.rod(results, findings),
-        painleve.section(results, findings),
-        steps.section(results, findings),
+        _model(bars, rod), _method(results, findings), two_bar_motions.reconstruction(results, findings),
+        two_bar_motions.printed_start(results, findings), loop_and_rod.agreement_section(results, findings),
+        loop_and_rod.printed_loop(results, findings), loop_and_rod.energy(results, findings),
+        loop_and_rod.rod(results, findings), painleve.section(results, findings), steps.section(results, findings),
         common.errata_section(both(bars, rod), "001", results, findings),
-    )
+    )  # fmt: skip
     lead = f"{bars.title}: {bars.description} {rod.title}: {rod.description}"
     return Section("paper-001", SOURCES["001"].title, (Paragraph(lead),), parts), tuple(findings)
 

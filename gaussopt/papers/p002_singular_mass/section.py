@@ -59,18 +59,11 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     findings: list[str] = []
+    states = f"States of the references {' and '.join(REFERENCES)}, with the torque and without."
     parts = (
-        _model(),
-        _method(results, findings),
-        _motions(results, findings),
-        *_balance(results),
-        _figures(results),
-        crossings.singular(results, findings),
-        crossings.noise(results, findings),
-        common.states_section(
-            "002", results, f"States of the references {' and '.join(REFERENCES)}, with the torque and without."
-        ),
-        common.errata_section(entry, "002", results, findings),
+        _model(), _method(results, findings), _motions(results, findings), *_balance(results), _figures(results),
+        crossings.singular(results, findings), crossings.noise(results, findings),
+        common.states_section("002", results, states), common.errata_section(entry, "002", results, findings),
     )  # fmt: skip
     return Section("paper-002", SOURCES["002"].title, (Paragraph(entry.description),), parts), tuple(findings)
 

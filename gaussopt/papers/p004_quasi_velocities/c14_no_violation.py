@@ -95,8 +95,7 @@ def _measure(count: int) -> Derivation:
 
 def _general(count: int) -> Derivation:
     random = np.random.default_rng(15)
-    low, high = np.array(knife_edge.PARTICLE_BOUNDS).T
-    errors = (_of_particle(random.uniform(low, high)) for _ in range(count))
+    errors = (_of_particle(knife_edge.numbers(random, ranges=knife_edge.PARTICLE_BOUNDS)) for _ in range(count))
     return texts.confirmed("general", ROUNDING, errors)
 
 

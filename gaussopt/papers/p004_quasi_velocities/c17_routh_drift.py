@@ -104,8 +104,7 @@ def _multiplier(count: int) -> Derivation:
 
 def _pass(force: bool, count: int) -> tuple[Passage, Passage]:
     """Make random bodies over a pole after COUNTS whole steps, with or without a force along the blade there."""
-    low, high = np.array(list(pole.PASSAGES.values())).T
-    z = np.random.default_rng(17).uniform(low[:, None], high[:, None], (len(low), count))
+    z = numbers(np.random.default_rng(17), count, ranges=pole.PASSAGES.values())
     if not force:
         row = {name: z[i] for i, name in enumerate(pole.PASSAGES)}
         # No torque, and at the pole no force, or only a force across the blade.

@@ -5,6 +5,7 @@ Written down by hand for many bodies at once, so that nothing goes through the f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cache
 from itertools import islice
@@ -118,9 +119,11 @@ CASES = {
 """The bodies of the cases, and their end times in s."""
 
 
-def numbers(random: np.random.Generator, *count: int) -> Vector:
-    """Draw the nine numbers of a body within BOUNDS, or nine arrays of the shape `count`."""
-    low, high = np.array(list(BOUNDS.values())).T
+def numbers(
+    random: np.random.Generator, *count: int, ranges: Iterable[tuple[float, float]] = tuple(BOUNDS.values())
+) -> Vector:
+    """Draw a number within each range, by default the nine of a body, or an array of the shape `count` for each."""
+    low, high = np.array(list(ranges)).T
     return random.uniform(low, high) if not count else random.uniform(low[:, None], high[:, None], (len(low), *count))
 
 

@@ -44,17 +44,11 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     findings: list[str] = []
+    states = f"States of the references {', '.join(motions.REFERENCES)}, regular row."
     parts = (
-        _model(),
-        Section("method-004", "Method", tuple(texts.blocks("method"))),
-        _motions(results, findings),
-        *_balance(results),
-        _accuracy(results, findings),
-        _order(results, findings),
-        common.states_section(
-            "004", results, f"States of the references {', '.join(motions.REFERENCES)}, regular row."
-        ),
-        common.errata_section(entry, "004", results, findings),
+        _model(), common.part("method-004", "Method", texts.blocks("method")), _motions(results, findings),
+        *_balance(results), _accuracy(results, findings), _order(results, findings),
+        common.states_section("004", results, states), common.errata_section(entry, "004", results, findings),
     )  # fmt: skip
     return Section("paper-004", SOURCES["004"].title, (Paragraph(entry.description),), parts), tuple(findings)
 
