@@ -98,7 +98,7 @@ def _general(count: int) -> Derivation:
     random, system = np.random.default_rng(16), knife_edge.particle()
     worst = 0.0
     for _ in range(count):
-        z = numbers(random, ranges=knife_edge.PARTICLE_BOUNDS)
+        z = knife_edge.numbers(random, ranges=knife_edge.PARTICLE_BOUNDS)
         speed, direction, t = z[3:]
         vertical = speed / (1 + z[0] ** 2 + np.sin(t) ** 2 / 2)
         step = system.evaluate(t, z[:3], np.array([speed * np.cos(direction), speed * np.sin(direction), vertical]))
