@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +14,6 @@ from gaussopt.comparison.pairing import installed_solvers, pairs
 from gaussopt.comparison.reference_states import PairResult, typical_times
 from gaussopt.comparison.solver_sequence_run import error_of
 from gaussopt.contact.activity import closed_contacts
-from gaussopt.contact.operator import ContactOperator
-from gaussopt.contact.qp_equivalence import criterion
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import NotAccepted
@@ -56,9 +53,6 @@ POSES: dict[str, tuple[float, dict[str, float]]] = {
 
 SLIDES = 1e-9
 """Least slip, m/s, of a row of a reference; below it sliding friction has no sign."""
-
-EQUAL = 1e-9
-"""Relative difference of forces up to which two programs count as equal."""
 
 texts = Texts(__file__)
 
@@ -160,74 +154,51 @@ def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) 
 
 
 @dataclass(frozen=True, slots=True)
-class Programs:
-    """The normal forces of one special state by each program, N; None if a program refuses.
+class Frozen:
+    """Frozen friction on one special state.
 
     Attributes
     ----------
-    lcp : forces of the mechanics
-    printed, frozen : eq. (29), frozen friction
-    w : gap accelerations of the mechanics, m/s^2
-    predicts : whether the criterion says that eq. (29) returns the forces of the mechanics
-    first : forces of the first iterate of frozen friction
+    lcp : normal forces of the mechanics, N
+    frozen, first : those of the last and of the first iterate; the last is None if there is none
     contraction, count : factor of frozen friction and number of its programs
     """
 
     label: str
     lcp: Vector
-    printed: Vector | None
     frozen: Vector | None
-    w: Vector
-    predicts: bool
     first: Vector
     contraction: float
     count: int
 
-    def misses(self, other: Vector | None) -> float:
-        """Return the relative difference from the mechanics; NaN where there is no answer to compare."""
-        return float("nan") if other is None else float(np.linalg.norm(other - self.lcp) / np.linalg.norm(self.lcp))
+
+def frozen_friction() -> list[Frozen]:
+    """Solve frozen friction on every special state, by Newton's method."""
+    return [_frozen(label) for label in POSES]
 
 
-def programs() -> list[Programs]:
-    """Solve the printed program and frozen friction on every special state, by Newton's method."""
-    return [_programs(label) for label in POSES]
-
-
-def _programs(label: str) -> Programs:
+def _frozen(label: str) -> Frozen:
     step = pose(label)
     truth = solve_step(step, "lcp", "enumerate")
-    assert truth.a is not None
-    predicts = criterion(ContactOperator.of(step).lcp, truth.lam_N).predicts
-    frozen = _answer(step, "frozen-friction")
     first = solve_step(replace(step, mu=np.zeros(step.k)), "gauss", "newton").lam_N
-    details = {} if frozen is None else frozen.details
-    return Programs(
-        label, truth.lam_N, _forces(_answer(step, "normal-force-qp")), _forces(frozen),
-        step.J_N @ truth.a + step.zeta_N, predicts, first, float(details.get("contraction", np.nan)),
-        int(details.get("programs", 0)),
-    )  # fmt: skip
-
-
-def _answer(step: StepData, formulation: str) -> Any:
     try:
-        return solve_step(step, formulation, "newton", tolerance=float("inf"))
+        last = solve_step(step, "frozen-friction", "newton", tolerance=float("inf"))
     except NotAccepted:
-        return None
-
-
-def _forces(answer: Any) -> Vector | None:
-    return None if answer is None or answer.a is None else np.asarray(answer.lam_N)
+        return Frozen(label, truth.lam_N, None, first, np.nan, 0)
+    forces = None if last.a is None else np.asarray(last.lam_N)
+    contraction, count = float(last.details.get("contraction", np.nan)), int(last.details.get("programs", 0))
+    return Frozen(label, truth.lam_N, forces, first, contraction, count)
 
 
 def cases(quick: bool) -> list[Job]:
-    """Return cases of the pairs on all groups, and of the programs on the special states."""
+    """Return cases of the pairs on all groups, and of frozen friction on the special states."""
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     found = []
     for group in GROUPS:
         for f in registry.names("formulation"):
             arguments = {"group": group, "formulation": f, "stride": strides.get(group, 1), "quick": quick}
             found.append(Job(f"steps: {group}: {f}", contact_formulation, arguments, 1.5))
-    return [*found, Job("programs", programs, {}, 0.2)]
+    return [*found, Job("programs", frozen_friction, {}, 0.2)]
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
