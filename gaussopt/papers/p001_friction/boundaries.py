@@ -17,11 +17,12 @@ from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem, problem
+from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.p001_friction.c08_prescribed_force import Iteration, norm
 from gaussopt.problems.sliding_rod import painleve_region
 from gaussopt.problems.two_bar import delassus
 from gaussopt.reporting.document import Table
 from gaussopt.reporting.texts import Texts
-from gaussopt.solving.lcp_batch import solve_batch
 
 CO_SLIDING = (-1, -1)
 SPREADING = (-1, 1)
@@ -265,15 +266,9 @@ FROZEN = (
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
     """Return the errors of frozen friction in the norm of A_0, from zero force down to 1e-12, and the first iterate."""
-    A, A_0, b = stack.delassus[0], stack.smooth[0], stack.bias[0]
-    true = solve_batch(A[None], b[None], "newton").z[0]
-    iterates = [np.zeros_like(b)]
-    errors = [float(np.sqrt(true @ A_0 @ true))]
-    while errors[-1] > 1e-12 * errors[0] and len(errors) <= 200:
-        z = solve_batch(A_0[None], (b + (A - A_0) @ iterates[-1])[None], "newton").z[0]
-        errors.append(float(np.sqrt((z - true) @ A_0 @ (z - true))))
-        iterates.append(z)
-    return np.array(errors), iterates[1]
+    path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
+    errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
+    return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]
 
 
 def frozen_table() -> Table:

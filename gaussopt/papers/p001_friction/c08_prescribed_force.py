@@ -87,7 +87,8 @@ def contraction(A0: Matrix, C: Matrix) -> Vector:
     return np.asarray(np.linalg.norm(root.swapaxes(1, 2) @ C @ root, 2, axis=(1, 2)))
 
 
-def _norm(A0: Matrix, x: Matrix) -> Vector:
+def norm(A0: Matrix, x: Matrix) -> Vector:
+    """Return (x^T A_0 x)^(1/2) of each vector."""
     return np.asarray(np.sqrt(np.maximum(np.einsum("...bi,bij,...bj->...b", x, A0, x), 0.0)))
 
 
@@ -110,8 +111,8 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
         given = steps.solve(friction)
         a, minimum = (found.x[:, : steps.M.shape[1]] for found in (truth, given))
         free = np.asarray(np.linalg.solve(steps.M, (steps.force + friction)[..., None])[..., 0])
-        size = _norm(steps.M, a) + _norm(steps.M, free)
-        worst = max(worst, float((_norm(steps.M, minimum - a) / size).max()))
+        size = norm(steps.M, a) + norm(steps.M, free)
+        worst = max(worst, float((norm(steps.M, minimum - a) / size).max()))
         number += len(steps)
         # Other accelerations that the joints allow.
         drawn = rng.standard_normal(a.shape)
@@ -201,7 +202,7 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
     A0, C, b = bars.smooth, bars.coupling, bars.b
     z = sets.lcp(bars.A, b)
     run, rho = Iteration.run(A0, C, b, 60), contraction(A0, C)
-    error = _norm(A0, run.path - z)
+    error = norm(A0, run.path - z)
     rows, worst, below = [], 0.0, 0
     for i, label in enumerate(labels):
         # The last two iterations whose errors are far above rounding error.
@@ -235,8 +236,8 @@ def _contraction(quick: bool) -> Attempt:
         A0, C, b, rho = A0[below], C[below], b[below], rho[below]
         start = sets.lcp(A0, 10.0 * rng.standard_normal(b.shape))
         z, length = sets.lcp(A0 + C, b), 25 if quick else 60
-        error = _norm(A0, Iteration.run(A0, C, b, length, start).path - z)
-        size = _norm(A0, z) + error[0]
+        error = norm(A0, Iteration.run(A0, C, b, length, start).path - z)
+        size = norm(A0, z) + error[0]
         clear = error[:-1] > 1e-6 * size
         ratio = np.where(clear, error[1:] / np.where(clear, error[:-1], 1.0), 0.0) / rho
         above += int((ratio > 1 + ROUNDING).any(axis=0).sum())
@@ -264,8 +265,8 @@ def _adversary(quick: bool) -> Attempt:
         # Scaled to the largest factor that is still a contraction.
         C = 0.999 * C / np.maximum(rho, 1e-300)[:, None, None]
         z = sets.lcp(A0 + C, b)
-        before = _norm(A0, start - z)
-        after = _norm(A0, sets.lcp(A0, b + sets.times(C, start)) - z)
+        before = norm(A0, start - z)
+        after = norm(A0, sets.lcp(A0, b + sets.times(C, start)) - z)
         return np.where((rho > 1e-6) & (before > 1e-6), after / before / 0.999, np.nan)
 
     bounds = [(-0.95, 0.95)] + [(-1.0, 1.0)] * 4 + [(0.0, 2 * np.pi)] + [(-1.0, 10.0)] * 2
