@@ -20,22 +20,10 @@ class ClaimVerdict(StrEnum):
     UNCLAIMED = "not claimed"
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """One step of an independent derivation, and what was computed to check it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evidence:
+    """Numbers that other texts quote by the name of the evidence, as in `{{NAME[worst]}}`."""
 
-    Attributes
-    ----------
-    statement : a theorem, identity or closed form, in words and formulas (LaTeX between dollar signs)
-    computed : the numbers that confirm or contradict it on this run
-    holds : whether they confirm it
-    values : the numbers in `computed`, by name
-    name : the name by which other texts quote the numbers, as in `{{NAME[worst]}}`
-    """
-
-    statement: str
-    computed: str
-    holds: bool
     values: Mapping[str, Any] = field(default_factory=dict, compare=False)
     name: str = field(default="", compare=False)
 
@@ -44,8 +32,24 @@ class Derivation:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """An attempt to refute a statement, and its extent.
+class Derivation(_Evidence):
+    """One step of an independent derivation, and what was computed to check it.
+
+    Attributes
+    ----------
+    statement : a theorem, identity or closed form, in words and formulas (LaTeX between dollar signs)
+    computed : the numbers, those of `values`, that confirm or contradict it on this run
+    holds : whether they confirm it
+    """
+
+    statement: str
+    computed: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(_Evidence):
+    """An attempt to refute a statement, and its extent; its `values` are the numbers in `covered` and `found`.
 
     Attributes
     ----------
@@ -53,19 +57,12 @@ class Attempt:
     covered : the extent of the search: samples, sizes, ranges, seeds, optimisers
     found : the result, with numbers
     refutes : whether a counterexample was found
-    values : the numbers in `covered` and `found`, by name
-    name : as in `Derivation`
     """
 
     sought: str
     covered: str
     found: str
     refutes: bool
-    values: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    name: str = field(default="", compare=False)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
 
 
 @dataclass(frozen=True, slots=True)

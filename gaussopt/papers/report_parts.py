@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,6 +134,12 @@ class PaperResults:
         return {k: v for k, v in self.group(prefix).items() if len(v.t)}
 
 
+def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
+    """Return a section of blocks and lists of them; None and tables without rows, absent from a run, are left out."""
+    flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
+    return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
+
+
 def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
     """Return microseconds of the parts of a step, by part, in the order of the pairs."""
     seconds = [{**r.times, "hand over": r.times["update"] or r.times["setup"]} for r in pairs.values()]
@@ -168,9 +174,6 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
     """Show every formulation with every solver on the states of the references: errors, refusals, details, times."""
     groups: list[ByFormulation] = [g for g in results.group("states: ").values() if isinstance(g, ByFormulation)]
     judged = [g for g in groups if not g.refused and g.pairs]
-    blocks: list[Block] = []
-    if judged:
-        blocks.append(pairs_matrix(number, judged, lead))
     refusals = [("formulation", g.formulation, g.refused) for g in groups if g.refused]
     reasons: dict[tuple[str, str], list[str]] = {}
     for g in judged:
@@ -178,12 +181,8 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
             if r.refused:
                 reasons.setdefault((r.solver, r.refused), []).append(r.formulation)
     refusals += [("solver", f"{s} for {', '.join(of)}", why) for (s, why), of in reasons.items()]
-    if refusals:
-        blocks.append(texts.table("refused", refusals, anchor=f"refused-{number}"))
     lucky = [g.formulation for g in judged if not g.pairs[0].exact and g.pairs[0].error < 1e-10]
-    if lucky:
-        who = " and ".join(f"{f} (see paper {SHOWN_WRONG[f]})" if f in SHOWN_WRONG else f for f in lucky)
-        blocks += texts.blocks("lucky", who=who)
+    who = " and ".join(f"{f} (see paper {SHOWN_WRONG[f]})" if f in SHOWN_WRONG else f for f in lucky)
     # In detail: each formulation by its first solver, and Gauss's own program by all of them.
     shown = {
         f"{r.formulation} by {r.solver}": r
@@ -191,15 +190,18 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
         for j, r in enumerate(p for p in g.pairs if not p.refused)
         if j == 0 or g.formulation == "gauss"
     }
-    if shown:
-        rows = (
-            (k, r.exact, r.states, r.solved, r.claimed, r.error, r.certified, r.constraint_residual, r.iterations)
-            for k, r in shown.items()
-        )
-        rounded = ("error", "certified", "constraint residual", "iterations")
-        blocks.append(texts.table("states", rows, anchor=f"states-{number}", rounded=rounded))
-        blocks += [times_table(f"times-{number}", shown), times_figure(f"paper-{number}-time", shown)]
-    return Section(f"states-{number}", "Formulations and solvers on given states", tuple(blocks))
+    rows = (
+        (k, r.exact, r.states, r.solved, r.claimed, r.error, r.certified, r.constraint_residual, r.iterations)
+        for k, r in shown.items()
+    )
+    rounded = ("error", "certified", "constraint residual", "iterations")
+    return part(
+        f"states-{number}", "Formulations and solvers on given states",
+        pairs_matrix(number, judged, lead), texts.table("refused", refusals, anchor=f"refused-{number}"),
+        texts.blocks("lucky", who=who) if lucky else None,
+        texts.table("states", rows, anchor=f"states-{number}", rounded=rounded), times_table(f"times-{number}", shown),
+        times_figure(f"paper-{number}-time", shown) if shown else None,
+    )  # fmt: skip
 
 
 SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
@@ -263,12 +265,11 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
         numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
     if confirmed < len(entry.errata):  # if all are, the table on the first screen says so
         findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
-    blocks: list[Block] = [texts.table("errata-list", found, anchor=f"errata-{number}-list", number=number)]
-    if numbers:
-        blocks.append(texts.table("errata", numbers, anchor=f"errata-{number}"))
-    if entry.notes:
-        blocks.append(Items(tuple(Tex(note) for note in entry.notes)))
-    return Section(f"errata-{number}", "Errata", tuple(blocks))
+    return part(
+        f"errata-{number}", "Errata", texts.table("errata-list", found, anchor=f"errata-{number}-list", number=number),
+        texts.table("errata", numbers, anchor=f"errata-{number}"),
+        Items(tuple(Tex(note) for note in entry.notes)) if entry.notes else None,
+    )  # fmt: skip
 
 
 CONFIRMED, HOLDS, NOT_COMPUTED = "misprint or false, confirmed", "the printed form holds", "not computed"

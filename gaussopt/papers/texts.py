@@ -15,7 +15,7 @@ class ClaimTexts(Texts):
     def derivation(self, name: str, holds: bool, /, **values: Any) -> Derivation:
         """Fill an entry with the statement and its numbers."""
         statement, computed = self.paragraphs(name, **values)
-        return Derivation(statement, computed, holds, values, name)
+        return Derivation(statement, computed, holds, values=values, name=name)
 
     def confirmed(self, name: str, within: float, errors: Iterable[float], /, **values: Any) -> Derivation:
         """Confirm a derivation if no error exceeds a bound; its text contains `worst` and perhaps `count`."""
@@ -25,7 +25,7 @@ class ClaimTexts(Texts):
     def attempt(self, name: str, refutes: bool, /, **values: Any) -> Attempt:
         """Fill an entry with the aim, the extent and the result of a search."""
         sought, covered, found = self.paragraphs(name, **values)
-        return Attempt(sought, covered, found, refutes, values, name)
+        return Attempt(sought, covered, found, refutes, values=values, name=name)
 
     def reading(
         self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,9 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.papers.evidence import active_sets as sets
 
 Mask = NDArray[np.bool_]
+
+SIZES, SKEWS = (2, 3, 4, 5), (0.1, 0.3, 1.0, 3.0)
+"""Numbers of contacts, and norms of the skew part, of random problems."""
 
 DEFINITE = 1e-3
 """Least eigenvalue of sym A, scaled to unit diagonal, of a sample that counts as positive definite."""
@@ -34,6 +38,16 @@ def random_definite(count: int, n: int, skew: float, rng: np.random.Generator) -
     if n > 1:
         K *= skew / np.linalg.norm(K, 2, axis=(1, 2))[:, None, None]
     return S + K, rng.standard_normal((count, n))
+
+
+def random_stacks(
+    count: int, seed: Sequence[int], skews: Sequence[float] = (0.0,), sizes: Sequence[int] = SIZES
+) -> list[tuple[Matrix, Matrix]]:
+    """Draw a stack of `count` problems of every size and skew, each with a seed of its own."""
+    return [
+        random_definite(count, n, skew, np.random.default_rng([*seed, n, i]))
+        for n in sizes for i, skew in enumerate(skews)
+    ]  # fmt: skip
 
 
 def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, Matrix]:

@@ -7,6 +7,7 @@ solve the loops for the dependent angles.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,8 +15,8 @@ from scipy.linalg import qr
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.step_data import StepData
-
-GROUND = -1
+from gaussopt.families._planar import GROUND as GROUND
+from gaussopt.families._planar import Pins, Points
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +59,31 @@ class Mechanism:
         """Return the step in absolute coordinates x, y, phi of every body, with the first `repeated` pins twice."""
         pins = (*self.tree, *self.loops)
         pins += pins[:repeated]
-        bodies = len(self.phi)
-        J, gamma = np.zeros((2 * len(pins), 3 * bodies)), np.zeros(2 * len(pins))
-        for i, pin in enumerate(pins):
-            row = slice(2 * i, 2 * i + 2)
-            for sign, body, point in ((1.0, pin.a, pin.on_a), (-1.0, pin.b, pin.on_b)):
-                if body != GROUND:
-                    arm = turned(self.phi[body], point)
-                    J[row, 3 * body : 3 * body + 2] += sign * np.eye(2)
-                    J[row, 3 * body + 2] += sign * across(arm)
-                    gamma[row] += sign * arm * self.omega[body] ** 2
+        joints = Pins(_points([(pin.b, pin.on_b) for pin in pins]), _points([(pin.a, pin.on_a) for pin in pins]))
+        # The rows of pins depend on the angles alone.
+        turned_to = np.column_stack((np.zeros((len(self.phi), 2)), self.phi)).ravel()
+        zero, v = np.zeros(len(turned_to)), self.motion()[0] @ self.omega
         M = np.diag(np.column_stack((self.mass, self.mass, self.inertia)).ravel())
-        K, _ = self.motion()
-        zero = np.zeros(3 * bodies)
-        return StepData.smooth(M, zero, self.force, J, gamma, 0.0, zero, K @ self.omega)
+        return StepData.smooth(M, zero, self.force, joints.rows(turned_to), joints.gamma(turned_to, v), 0.0, zero, v)
 
-    def point(self, body: int, on: Vector) -> tuple[Matrix, Vector]:
-        """Return K, (2, bodies), and bias, (2,), of a point of a body, whose acceleration is K phi'' + bias."""
-        K, bias = np.zeros((2, len(self.phi))), np.zeros(2)
+    def point(self, body: int, on: Vector) -> tuple[Vector, Matrix, Vector]:
+        """Return the place of a point of a body, and K, (2, bodies), and bias of its acceleration K phi'' + bias."""
+        place, K, bias = np.zeros(2), np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
             arm = turned(self.phi[body], on - pin.on_a)  # from the joint towards the point
+            place += arm
             K[:, body] = across(arm)
             bias -= arm * self.omega[body] ** 2
             body, on = pin.b, pin.on_b
-        return K, bias
+        return place + on, K, bias
 
     def motion(self) -> tuple[Matrix, Vector]:
         """Return K and bias of all absolute coordinates, (3 bodies, bodies) and (3 bodies,)."""
         bodies = len(self.phi)
         K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
         for i in range(bodies):
-            K[3 * i : 3 * i + 2], bias[3 * i : 3 * i + 2] = self.point(i, np.zeros(2))
+            _, K[3 * i : 3 * i + 2], bias[3 * i : 3 * i + 2] = self.point(i, np.zeros(2))
             K[3 * i + 2, i] = 1.0
         return K, bias
 
@@ -97,7 +91,7 @@ class Mechanism:
         """Return the conditions of the loops on the angles: L and r of L phi'' = r."""
         L, r = np.zeros((2 * len(self.loops), len(self.phi))), np.zeros(2 * len(self.loops))
         for i, pin in enumerate(self.loops):
-            (Ka, ba), (Kb, bb) = self.point(pin.a, pin.on_a), self.point(pin.b, pin.on_b)
+            (_, Ka, ba), (_, Kb, bb) = self.point(pin.a, pin.on_a), self.point(pin.b, pin.on_b)
             L[2 * i : 2 * i + 2], r[2 * i : 2 * i + 2] = Ka - Kb, bb - ba
         return L, r
 
@@ -168,16 +162,14 @@ def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int
     return 12 * len(parents) + 2 * len(pairs)
 
 
+def _points(of: Sequence[tuple[int, Vector]]) -> Points:
+    """Return points given by their bodies and places there, (2,) each."""
+    return Points(np.array([body for body, _ in of]), np.array([place for _, place in of]))
+
+
 def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
     """Return the place `target` as a point of a body."""
-    if body == GROUND:
-        return target
-    centre, at, on = np.zeros(2), body, np.zeros(2)
-    while at != GROUND:
-        pin = of.tree[at]
-        centre += turned(of.phi[at], on - pin.on_a)
-        at, on = pin.b, pin.on_b
-    return turned(-of.phi[body], target - (centre + on))
+    return target if body == GROUND else turned(-of.phi[body], target - of.point(body, np.zeros(2))[0])
 
 
 def draw(rng: np.random.Generator, most: int, loops: bool, spread: float) -> Mechanism:

@@ -67,6 +67,12 @@ def free_acceleration(step: StepData) -> Vector:
     return np.asarray(np.linalg.solve(step.M, step.force))
 
 
+def lagrange_system(step: StepData) -> tuple[Matrix, Vector]:
+    """Return matrix and right-hand side of Lagrange's equations with the rows: [M, -J^T; J, 0] and (Q - h, gamma)."""
+    K = np.block([[step.M, -step.J.T], [step.J, np.zeros((step.m, step.m))]])
+    return K, np.concatenate((step.force, step.gamma))
+
+
 def minimiser(step: StepData) -> Vector:
     """Find the true acceleration by minimal coordinates of the step: a = a_p + Z z with Z^T M (a - a0) = 0.
 

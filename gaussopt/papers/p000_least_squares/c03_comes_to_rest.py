@@ -19,14 +19,8 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.p000_least_squares.c01_least_squares import weighted_16, written_out
-from gaussopt.papers.p000_least_squares.minimal_crank_slider import (
-    Crank,
-    backwards,
-    periodic,
-    phase,
-    reference_steps,
-)
+from gaussopt.papers.p000_least_squares.c01_least_squares import equation_14, equation_16, weighted_16, written_out
+from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards, periodic, phase, reference_steps
 from gaussopt.papers.texts import ClaimTexts
 
 text = ClaimTexts(__file__)
@@ -36,9 +30,6 @@ PRINTED = "crank-A-2s"
 """The reference with the printed torque."""
 PARAMETERS = problem("crank-slider").parameter_values
 """Printed values of the source, and our choice of gravity and inertias."""
-
-equation_14 = rs.by_formulation("least-squares")
-equation_16 = rs.by_formulation("least-squares-as-printed")
 
 
 def check(quick: bool) -> Judgement:

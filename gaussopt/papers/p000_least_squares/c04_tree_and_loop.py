@@ -12,25 +12,21 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.step_data import StepData
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import random_mechanisms as rm
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import largest_error
+from gaussopt.papers.p000_least_squares.c01_least_squares import EXACT, equation_14, equation_16
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, phase, reference_steps
 from gaussopt.papers.texts import ClaimTexts
 
-EXACT = DEFAULT_TOLERANCE
 MOST, SPREAD = 8, 1e3
 SEED = 4
 
 text = ClaimTexts(__file__, exact=EXACT, spread=SPREAD)
 
-treatment = rs.by_formulation("least-squares")
-"""Eq. (14) with the Moore-Penrose inverse of the product."""
-
-equation_16 = rs.by_formulation("least-squares-as-printed")
+treatment = equation_14
 
 
 def check(quick: bool) -> Judgement:
@@ -83,23 +79,11 @@ def _double_pendulum(c: Crank, s: StepData) -> Vector:
     """Return the accelerations of crank and rod as a double pendulum, with the slider free, (7,)."""
     assert s.q is not None
     assert s.v is not None
-    (t1, t2), (w1, w2), l1, l2 = s.q[[2, 5]], s.v[[2, 5]], float(c.l1), float(c.l2)
-    couple, turn = c.m2 * l1 * l2 / 2 * np.cos(t1 - t2), c.m2 * l1 * l2 / 2 * np.sin(t1 - t2)
-    A = np.array([[c.I1 + c.m1 * l1**2 / 4 + c.m2 * l1**2, couple], [couple, c.I2 + c.m2 * l2**2 / 4]], dtype=float)
-    b = np.array([
-        c.tau - (c.m1 / 2 + c.m2) * c.g * l1 * np.cos(t1) - turn * w2**2,
-        -c.m2 * c.g * l2 / 2 * np.cos(t2) + turn * w1**2,
-    ], dtype=float)  # fmt: skip
-    a1, a2 = np.linalg.solve(A, b)
-    tip, middle = _swing(t1, w1, a1, l1), _swing(t2, w2, a2, l2 / 2)
-    half = _swing(t1, w1, a1, l1 / 2)
-    return np.array([*half, a1, *(tip + middle), a2, s.Q[6] / c.m3], dtype=float)
-
-
-def _swing(angle: float, rate: float, acceleration: float, length: float) -> Vector:
-    """Return the acceleration of the end of a bar that turns about its beginning."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.asarray(length * (acceleration * np.array([-s, c]) - rate**2 * np.array([c, s])), dtype=float)
+    ahead, half = np.array([float(c.l1) / 2, 0.0]), np.array([float(c.l2) / 2, 0.0])
+    pins = rm.PinJoint(0, -ahead, rm.GROUND, np.zeros(2)), rm.PinJoint(1, -half, 0, ahead)
+    mass, inertia = np.array([c.m1, c.m2], dtype=float), np.array([c.I1, c.I2], dtype=float)
+    bars = rm.Mechanism(pins, (), s.q[[2, 5]], s.v[[2, 5]], mass, inertia, s.Q[:6])
+    return np.append(bars.acceleration(), s.Q[6] / c.m3)
 
 
 def _counting(quick: bool) -> Derivation:

@@ -14,13 +14,9 @@ PROBLEM = "crank-slider"
 REFERENCE = "crank-A-2s"
 
 MOTIONS = (
-    ("lagrange", "kkt"),
-    ("gauss", "kkt"),
-    ("gauss", "osqp"),
-    ("gauss", "newton"),
-    ("gauss", "cvxpy"),
+    ("lagrange", "kkt"), ("gauss", "kkt"), ("gauss", "osqp"), ("gauss", "newton"), ("gauss", "cvxpy"),
     ("least-squares", "kkt"),
-)
+)  # fmt: skip
 """Pairs that simulate the printed case with RK4."""
 
 CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -59,15 +55,8 @@ def cases(quick: bool) -> list[Job]:
         for label, solver, options in CONTROLS
     ]  # fmt: skip
     found += [
-        case(
-            f"drift: rk4, {stabilisation}",
-            1.5 * t_end,
-            pair=gauss,
-            dt=1e-3,
-            t_end=t_end * 2,
-            stabilisation=stabilisation,
-        )
-        for stabilisation in ("none", "baumgarte", "projection")
+        case(f"drift: rk4, {how}", 1.5 * t_end, pair=gauss, dt=1e-3, t_end=t_end * 2, stabilisation=how)
+        for how in ("none", "baumgarte", "projection")
     ]
     found.append(case("drift: semi-implicit, none", 1.0, pair=gauss, stepper="semi-implicit", dt=1e-3, t_end=t_end * 2))
     found += common.states_cases(PROBLEM, (REFERENCE,), 100 if quick else 4, quick)

@@ -50,16 +50,10 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     reference = entry.reference(REFERENCE)
     findings: list[str] = []
     parts = (
-        _model(),
-        _method(),
-        _motions(results, reference, findings),
-        _equation_16(results, findings),
-        _accuracy(results, reference, findings),
-        _states_section(results, findings),
-        _control(results, findings),
-        _drift(results, reference),
-        common.errata_section(entry, "000", results, findings),
-    )
+        _model(), _method(), _motions(results, reference, findings), _equation_16(results, findings),
+        _accuracy(results, reference, findings), _states_section(results, findings), _control(results, findings),
+        _drift(results, reference), common.errata_section(entry, "000", results, findings),
+    )  # fmt: skip
     return Section("paper-000", SOURCES["000"].title, (Paragraph(entry.description),), parts), tuple(findings)
 
 
@@ -168,17 +162,16 @@ def _equation_16(results: PaperResults, findings: list[str]) -> Section:
     runs = results.trajectories("eq. (16): ")
     rows = [(_label(k), v.q[-1, 2], v.v[-1, 2], v.worst.relative_error, v.worst.constraint_residual)
             for k, v in runs.items()]  # fmt: skip
-    blocks: list[Block] = [*text.blocks("eq. (16)"), text.table("equation-16-000", rows)]
     figure = equation_16_figure(results)
     if figure is not None:
-        blocks.append(figure)
         exact, printed = (float(v.q[-1, 2]) for v in list(runs.values())[:2])
         residual = list(runs.values())[1].worst.constraint_residual
         findings.append(Important(
             text("eq. (16) found", printed=printed, exact=exact, residual=residual), "paper-000-equation-16",
             "equation-16-000",
         ))  # fmt: skip
-    return Section("equation-16-000", "The motion by eq. (16) as printed", tuple(blocks))
+    blocks = *text.blocks("eq. (16)"), text.table("equation-16-000", rows), figure
+    return common.part("equation-16-000", "The motion by eq. (16) as printed", *blocks)
 
 
 def equation_16_figure(results: PaperResults) -> Figure | None:

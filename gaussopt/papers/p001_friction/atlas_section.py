@@ -1,9 +1,10 @@
-"""The printed programs of paper 001 against the contact laws, on grids of states."""
+"""The printed programs of paper 001 against the contact laws: on grids of states, and forces over the angle."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from gaussopt.core.arrays import Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.chapters import Important
+from gaussopt.papers.figures import line_figure
+from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.plotting.colours import CLASS_NAMES
 from gaussopt.plotting.figures import svg_of
@@ -121,13 +124,8 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
             "qp": np.array(CLASSES["qp"])[part.ravel()]}  # fmt: skip
     lines = f"Solid line: {' White dashed line: '.join(BOUNDARIES)}"
     alt = f"Map of the printed normal-force QP over the angle of AB (across) and μ (up), co-sliding. {key}."
-    return sentence, Figure(
-        name,
-        f"{sentence} Equal means that the forces agree to 1e-8. {lines}",
-        alt,
-        svg_of(axes[0].figure),
-        pd.DataFrame(data),
-    )
+    caption = f"{sentence} Equal means that the forces agree to 1e-8. {lines}"
+    return sentence, Figure(name, caption, alt, svg_of(axes[0].figure), pd.DataFrame(data))
 
 
 def _thinned(name: str, *counts: int) -> list[Axis]:
@@ -138,3 +136,32 @@ def _thinned(name: str, *counts: int) -> list[Axis]:
         Axis(a.name, np.linspace(a.values.min(), a.values.max(), count))
         for a, count in zip(grid.axes, counts, strict=True)
     ]
+
+
+ANGLES = np.linspace(60.0, 88.0, 57)
+"""Angles of AB in the figure of forces, degrees."""
+
+
+def lift_off() -> float:
+    """Return the angle above which C lifts off by the contact laws, both ends sliding to the left, degrees."""
+    return float(np.degrees(np.arctan(2.0 / problem("two-bar").parameter_values["mu"])))
+
+
+@cache
+def forces_figure() -> Figure:
+    """Draw the forces with both ends sliding to the left on the floor, no rotation, gravity alone, printed values."""
+    steps = samples.on_floor(np.radians(ANGLES))
+    found = samples.compare(steps.A, steps.b)
+    curves = {
+        f"{end}, {who}": forces[:, i]
+        for who, forces in (("contact laws", found.laws), ("program (29)", found.program))
+        for i, end in enumerate(("force at A", "force at C"))
+    }
+    last = ", ".join(f"{k} {y[-1]:.4g} N" for k, y in curves.items())
+    return line_figure(
+        "paper-001-forces-over-angle",
+        f"Normal forces of the two bars with both ends on the floor and sliding to the left, over the angle of AB. "
+        f"By the contact laws C lifts off above {lift_off():.2f}°; there the program (29) lets it pull.",
+        f"Normal forces over the angle; at {ANGLES[-1]:g}°: {last}.", ANGLES, curves,
+        ("angle of AB / degrees", "normal force / N"), above=True, columns=("degrees", "curve"),
+    )  # fmt: skip

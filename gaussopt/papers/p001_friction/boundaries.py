@@ -17,11 +17,12 @@ from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem, problem
+from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.p001_friction.c08_prescribed_force import Iteration, norm
 from gaussopt.problems.sliding_rod import painleve_region
 from gaussopt.problems.two_bar import delassus
 from gaussopt.reporting.document import Table
 from gaussopt.reporting.texts import Texts
-from gaussopt.solving.lcp_batch import solve_batch
 
 CO_SLIDING = (-1, -1)
 SPREADING = (-1, 1)
@@ -132,10 +133,8 @@ def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
     for mu, stated in ((1.5, (50.642, 73.048)), (2.0, (37.377, 79.188))):
         region = painleve_region(mu)
         assert region is not None
-        for side, low, high, exact, value in zip(
-            ("from", "to"), (1.0, 63.0), (63.0, 89.0), region, stated, strict=True
-        ):
-            rows.append(_row(f"rod: A < 0 {side}", mu, _root(A, low, high, mu), np.degrees(exact), value))
+        for side, within, exact, value in zip(("from", "to"), ((1.0, 63.0), (63.0, 89.0)), region, stated, strict=True):
+            rows.append(_row(f"rod: A < 0 {side}", mu, _root(A, *within, mu), np.degrees(exact), value))
 
     def lowest(mu: float) -> Any:
         return minimize_scalar(A, bounds=(0.9, 1.3), args=(mu,), method="bounded", options={"xatol": 1e-10})
@@ -267,15 +266,9 @@ FROZEN = (
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
     """Return the errors of frozen friction in the norm of A_0, from zero force down to 1e-12, and the first iterate."""
-    A, A_0, b = stack.delassus[0], stack.smooth[0], stack.bias[0]
-    true = solve_batch(A[None], b[None], "newton").z[0]
-    iterates = [np.zeros_like(b)]
-    errors = [float(np.sqrt(true @ A_0 @ true))]
-    while errors[-1] > 1e-12 * errors[0] and len(errors) <= 200:
-        z = solve_batch(A_0[None], (b + (A - A_0) @ iterates[-1])[None], "newton").z[0]
-        errors.append(float(np.sqrt((z - true) @ A_0 @ (z - true))))
-        iterates.append(z)
-    return np.array(errors), iterates[1]
+    path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
+    errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
+    return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]
 
 
 def frozen_table() -> Table:
@@ -300,13 +293,8 @@ def frozen_table() -> Table:
 
 def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:
     """Return the tables that accompany the maps of the two bars' atlas."""
-    return (
-        texts.table("boundaries", two_bar_boundaries()),
-        table_25(),
-        joint_table(),
-        load_fractions(quick),
-        frozen_table(),
-    )
+    found = texts.table("boundaries", two_bar_boundaries())
+    return found, table_25(), joint_table(), load_fractions(quick), frozen_table()
 
 
 def rod_tables(quick: bool = False) -> tuple[Table, ...]:

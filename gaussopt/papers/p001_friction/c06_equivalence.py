@@ -120,8 +120,7 @@ def _scalar() -> Derivation:
 
 def _symmetric(quick: bool) -> Derivation:
     count, number, worst = (60 if quick else 400), 0, 0.0
-    for n in (2, 3, 4, 5):
-        A, b = problems.random_definite(count, n, 0.0, np.random.default_rng([SEED, 1, n]))
+    for A, b in problems.random_stacks(count, (SEED, 1)):
         # Without the functions that are judged: (36) as contact laws, (37) through its multipliers.
         z = sets.lcp(A, b)
         x = sets.solve(A, np.zeros_like(b), A, A, b).x
@@ -146,11 +145,7 @@ def _even(quick: bool) -> Counter[str]:
     """Count the failures of each direction on symmetric matrices, and on two bars whose ends slide apart."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
-    stacks = [opposite.problem] + [
-        problems.random_definite(60 if quick else 400, n, 0.0, np.random.default_rng([SEED, 6, n]))
-        for n in (2, 3, 4, 5)
-    ]
-    for A, b in stacks:
+    for A, b in (opposite.problem, *problems.random_stacks(60 if quick else 400, (SEED, 6))):
         found.update(_counts(_broken(A, b)), number=len(b))
     return found
 
@@ -158,10 +153,7 @@ def _even(quick: bool) -> Counter[str]:
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
     """Count the failures of each direction on random matrices and hinged bars, and samples where all contacts bear."""
     count = 60 if quick else 400
-    matrices = [
-        problems.random_definite(count // 4 + 1, n, skew, np.random.default_rng([SEED, 3, n, i]))
-        for n in (2, 3, 4, 5) for i, skew in enumerate((0.1, 0.3, 1.0, 3.0))
-    ]  # fmt: skip
+    matrices = problems.random_stacks(count // 4 + 1, (SEED, 3), problems.SKEWS)
     hinged = [
         samples.definite_bars(count, bars, contacts, np.random.default_rng([SEED, 4, bars]))
         for bars, contacts in ((1, 2), (2, 2), (3, 3), (4, 4))

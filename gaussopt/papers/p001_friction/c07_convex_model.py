@@ -54,7 +54,7 @@ def _plain(quick: bool) -> Attempt:
     """Try (29) on one contact and on symmetric matrices."""
     count = 80 if quick else 500
     steps = samples.definite_bars(count, 2, 1, np.random.default_rng([SEED, 13]), (0.0, 2.0))
-    even = [problems.random_definite(count, n, 0.0, np.random.default_rng([SEED, 14, n])) for n in (2, 3, 4)]
+    even = problems.random_stacks(count, (SEED, 14), sizes=(2, 3, 4))
     worst, number = samples.largest_difference([steps.problem, *even])
     return texts.attempt("plain", worst > samples.EQUAL, number=number, worst=worst)
 

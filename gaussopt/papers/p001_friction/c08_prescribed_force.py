@@ -13,9 +13,8 @@ from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.evidence import contact_problems as problems
 from gaussopt.papers.p001_friction import contact_samples as samples
-from gaussopt.papers.p001_friction import steps as contact_steps
 from gaussopt.papers.p001_friction.contact_samples import Contacts
-from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.papers.p001_friction.steps import POSES, pose
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solve import solve_step
 
@@ -26,8 +25,8 @@ CONVERGED = 1e-12
 ROUNDING = 1e-6
 """Excess over the bound of one iteration that may be rounding error, for errors down to 1e-6 of the forces."""
 
-FALLING = tuple(label for label, (_, loads) in POSES.items() if not loads)
-"""Special states of the two bars with gravity alone."""
+FALLING = [degrees for degrees, loads in POSES.values() if not loads]
+"""Angles of the special states of the two bars with gravity alone, degrees."""
 
 STEPS = 250
 """Most iterations where no bound limits their number."""
@@ -88,7 +87,8 @@ def contraction(A0: Matrix, C: Matrix) -> Vector:
     return np.asarray(np.linalg.norm(root.swapaxes(1, 2) @ C @ root, 2, axis=(1, 2)))
 
 
-def _norm(A0: Matrix, x: Matrix) -> Vector:
+def norm(A0: Matrix, x: Matrix) -> Vector:
+    """Return (x^T A_0 x)^(1/2) of each vector."""
     return np.asarray(np.sqrt(np.maximum(np.einsum("...bi,bij,...bj->...b", x, A0, x), 0.0)))
 
 
@@ -111,8 +111,8 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
         given = steps.solve(friction)
         a, minimum = (found.x[:, : steps.M.shape[1]] for found in (truth, given))
         free = np.asarray(np.linalg.solve(steps.M, (steps.force + friction)[..., None])[..., 0])
-        size = _norm(steps.M, a) + _norm(steps.M, free)
-        worst = max(worst, float((_norm(steps.M, minimum - a) / size).max()))
+        size = norm(steps.M, a) + norm(steps.M, free)
+        worst = max(worst, float((norm(steps.M, minimum - a) / size).max()))
         number += len(steps)
         # Other accelerations that the joints allow.
         drawn = rng.standard_normal(a.shape)
@@ -143,7 +143,7 @@ def _varied(quick: bool) -> Attempt:
 
     drawn = {k: samples.definite_bars(count, 1, k, rng) for k in (1, 2)}
     one, two = (wrong(drawn[k][problems.definite(drawn[k].smooth)]) for k in (1, 2))
-    bars = wrong(samples.on_floor(np.radians([float(contact_steps.POSES[p][0]) for p in FALLING])))
+    bars = wrong(samples.on_floor(np.radians(FALLING)))
     return texts.attempt("varied", max(one[0], two[0], bars[0]) > 0, one=one, two=two, bars=bars)
 
 
@@ -157,13 +157,9 @@ def _once(quick: bool) -> Attempt:
         wrong += int((samples.relative(steps.A, steps.b, sets.lcp(steps.smooth, steps.b), z) > 1e-6).sum())
         number += len(steps)
     return texts.attempt(
-        "once",
-        bool(miss.max() > 1e-6) or wrong > 0,
-        number=number,
-        miss=np.quantile(miss, (0.0, 0.5, 1.0)),
-        states=len(miss),
-        wrong=wrong,
-    )
+        "once", bool(miss.max() > 1e-6) or wrong > 0, number=number, miss=np.quantile(miss, (0.0, 0.5, 1.0)),
+        states=len(miss), wrong=wrong,
+    )  # fmt: skip
 
 
 def _fixed_points(quick: bool) -> Derivation:
@@ -201,12 +197,12 @@ def _closed_forms(quick: bool) -> Derivation:
 
 
 def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
-    labels = list(contact_steps.POSES)
+    labels = list(POSES)
     bars = samples.two_bars()
     A0, C, b = bars.smooth, bars.coupling, bars.b
     z = sets.lcp(bars.A, b)
     run, rho = Iteration.run(A0, C, b, 60), contraction(A0, C)
-    error = _norm(A0, run.path - z)
+    error = norm(A0, run.path - z)
     rows, worst, below = [], 0.0, 0
     for i, label in enumerate(labels):
         # The last two iterations whose errors are far above rounding error.
@@ -221,7 +217,7 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
         first, last = (float(np.abs(run.path[n, i] - z[i]).max()) for n in (1, -1))
         worst = max(worst, last)
         rows.append((label, float(rho[i]), rate, radius, int(run.count[i]), first))
-    answer = solve_step(contact_steps.pose(labels[3]), "frozen-friction", "newton")
+    answer = solve_step(pose(labels[3]), "frozen-friction", "newton")
     own = float(np.abs(answer.lam_N - z[3]).max())
     program = texts.derivation(
         "program", below == len(labels) and worst < 1e-9 and own < 1e-9, below=below, states=len(labels), worst=worst,
@@ -240,8 +236,8 @@ def _contraction(quick: bool) -> Attempt:
         A0, C, b, rho = A0[below], C[below], b[below], rho[below]
         start = sets.lcp(A0, 10.0 * rng.standard_normal(b.shape))
         z, length = sets.lcp(A0 + C, b), 25 if quick else 60
-        error = _norm(A0, Iteration.run(A0, C, b, length, start).path - z)
-        size = _norm(A0, z) + error[0]
+        error = norm(A0, Iteration.run(A0, C, b, length, start).path - z)
+        size = norm(A0, z) + error[0]
         clear = error[:-1] > 1e-6 * size
         ratio = np.where(clear, error[1:] / np.where(clear, error[:-1], 1.0), 0.0) / rho
         above += int((ratio > 1 + ROUNDING).any(axis=0).sum())
@@ -269,8 +265,8 @@ def _adversary(quick: bool) -> Attempt:
         # Scaled to the largest factor that is still a contraction.
         C = 0.999 * C / np.maximum(rho, 1e-300)[:, None, None]
         z = sets.lcp(A0 + C, b)
-        before = _norm(A0, start - z)
-        after = _norm(A0, sets.lcp(A0, b + sets.times(C, start)) - z)
+        before = norm(A0, start - z)
+        after = norm(A0, sets.lcp(A0, b + sets.times(C, start)) - z)
         return np.where((rho > 1e-6) & (before > 1e-6), after / before / 0.999, np.nan)
 
     bounds = [(-0.95, 0.95)] + [(-1.0, 1.0)] * 4 + [(0.0, 2 * np.pi)] + [(-1.0, 10.0)] * 2

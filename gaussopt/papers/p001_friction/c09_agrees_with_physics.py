@@ -37,7 +37,7 @@ texts = ClaimTexts(__file__, fed=FED, consistent=CONSISTENT, seed=SEED)
 
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
-    starts, least = _starts()
+    starts = _starts()
     start = _start()
     formulas, kept, literally = _formulas(quick)
     (sign, fed, gained), (rows_of, misprinted, off) = _sign(), _rows()
@@ -48,7 +48,7 @@ def check(quick: bool) -> Judgement:
         *([] if starts.refutes else [texts("in-the-air", starts=starts)]),
         *([texts("without", absent=" and ".join(absent), idle=idle)] if absent else []),
     ))  # fmt: skip
-    data = _data(least, kept, _least_bias(), gained, off)
+    data = _data(starts["least"], kept, _least_bias(), gained, off)
     return texts.judgement(
         readings, (start, sign, rows_of), (starts, idle, fed, misprinted, formulas), missing=missing,
         columns=data.columns, rows=data.rows, own=_reconstructed(quick),
@@ -102,7 +102,7 @@ def starts() -> Iterator[Start]:
         yield Start(point, doubled, gaps, np.array([rise - L * np.cos(th1) * w1, rise + L * np.sin(th2) * w2]))
 
 
-def _starts() -> tuple[Attempt, float]:
+def _starts() -> Attempt:
     every = list(starts())
     grounded = [s for s in every if np.abs(s.gaps).max() < CONSISTENT]
     least = min(float(np.abs(s.rates).max()) for s in every)
@@ -115,18 +115,10 @@ def _starts() -> tuple[Attempt, float]:
         + f"; in every reading an end leaves or enters it at {least:.4g} m/s or more"
     )
     # F, g, the sign of friction and the contact rows do not enter gaps and gap rates.
-    search = texts.attempt(
-        "starts",
-        bool(good),
-        readings=len(every),
-        good=len(good),
-        grounded=len(grounded),
-        staying=len(good) or "none",
-        least=least,
-        points=", ".join(POINTS),
-        found=found,
-    )
-    return search, least
+    return texts.attempt(
+        "starts", bool(good), readings=len(every), good=len(good), grounded=len(grounded), staying=len(good) or "none",
+        least=least, points=", ".join(POINTS), found=found,
+    )  # fmt: skip
 
 
 def _start() -> Derivation:
@@ -258,11 +250,8 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
         "formulas", any(set(values[key]) - {right} for key, right in RIGHT.items()), tried=tried, loads=len(loads),
         first=loads[0], last=loads[-1], found=told, kept=len(good),
     )  # fmt: skip
-    return (
-        search,
-        values,
-        any(all(reading[key] == as_printed for key, as_printed in PRINTED.items()) for reading in good),
-    )
+    literally = any(all(reading[key] == as_printed for key, as_printed in PRINTED.items()) for reading in good)
+    return search, values, literally
 
 
 RIGHT = {"sign": "against the slip", "W_N": "derived", "bias": "derived", "h": "with h"}

@@ -9,7 +9,7 @@ import numpy as np
 
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.chapters import Chapter, ChapterTexts, Judged, errata_counts
-from gaussopt.papers.p001_friction import atlas_section, forces_over_angle, loop_and_rod, motions, two_bar_motions
+from gaussopt.papers.p001_friction import atlas_section, loop_and_rod, motions, two_bar_motions
 from gaussopt.papers.p001_friction.c07_convex_model import MU
 from gaussopt.papers.p001_friction.section import PROBLEM, ROD, both
 from gaussopt.papers.report_parts import PaperResults
@@ -32,13 +32,13 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
     loop = results.trajectory("energy: printed sign, printed loop")
     covered, counts = _map(results)
     figures = {
-        MAP: covered, forces_over_angle.NAME: forces_over_angle.forces_figure(),
+        MAP: covered, "paper-001-forces-over-angle": atlas_section.forces_figure(),
         "paper-001-drawing-rod": drawing_figure(rod, "paper-001-drawing-rod"),
         "paper-001-drawing-bars": drawing_figure(bars, "paper-001-drawing-bars"),
         "paper-001-energy": loop_and_rod.energy_figure(results),
         "paper-001-figure-5": two_bar_motions.figures_3_to_5(runs, "5")[0] if runs else None,
     }  # fmt: skip
-    values = {"dt": None if loop is None else loop.meta["dt"], "lift": forces_over_angle.lift_off()}
+    values = {"dt": None if loop is None else loop.meta["dt"], "lift": atlas_section.lift_off()}
     told = {"parameters": _parameters(), "start": _start(), **errata_counts(both(bars, rod), results)}
     return text.chapter("001", judged, values | told | counts, figures)
 

@@ -13,7 +13,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction import motions
 from gaussopt.papers.p001_friction.c09_agrees_with_physics import PRINTED_SIGN
 from gaussopt.papers.p001_friction.sliding_motion import energies
-from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.report_parts import PaperResults, part
 from gaussopt.reporting.document import Block, Figure, Gallery, Section, Tex
 from gaussopt.reporting.figures.motion_animation import animation_block
 from gaussopt.reporting.texts import Texts
@@ -43,33 +43,28 @@ def agreement_section(results: PaperResults, findings: list[str]) -> Section:
                     late = max(late, abs(nearest - time))
                     told = motions.spoken(event)
                     events.append((reference, told, label, f"{time:.15f}", f"{nearest:.15f}", nearest - time))
-    blocks: list[Block] = []
     if states:
-        blocks = [texts.table("agreement-001", states, timed=("seconds",)), texts.table("events-001", events)]
         findings.append(texts("agreement", compared=compared, worst=worst, events=len(events), late=late))
-    return Section("agreement-001", "Agreement with the references", tuple(blocks))
+    tables = texts.table("agreement-001", states, timed=("seconds",)), texts.table("events-001", events)
+    return part("agreement-001", "Agreement with the references", *tables)
 
 
 def printed_loop(results: PaperResults, findings: list[str]) -> Section:
     """Show the source's six steps, from the floor and from the air."""
-    blocks = texts.blocks("loop")
     rows = motions.reference_of("two-bar", "two-bar-contact").load()
     table = []
     for key, traj in results.group("loop, ").items():
         n, q, v, N = motions.agreement(traj, rows)
         table.append((key, str(traj.status), traj.meta["dt"], n, q, v, N, float(np.abs(traj.gap).max()),
                       float(np.sin(traj.q[-1, 2]))))  # fmt: skip
-    if table:
-        blocks.append(texts.table("loop-001", table))
     for n in (*motions.STEPS, *motions.FEW_STEPS):
         both = results.trajectories(f"loop, {n} steps: ")
         if len(both) == len(motions.PAIRS):
             q, N = motions.difference(*both.values())
             findings.append(texts("programs-of-the-loop", n=n, q=q, N=N))
     air = results.trajectories("air: ")
-    if air:
-        blocks += _from_the_air(air, findings)
-    return Section("loop-001", "The loop as printed", tuple(blocks))
+    blocks = _from_the_air(air, findings) if air else None
+    return part("loop-001", "The loop as printed", texts.blocks("loop"), texts.table("loop-001", table), blocks)
 
 
 def _from_the_air(air: Mapping[str, Trajectory], findings: list[str]) -> list[Block]:
@@ -120,15 +115,8 @@ def _in_the_air(label: str, traj: Trajectory) -> str:
 def energy(results: PaperResults, findings: list[str]) -> Section:
     """Show friction with the correct and with the printed sign."""
     runs = results.trajectories("energy: ")
-    blocks = texts.blocks("sign-of-friction", fed=motions.FED, later=motions.LATER)
-    if not runs:
-        return Section("energy-001", "Energy and the sign of friction", tuple(blocks))
     fed = {k: float(np.interp(motions.FED, v.t, v.energy)) for k, v in runs.items()}
     rows = [(k, v.energy[0], fed[k], v.t[-1], v.energy[-1], motions.rise(v), v.message) for k, v in runs.items()]
-    blocks.append(texts.table("energy-001", rows, fed=motions.FED))
-    figure = energy_figure(results)
-    if figure is not None:
-        blocks.append(figure)
     right, wrong = (runs.get(f"{k} sign") for k in ("correct", "printed"))
     if right is not None and wrong is not None:
         start, end = wrong.energy[0], wrong.energy[-1]
@@ -136,7 +124,11 @@ def energy(results: PaperResults, findings: list[str]) -> Section:
             "energies", feeds="feeds" if end > start else "takes", E_start=start, E_wrong=end, end=wrong.t[-1],
             E_right=right.energy[-1],
         ))  # fmt: skip
-    return Section("energy-001", "Energy and the sign of friction", tuple(blocks))
+    return part(
+        "energy-001", "Energy and the sign of friction",
+        texts.blocks("sign-of-friction", fed=motions.FED, later=motions.LATER),
+        texts.table("energy-001", rows, fed=motions.FED), energy_figure(results),
+    )  # fmt: skip
 
 
 def energy_figure(results: PaperResults) -> Figure | None:
@@ -180,10 +172,8 @@ def rod(results: PaperResults, findings: list[str]) -> Section:
                 f"{motions.span(title, next(iter(values.values()))[title], unit)}; {happened}. {motions.apart(runs)}",
                 ylabel=ylabel, **motions.beside(runs, values),
             ))  # fmt: skip
-    if gallery:
-        blocks.append(Gallery(tuple(gallery)))
-    blocks += _rod_tables(results, findings)
-    return Section("rod-001", "Rod: sliding, stopping, lifting off", tuple(blocks))
+    drawn = Gallery(tuple(gallery)) if gallery else None
+    return part("rod-001", "Rod: sliding, stopping, lifting off", blocks, drawn, _rod_tables(results, findings))
 
 
 def _rod_tables(results: PaperResults, findings: list[str]) -> list[Block]:
@@ -194,8 +184,6 @@ def _rod_tables(results: PaperResults, findings: list[str]) -> list[Block]:
         loop = results.trajectory(f"rod loop: {case}")
         if loop is not None:
             rows.append((case, "printed loop", *_rod_row(loop)))
-    if not rows:
-        return []
     blocks: list[Block] = [texts.table("rod-001", rows)]
     stop = next(iter(motions.pair_of(results, "rod-stop").values()), None)
     loop = results.trajectory("rod loop: stop")

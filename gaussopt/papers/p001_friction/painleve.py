@@ -12,7 +12,7 @@ import numpy as np
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import NotAccepted
 from gaussopt.modelling.problem import Problem, problem
-from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.report_parts import PaperResults, part
 from gaussopt.problems import sliding_rod
 from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Section, Table
@@ -155,4 +155,4 @@ def section(results: PaperResults, findings: list[str]) -> Section:
         findings.append(
             f"Rod, grid of {scan.states} states: the status of the LCP contradicts the sign table on {scan.wrong}."
         )
-    return Section("painleve-001", "Rod: one solution, none or two", tuple(blocks))
+    return part("painleve-001", "Rod: one solution, none or two", blocks)

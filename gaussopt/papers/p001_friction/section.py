@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +9,15 @@ import numpy as np
 from gaussopt.atlas.contact_study import BORDER
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers import report_parts as common
+from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
-from gaussopt.papers.p001_friction.forces_over_angle import forces_figure
-from gaussopt.papers.p001_friction.steps import EQUAL, Programs
+from gaussopt.papers.p001_friction.atlas_section import forces_figure
+from gaussopt.papers.p001_friction.steps import Frozen
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.document import Block, Gallery, Paragraph, Section
+from gaussopt.reporting.document import Gallery, Paragraph, Section
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 from gaussopt.reporting.texts import Texts
 
@@ -38,18 +39,12 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     bars, rod = problem(PROBLEM), problem(ROD)
     findings: list[str] = []
     parts = (
-        _model(bars, rod),
-        _method(results, findings),
-        two_bar_motions.reconstruction(results, findings),
-        two_bar_motions.printed_start(results, findings),
-        loop_and_rod.agreement_section(results, findings),
-        loop_and_rod.printed_loop(results, findings),
-        loop_and_rod.energy(results, findings),
-        loop_and_rod.rod(results, findings),
-        painleve.section(results, findings),
-        steps.section(results, findings),
+        _model(bars, rod), _method(results, findings), two_bar_motions.reconstruction(results, findings),
+        two_bar_motions.printed_start(results, findings), loop_and_rod.agreement_section(results, findings),
+        loop_and_rod.printed_loop(results, findings), loop_and_rod.energy(results, findings),
+        loop_and_rod.rod(results, findings), painleve.section(results, findings), steps.section(results, findings),
         common.errata_section(both(bars, rod), "001", results, findings),
-    )
+    )  # fmt: skip
     lead = f"{bars.title}: {bars.description} {rod.title}: {rod.description}"
     return Section("paper-001", SOURCES["001"].title, (Paragraph(lead),), parts), tuple(findings)
 
@@ -75,23 +70,25 @@ def _model(bars: Problem, rod: Problem) -> Section:
 
 
 def _method(results: PaperResults, findings: list[str]) -> Section:
-    blocks: list[Block] = [texts.table("notation-001"), texts.table("terms-001"), *texts.blocks("method")]
-    found: list[Programs] | None = results.value("programs")
-    if found:
-        blocks.append(texts.table("frozen-001", (
-            (p.label, p.contraction, p.count, p.lcp[0], p.lcp[1], float(np.abs(p.first - p.lcp).max()),
-             float("nan") if p.frozen is None else float(np.abs(p.frozen - p.lcp).max())) for p in found
-        )))  # fmt: skip
-        findings.append(_printed_program(found))
-    blocks.append(forces_figure())
-    return Section("method-001", "Method", tuple(blocks))
+    found: list[Frozen] = results.value("programs") or []
+    rows = (
+        (p.label, p.contraction, p.count, p.lcp[0], p.lcp[1], float(np.abs(p.first - p.lcp).max()),
+         float("nan") if p.frozen is None else float(np.abs(p.frozen - p.lcp).max())) for p in found
+    )  # fmt: skip
+    findings.append(_printed_program())
+    return common.part(
+        "method-001", "Method", texts.table("notation-001"), texts.table("terms-001"), texts.blocks("method"),
+        texts.table("frozen-001", rows), forces_figure(),
+    )  # fmt: skip
 
 
-def _printed_program(found: Sequence[Programs]) -> str:
+def _printed_program() -> str:
     """Return a sentence on the forces of (29) at the special states."""
-    same = [p for p in found if p.misses(p.printed) <= EQUAL]
-    lifts = sum(float(p.w[1]) > 0 and p.lcp[1] == 0 for p in found if p.misses(p.printed) > EQUAL)
-    predicted = sum(p.predicts == (p.misses(p.printed) <= EQUAL) for p in found)
-    tensile = min((float(p.printed.min()) for p in found if p.printed is not None), default=0.0)
+    bars = samples.two_bars()
+    found = samples.compare(*bars.problem)
+    w = sets.times(bars.A, found.laws) + bars.b
+    lifts = int((~found.equal & (w[:, 1] > 0) & (found.laws[:, 1] == 0)).sum())
+    tensile, same = float(found.program.min()), int(found.equal.sum())
     others = texts("tensile", tensile=tensile, lifts=lifts) if tensile < 0 else ""
-    return texts("printed-program", same=len(same), states=len(found), others=others, predicted=predicted)
+    predicted = int((found.predicted == found.equal).sum())
+    return texts("printed-program", same=same, states=len(bars), others=others, predicted=predicted)

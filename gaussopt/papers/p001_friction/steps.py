@@ -6,21 +6,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gaussopt.comparison.pairing import installed_solvers, pairs
 from gaussopt.comparison.reference_states import PairResult, typical_times
 from gaussopt.comparison.solver_sequence_run import error_of
 from gaussopt.contact.activity import closed_contacts
-from gaussopt.contact.operator import ContactOperator
-from gaussopt.contact.qp_equivalence import criterion
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
-from gaussopt.core.errors import IllPosed, NotAccepted
-from gaussopt.core.programs import Program
-from gaussopt.core.solver import missing_packages
+from gaussopt.core.errors import NotAccepted
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
@@ -50,21 +46,13 @@ SPECIAL = "special states"
 GROUPS = (*REFERENCES, SPECIAL)
 
 POSES: dict[str, tuple[float, dict[str, float]]] = {
-    "20°": (20.0, {}),
-    "45°": (45.0, {}),
-    "60°": (60.0, {}),
-    "60°, 20 N up at C": (60.0, {"F_C": 20.0}),
-    "85°": (85.0, {}),
-    "88°": (88.0, {}),
-    "89.5°": (89.5, {}),
-}
+    "20°": (20.0, {}), "45°": (45.0, {}), "60°": (60.0, {}), "60°, 20 N up at C": (60.0, {"F_C": 20.0}),
+    "85°": (85.0, {}), "88°": (88.0, {}), "89.5°": (89.5, {}),
+}  # fmt: skip
 """Two bars with both ends on the floor, both sliding to the left without turning: angle in degrees, loads."""
 
 SLIDES = 1e-9
 """Least slip, m/s, of a row of a reference; below it sliding friction has no sign."""
-
-EQUAL = 1e-9
-"""Relative difference of forces up to which two programs count as equal."""
 
 texts = Texts(__file__)
 
@@ -128,31 +116,18 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     reason = velocity or entry.refuses(steps[0].step)
     if reason:
         return ByFormulation(formulation, reason, ())
-    program = next(p for s in steps if (p := _program(entry, s.step)) is not None)
-    found = []
-    for name in registry.names("solver"):
-        solver = registry.load("solver", name)
-        fits = solver.dense and isinstance(program, solver.accepts) and common.takes_part(name, formulation, quick)
-        if missing_packages(solver) or not fits:
-            continue
-        slow = 1 if group == SPECIAL else common.SLOW.get(name, 1)
-        found.append(judge_on_steps(steps[::slow], formulation, name))
-    return ByFormulation(formulation, "", tuple(found))
-
-
-def _program(formulation: Formulation, step: StepData) -> Program | None:
-    try:
-        return formulation.apply(step)[0]
-    except (IllPosed, NotAccepted):
-        return None
+    solvers = [s for s in installed_solvers() if common.takes_part(s, formulation, quick)]
+    # A step whose program has no minimum tells nothing of the solvers.
+    fitting = next(found for s in steps if (found := pairs([formulation], solvers, s.step)))
+    slow = {s: 1 if group == SPECIAL else common.SLOW.get(s, 1) for _, s in fitting}
+    return ByFormulation(formulation, "", tuple(judge_on_steps(steps[::n], formulation, s) for s, n in slow.items()))
 
 
 def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
     """Solve the steps by one pair and compare the answers that have an acceleration with the true ones."""
     pair = StepSolver(formulation, solver)
     answers: list[tuple[ContactStep, Answer]] = []
-    statuses: Counter[str] = Counter()
-    reason = ""
+    statuses, reason = Counter[str](), ""
     for item in steps:
         try:
             # A separate copy, since a step caches its contact operator.
@@ -179,74 +154,51 @@ def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) 
 
 
 @dataclass(frozen=True, slots=True)
-class Programs:
-    """The normal forces of one special state by each program, N; None if a program refuses.
+class Frozen:
+    """Frozen friction on one special state.
 
     Attributes
     ----------
-    lcp : forces of the mechanics
-    printed, frozen : eq. (29), frozen friction
-    w : gap accelerations of the mechanics, m/s^2
-    predicts : whether the criterion says that eq. (29) returns the forces of the mechanics
-    first : forces of the first iterate of frozen friction
+    lcp : normal forces of the mechanics, N
+    frozen, first : those of the last and of the first iterate; the last is None if there is none
     contraction, count : factor of frozen friction and number of its programs
     """
 
     label: str
     lcp: Vector
-    printed: Vector | None
     frozen: Vector | None
-    w: Vector
-    predicts: bool
     first: Vector
     contraction: float
     count: int
 
-    def misses(self, other: Vector | None) -> float:
-        """Return the relative difference from the mechanics; NaN where there is no answer to compare."""
-        return float("nan") if other is None else float(np.linalg.norm(other - self.lcp) / np.linalg.norm(self.lcp))
+
+def frozen_friction() -> list[Frozen]:
+    """Solve frozen friction on every special state, by Newton's method."""
+    return [_frozen(label) for label in POSES]
 
 
-def programs() -> list[Programs]:
-    """Solve the printed program and frozen friction on every special state, by Newton's method."""
-    return [_programs(label) for label in POSES]
-
-
-def _programs(label: str) -> Programs:
+def _frozen(label: str) -> Frozen:
     step = pose(label)
     truth = solve_step(step, "lcp", "enumerate")
-    assert truth.a is not None
-    predicts = criterion(ContactOperator.of(step).lcp, truth.lam_N).predicts
-    frozen = _answer(step, "frozen-friction")
     first = solve_step(replace(step, mu=np.zeros(step.k)), "gauss", "newton").lam_N
-    details = {} if frozen is None else frozen.details
-    return Programs(
-        label, truth.lam_N, _forces(_answer(step, "normal-force-qp")), _forces(frozen),
-        step.J_N @ truth.a + step.zeta_N, predicts, first, float(details.get("contraction", np.nan)),
-        int(details.get("programs", 0)),
-    )  # fmt: skip
-
-
-def _answer(step: StepData, formulation: str) -> Any:
     try:
-        return solve_step(step, formulation, "newton", tolerance=float("inf"))
+        last = solve_step(step, "frozen-friction", "newton", tolerance=float("inf"))
     except NotAccepted:
-        return None
-
-
-def _forces(answer: Any) -> Vector | None:
-    return None if answer is None or answer.a is None else np.asarray(answer.lam_N)
+        return Frozen(label, truth.lam_N, None, first, np.nan, 0)
+    forces = None if last.a is None else np.asarray(last.lam_N)
+    contraction, count = float(last.details.get("contraction", np.nan)), int(last.details.get("programs", 0))
+    return Frozen(label, truth.lam_N, forces, first, contraction, count)
 
 
 def cases(quick: bool) -> list[Job]:
-    """Return cases of the pairs on all groups, and of the programs on the special states."""
+    """Return cases of the pairs on all groups, and of frozen friction on the special states."""
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     found = []
     for group in GROUPS:
         for f in registry.names("formulation"):
             arguments = {"group": group, "formulation": f, "stride": strides.get(group, 1), "quick": quick}
             found.append(Job(f"steps: {group}: {f}", contact_formulation, arguments, 1.5))
-    return [*found, Job("programs", programs, {}, 0.2)]
+    return [*found, Job("programs", frozen_friction, {}, 0.2)]
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
@@ -269,12 +221,11 @@ def section(results: PaperResults, findings: list[str]) -> Section:
                     counts["overruled"] += r.claimed > r.solved
         if judged:
             blocks += _group_blocks(group, judged)
-    if refusals:
-        rows = tuple((what, ", ".join(who), why) for (what, why), who in refusals.items())
-        blocks.append(texts.table("refused-001", rows))
     if counts:
         findings.append(texts("confirmed", counts=counts))
-    return Section("states-001", "Formulations and solvers on contact steps", tuple(blocks))
+    rows = ((what, ", ".join(who), why) for (what, why), who in refusals.items())
+    title = "Formulations and solvers on contact steps"
+    return common.part("states-001", title, blocks, texts.table("refused-001", rows))
 
 
 def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:

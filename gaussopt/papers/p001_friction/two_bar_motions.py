@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.figures import remarks
@@ -121,13 +122,19 @@ def printed_start(results: PaperResults, findings: list[str]) -> Section:
     return Section("airborne-001", "Two bars: the printed start", tuple(blocks))
 
 
+def _at_impact(traj: Trajectory, impact: Mapping[str, Any]) -> tuple[StepData, StepData]:
+    """Return the steps before and after an impact."""
+    system = problem("two-bar", case="airborne").system
+    q = traj.q[np.searchsorted(traj.t, impact["t"] - 1e-12)]
+    before, after = (system.evaluate(impact["t"], q, np.array(impact[k])) for k in ("v_before", "v_after"))
+    return before, after
+
+
 def _sides(traj: Trajectory, impact: Mapping[str, Any] | None) -> str:
     """Return a sentence on the sides to which the ends slide before and after an impact."""
     if impact is None:
         return ""
-    system = problem("two-bar", case="airborne").system
-    q = traj.q[np.searchsorted(traj.t, impact["t"] - 1e-12)]
-    before, after = (system.evaluate(impact["t"], q, np.array(impact[k])).v_T for k in ("v_before", "v_after"))
+    before, after = (step.v_T for step in _at_impact(traj, impact))
     told = (f"{contact} comes in {motions.way(before[i])} and goes on {motions.way(after[i])}"
             for i, contact in enumerate(traj.contacts))  # fmt: skip
     return f" At the impact {', '.join(told)}."
@@ -135,9 +142,7 @@ def _sides(traj: Trajectory, impact: Mapping[str, Any] | None) -> str:
 
 def _impact_table(traj: Trajectory, impact: Mapping[str, Any]) -> Table:
     before, after = (np.array(impact[k]) for k in ("v_before", "v_after"))
-    system = problem("two-bar", case="airborne").system
-    q = traj.q[np.searchsorted(traj.t, impact["t"] - 1e-12)]
-    steps = [system.evaluate(impact["t"], q, v) for v in (before, after)]
+    steps = _at_impact(traj, impact)
     rows: list[tuple[Any, ...]] = [(f"{n}′", a, b) for n, a, b in zip(traj.coordinates, before, after, strict=True)]
     for i, contact in enumerate(traj.contacts):
         rates = [s.gdot_N[i] for s in steps if s.gdot_N is not None]

@@ -14,8 +14,7 @@ from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.evidence.random_steps import Size, kernel, lost_force, minimiser
-from gaussopt.papers.p002_singular_mass.first_steps import in_other_coordinates
-from gaussopt.papers.p002_singular_mass.genetic_runs import start
+from gaussopt.papers.p002_singular_mass.genetic_runs import in_other_coordinates, start
 from gaussopt.papers.texts import ClaimTexts
 
 SEED = 10

@@ -15,7 +15,6 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.p002_singular_mass import genetic_runs as runs
-from gaussopt.papers.p002_singular_mass.first_steps import PENALTIES, penalised
 from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start, state
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
@@ -217,11 +216,11 @@ def _bias() -> Derivation:
     F, M = step.force, step.M.diagonal()
     a = (F[0] + F[1]) / (M[0] + M[1])
     words, apart = [], 0.0
-    for w in PENALTIES:
+    for w in runs.PENALTIES:
         # theta1'' - theta2'' = r: both equations of motion with the force 2 w r of the penalty.
         r = (M[1] * a - F[1]) / (2 * w + M[0] * M[1] / (M[0] + M[1]))
         stated = r * np.array([M[1], -M[0], -M[1]]) / (M[0] + M[1])
-        apart = max(apart, distance(penalised(step, w), np.array([a, a, -a]) + stated))
+        apart = max(apart, distance(runs.penalised(step, w), np.array([a, a, -a]) + stated))
         words.append(f"w = {w:.0e}: {np.abs(stated).max():.3g} rad/s²")
     return text.derivation("bias", apart < 1e-8, stated="; ".join(words), apart=apart)
 
@@ -258,7 +257,7 @@ def _null_space(count: int) -> Attempt:
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
     """Return states, each with its own seed, and penalties of the searches in full coordinates."""
-    return (1, PENALTIES[-1:]) if quick else (3, PENALTIES)
+    return (1, runs.PENALTIES[-1:]) if quick else (3, runs.PENALTIES)
 
 
 def _where(quick: bool) -> str:

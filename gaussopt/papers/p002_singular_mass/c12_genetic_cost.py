@@ -17,6 +17,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.formulations.lagrange import formulation
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.random_steps import lagrange_system
 from gaussopt.papers.evidence.recorded_steps import shortest
 from gaussopt.papers.p002_singular_mass import genetic_runs as runs
 from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start
@@ -64,7 +65,7 @@ def _between(cases: Sequence[TimedAnswers]) -> str:
 
 def _counts() -> Derivation:
     """Count the operations of an elimination, and of both methods, on the first step."""
-    K, b = _system(start())
+    K, b = lagrange_system(start())
     x, counted = eliminate(K, b)
     size = len(b)
     apart = float(np.abs(x - np.linalg.solve(K, b)).max())
@@ -74,21 +75,15 @@ def _counts() -> Derivation:
     )  # fmt: skip
 
 
-def _system(step: StepData) -> tuple[Matrix, Vector]:
-    """Return matrix and right-hand side of Lagrange's equations (4) with the rows (3), differentiated twice."""
-    K = np.block([[step.M, -step.J.T], [step.J, np.zeros((step.m, step.m))]])
-    return K, np.concatenate((step.force, step.gamma))
-
-
 def by_inverse(step: StepData) -> Vector:
     """Compute accelerations and multipliers by the generalised inverse of section 4.1."""
-    K, b = _system(step)
+    K, b = lagrange_system(step)
     return np.asarray(np.linalg.pinv(K) @ b)
 
 
 def _eliminated(step: StepData) -> Vector:
     """Compute accelerations and multipliers by elimination."""
-    return np.asarray(np.linalg.solve(*_system(step)))
+    return np.asarray(np.linalg.solve(*lagrange_system(step)))
 
 
 def _inverse(genetic: Sequence[float]) -> Attempt:

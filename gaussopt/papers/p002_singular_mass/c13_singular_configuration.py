@@ -10,6 +10,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.random_steps import lagrange_system
 from gaussopt.papers.p002_singular_mass import noisy_linkage as linkage
 from gaussopt.papers.p002_singular_mass.noisy_linkage import END, M1, M2, MGL, NOISE, OFF, PRINTED, REGULAR, ROWS, STEP
 from gaussopt.papers.texts import ClaimTexts
@@ -109,8 +110,7 @@ def _degenerates() -> Derivation:
         stated = -between / (linkage.P["l"] * math.cos(theta))
         lam = solve_step(step, "lagrange", "kkt").lam
         apart = max(apart, abs(float(lam[0]) / stated - 1.0) if lam is not None else np.inf)
-        K = np.block([[step.M, -step.J.T], [step.J, np.zeros((2, 2))]])
-        products.append(float(np.linalg.cond(K)) * distance**2)
+        products.append(float(np.linalg.cond(lagrange_system(step)[0])) * distance**2)
         words.append(f"{distance:g} rad: λ₁ = {stated:.3g} N, cond · ε² = {products[-1]:.4g}")
     holds = apart < 1e-5 and max(products) < 1.2 * min(products)
     return text.derivation("degenerates", holds, multipliers="; ".join(words), apart=apart)

@@ -18,7 +18,7 @@ from gaussopt.papers.p002_singular_mass import noisy_linkage as linkage
 from gaussopt.papers.p002_singular_mass.noisy_linkage import END, NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.report_parts import PaperResults, motion_case
 from gaussopt.processes.job import Job
-from gaussopt.reporting.document import Block, Figure, Section
+from gaussopt.reporting.document import Figure, Section
 from gaussopt.reporting.texts import Texts
 
 text = Texts(__file__)
@@ -71,14 +71,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
     """Show the passage with exact accelerations: the multiplier, and where the certificate stops a run."""
     runs = results.trajectories("crossing: ")
     near = results.trajectories("approach: ")
-    blocks: list[Block] = [*text.blocks("exact")]
-    if runs:
-        blocks.append(text.table("crossing-002", [_crossing_row(k, v) for k, v in runs.items()]))
     stopped = sum(v.failed_step is not None for v in near.values())
-    if near:
-        blocks += text.blocks("closer", stops=" " + text("stops") if stopped else "")
-        blocks.append(text.table("approach-002", [_approach_row(k, v) for k, v in near.items()]))
-    blocks += _multiplier_figure(runs, near)
     printed, regular = ([v for k, v in runs.items() if k.startswith(row)] for row in (PRINTED, REGULAR))
     if printed and regular:
         # Away from the pole both rows have similar multipliers; the regular one is bounded over the same passage.
@@ -89,10 +82,15 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
             "exact found", peak=_largest(peak), distance=_distance(peak)[np.argmax(np.abs(peak.lam[:, 0]))],
             bound=max(map(_largest, regular)), gap=gap, stopped=stops,
         ))  # fmt: skip
-    return Section("singular-002", "Through the singular position with exact accelerations", tuple(blocks))
+    return common.part(
+        "singular-002", "Through the singular position with exact accelerations", text.blocks("exact"),
+        text.table("crossing-002", [_crossing_row(k, v) for k, v in runs.items()]),
+        text.blocks("closer", stops=" " + text("stops") if stopped else "") if near else None,
+        text.table("approach-002", [_approach_row(k, v) for k, v in near.items()]), _multiplier_figure(runs, near),
+    )  # fmt: skip
 
 
-def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory]) -> list[Block]:
+def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory]) -> Figure | None:
     """Draw the first multiplier over the distance from the pole: finest run with each row, and all runs close to it."""
     shown = {f"printed row, {k} s": v for k, v in near.items()}
     for row in reversed(ROWS):
@@ -108,16 +106,16 @@ def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory])
             order = np.argsort(_distance(v)[passed])
             x[k], y[k] = _distance(v)[passed][order], np.abs(v.lam[passed, 0])[order]
     if not x:
-        return []
+        return None
     largest = ", ".join(f"{k} {float(y[k].max()):.1e} at {float(x[k][np.argmax(y[k])]):.0e} rad" for k in x)
     data = pd.concat([pd.DataFrame({"run": k, "distance": x[k], "lambda1": y[k]}) for k in x])
-    return [line_figure(
+    return line_figure(
         "paper-002-multiplier",
         "Multiplier of the first row on the way to the singular position, against the distance from it, both "
         "logarithmic.",
         f"Largest multiplier: {largest}.", x, y, ("|θ₁ − π/2| / rad", "|λ₁| / N m (printed row: N)"), data=data,
         log=True, logx=True,
-    )]  # fmt: skip
+    )  # fmt: skip
 
 
 def _crossing_row(label: str, v: Trajectory) -> tuple[Any, ...]:
@@ -141,7 +139,6 @@ def _approach_row(label: str, v: Trajectory) -> tuple[Any, ...]:
 def noise(results: PaperResults, findings: list[str]) -> Section:
     """Show the passage with noisy accelerations: which runs leave their branch."""
     found: dict[str, NoiseResult] = results.group("noise: ")
-    blocks: list[Block] = [*text.blocks("noisy", off=linkage.OFF, end=END)]
     rows, facts = [], {}
     for label, run in found.items():
         last = run.gaps[:, -1]
@@ -150,16 +147,15 @@ def noise(results: PaperResults, findings: list[str]) -> Section:
         facts[label] = run.left, len(last), largest
         rows.append((label, len(last), run.left, run.left / len(last), int(np.isinf(last).sum()),
                      float(np.median(last)), largest))  # fmt: skip
-    if rows:
-        blocks.append(text.table("noise-002", rows, step=linkage.STEP, end=END))
-    figure = noise_figure(found)
-    if figure is not None:
-        blocks.append(figure)
     for amplitude in NOISE:
         printed, regular = (facts.get(f"{row}, {amplitude:g}") for row in (PRINTED, REGULAR))
         if printed and regular:
             findings.append(text("noisy found", noise=amplitude, printed=printed, regular=regular, end=END))
-    return Section("noise-002", "Through the singular position with noisy accelerations", tuple(blocks))
+    return common.part(
+        "noise-002", "Through the singular position with noisy accelerations",
+        text.blocks("noisy", off=linkage.OFF, end=END), text.table("noise-002", rows, step=linkage.STEP, end=END),
+        noise_figure(found),
+    )  # fmt: skip
 
 
 def noise_figure(found: Mapping[str, NoiseResult]) -> Figure | None:

@@ -20,8 +20,7 @@ from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure
 from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import STEP
-from gaussopt.papers.p002_singular_mass.first_steps import Branch, flow_chart, penalties
-from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, start
+from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, Branch, flow_chart, penalties, start
 from gaussopt.papers.report_parts import PaperResults, motion_case
 from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
@@ -60,18 +59,11 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     findings: list[str] = []
+    states = f"States of the references {' and '.join(REFERENCES)}, with the torque and without."
     parts = (
-        _model(),
-        _method(results, findings),
-        _motions(results, findings),
-        *_balance(results),
-        _figures(results),
-        crossings.singular(results, findings),
-        crossings.noise(results, findings),
-        common.states_section(
-            "002", results, f"States of the references {' and '.join(REFERENCES)}, with the torque and without."
-        ),
-        common.errata_section(entry, "002", results, findings),
+        _model(), _method(results, findings), _motions(results, findings), *_balance(results), _figures(results),
+        crossings.singular(results, findings), crossings.noise(results, findings),
+        common.states_section("002", results, states), common.errata_section(entry, "002", results, findings),
     )  # fmt: skip
     return Section("paper-002", SOURCES["002"].title, (Paragraph(entry.description),), parts), tuple(findings)
 
@@ -131,11 +123,8 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
         first = f", at {crossings[0][1]:g} π first at t = {crossings[0][2]:.7f} s" if crossings else ""
         certified = traj.worst.relative_error
         findings.append(text("motion found", psi=psi, first=first, certified=certified, **ends))
-    blocks.append(Gallery(tuple(figures)))
-    if passages:
-        rows = [(psi, angle, f"{t:.7f}", rate) for psi, angle, t, rate in passages]
-        blocks.append(text.table("passages-002", rows))
-    return Section("motion-002", "Motion", tuple(blocks))
+    rows = [(psi, angle, f"{t:.7f}", rate) for psi, angle, t, rate in passages]
+    return common.part("motion-002", "Motion", blocks, Gallery(tuple(figures)), text.table("passages-002", rows))
 
 
 def _balance(results: PaperResults) -> list[Section]:

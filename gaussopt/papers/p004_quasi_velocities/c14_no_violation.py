@@ -8,7 +8,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import maximise
-from gaussopt.papers.p004_quasi_velocities import particle
+from gaussopt.papers.p004_quasi_velocities import knife_edge
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, on_trial
 from gaussopt.papers.p004_quasi_velocities.motions import across_blade, reference_error, violation
 from gaussopt.papers.texts import ClaimTexts
@@ -95,8 +95,7 @@ def _measure(count: int) -> Derivation:
 
 def _general(count: int) -> Derivation:
     random = np.random.default_rng(15)
-    low, high = np.array(particle.BOUNDS).T
-    errors = (_of_particle(random.uniform(low, high)) for _ in range(count))
+    errors = (_of_particle(knife_edge.numbers(random, ranges=knife_edge.PARTICLE_BOUNDS)) for _ in range(count))
     return texts.confirmed("general", ROUNDING, errors)
 
 
@@ -106,7 +105,7 @@ def _of_particle(z: Vector) -> float:
     # Newton's method starts from the previous velocity, as in a motion: a fifth and 0.3 rad off.
     speed, direction = 0.8 * omega[0], omega[1] + 0.3
     guess = np.array([speed * np.cos(direction), speed * np.sin(direction), 0.5 * speed])
-    v = particle.particle().velocity_from(t, q, omega, guess)
+    v = knife_edge.particle().velocity_from(t, q, omega, guess)
     f = np.hypot(v[0], v[1]) - (1 + q[0] ** 2 + np.sin(t) ** 2 / 2) * v[2]
     return float(abs(f) / (1.0 + np.abs(v).max()))
 
@@ -121,7 +120,7 @@ def _of_body(z: Vector) -> float:
 
 def _optimised(generations: int) -> Attempt:
     worst, number = 0.0, 0
-    for cost, bounds in ((_of_body, list(BOUNDS.values())), (_of_particle, list(particle.BOUNDS))):
+    for cost, bounds in ((_of_body, list(BOUNDS.values())), (_of_particle, list(knife_edge.PARTICLE_BOUNDS))):
         found = maximise(cost, bounds, generations, 14)
         worst, number = max(worst, found.value), number + found.tried
     return texts.attempt("optimised", worst > ROUNDING, number=number, worst=worst)

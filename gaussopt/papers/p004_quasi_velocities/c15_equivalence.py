@@ -14,8 +14,8 @@ from gaussopt.formulations.quasi_velocity import formulation as quasi
 from gaussopt.formulations.routh import formulation as routh
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence.adversarial_search import maximise
-from gaussopt.papers.evidence.random_steps import answer
-from gaussopt.papers.p004_quasi_velocities import particle
+from gaussopt.papers.evidence.random_steps import answer, lagrange_system
+from gaussopt.papers.p004_quasi_velocities import knife_edge
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers, on_trial
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solver_sequence import SolverSequence
@@ -95,19 +95,17 @@ def _projection(count: int) -> Derivation:
 
 
 def _general(count: int) -> Derivation:
-    random, system = np.random.default_rng(16), particle.particle()
-    low, high = np.array(particle.BOUNDS).T
+    random, system = np.random.default_rng(16), knife_edge.particle()
     worst = 0.0
     for _ in range(count):
-        z = random.uniform(low, high)
+        z = knife_edge.numbers(random, ranges=knife_edge.PARTICLE_BOUNDS)
         speed, direction, t = z[3:]
         vertical = speed / (1 + z[0] ** 2 + np.sin(t) ** 2 / 2)
         step = system.evaluate(t, z[:3], np.array([speed * np.cos(direction), speed * np.sin(direction), vertical]))
         D, w = step.D_omega, step.w_omega
         assert D is not None
         assert w is not None
-        K = np.block([[step.M, -step.J.T], [step.J, np.zeros((step.m, step.m))]])
-        a = np.linalg.solve(K, np.concatenate((step.force, step.gamma)))[: step.n]
+        a = np.linalg.solve(*lagrange_system(step))[: step.n]
         b = D @ np.linalg.solve(D.T @ step.M @ D, D.T @ (step.force - step.M @ w)) + w
         worst = max(worst, float(np.abs(a - b).max() / (1.0 + np.abs(a).max())))
     return texts.derivation("general", worst < SAME, count=count, worst=worst)

@@ -54,9 +54,9 @@ def check(quick: bool) -> Judgement:
     random = np.random.default_rng(16)
     drawn = [Pair(BladeBody.of(numbers(random)), SPAN, TOLERANCE) for _ in range(4 if quick else 24)]
     every = [*pairs.values(), *drawn]
-    regular = _searched("search-regular", [p.ratio for p in every], drawn, quick)
-    over = _searched("search-over-a-pole", [p.tan_ratio for p in every if p.poles], drawn, quick)
-    away = _searched("search-no-pole", [p.tan_ratio for p in every if not p.poles], drawn, quick)
+    regular = _searched("search-regular", [p.ratio() for p in every], drawn, quick)
+    over = _searched("search-over-a-pole", [p.ratio("tan") for p in every if p.poles], drawn, quick)
+    away = _searched("search-no-pole", [p.ratio("tan") for p in every if not p.poles], drawn, quick)
     equal = [p.at_equal_error for p in every]
     same = texts.attempt("at-equal-error", min(equal) <= 1.0, count=len(drawn), told=_told(equal[len(pairs) :]),
                          least=min(equal))  # fmt: skip
@@ -72,17 +72,17 @@ def check(quick: bool) -> Judgement:
     )
     run = {r: _by_the_package(*r) for r in (RUNS[:1] if quick else RUNS[:3:2])}
     few, many = (_begun("search-regular").evaluations(rates) for rates in ("regular", "quasi"))
-    ratios, tan = [p.ratio for p in drawn], [p.tan_ratio for p in drawn if p.poles]
+    ratios, tan = [p.ratio() for p in drawn], [p.ratio("tan") for p in drawn if p.poles]
     of_bodies = {"regular": ratios, "tan": tan, "equal": equal[len(pairs) :]}
     found = {
         "few": few, "many": many, "hand": float(np.median(hand)), "package": float(np.median(package)),
-        "cases": {case: p.ratio for (case, rtol), p in pairs.items() if rtol == TOLERANCE},
+        "cases": {case: p.ratio() for (case, rtol), p in pairs.items() if rtol == TOLERANCE},
         "median": float(np.median(ratios)), "over": float(np.median(tan)), "number": len(ratios),
     }  # fmt: skip
     spans = {f"span_{name}": _told(of) for name, of in of_bodies.items()}
     rows = tuple(
-        (f"{case}, RK45, {rtol:g}", p.quasi.evaluations, p.routh.evaluations, p.tan.evaluations, p.ratio, p.tan_ratio,
-         p.quasi.error, p.routh.error, p.at_equal_error)
+        (f"{case}, RK45, {rtol:g}", *(r.evaluations for r in p.runs.values()), p.ratio(), p.ratio("tan"),
+         p.runs["quasi"].error, p.runs["regular"].error, p.at_equal_error)
         for (case, rtol), p in pairs.items()
     )  # fmt: skip
     return texts.judgement(
@@ -113,19 +113,9 @@ class Pair:
     rtol: float
 
     @cached_property
-    def quasi(self) -> Integrated:
-        """The motion by quasi-velocities."""
-        return self.run("quasi")
-
-    @cached_property
-    def routh(self) -> Integrated:
-        """The motion by Routh's equations with the regular row."""
-        return self.run("regular")
-
-    @cached_property
-    def tan(self) -> Integrated:
-        """The motion by Routh's equations with the tan row."""
-        return self.run("tan")
+    def runs(self) -> dict[str, Integrated]:
+        """The motions by quasi-velocities, and by Routh's equations with the regular and with the tan row."""
+        return {rates: self.run(rates) for rates in ("quasi", "regular", "tan")}
 
     @cached_property
     def poles(self) -> int:
@@ -156,24 +146,18 @@ class Pair:
         assert found.sol is not None
         return found.sol
 
-    @property
-    def ratio(self) -> float:
-        """Evaluations by Routh with the regular row over those by quasi-velocities."""
-        return self.routh.evaluations / self.quasi.evaluations
-
-    @property
-    def tan_ratio(self) -> float:
-        """Evaluations by Routh with the tan row over those by quasi-velocities."""
-        return self.tan.evaluations / self.quasi.evaluations
+    def ratio(self, row: str = "regular") -> float:
+        """Return the evaluations by Routh's equations with a row over those by quasi-velocities."""
+        return self.runs[row].evaluations / self.runs["quasi"].evaluations
 
     @property
     def at_equal_error(self) -> float:
         """Ratio of evaluations with the regular row at the tolerance at which Routh has the same error."""
-        runs = [self.routh if f == 1.0 else self.run("regular", f) for f in FACTORS]
+        runs = [self.runs["regular"] if f == 1.0 else self.run("regular", f) for f in FACTORS]
         errors, numbers = (np.log([getattr(r, name) for r in runs]) for name in ("error", "evaluations"))
         rising = np.argsort(errors)
-        evaluations = np.exp(np.interp(np.log(self.quasi.error), errors[rising], numbers[rising]))
-        return float(evaluations / self.quasi.evaluations)
+        evaluations = np.exp(np.interp(np.log(self.runs["quasi"].error), errors[rising], numbers[rising]))
+        return float(evaluations / self.runs["quasi"].evaluations)
 
 
 def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
@@ -189,7 +173,7 @@ def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
 def _counted(pairs: dict[tuple[str, float], Pair], package: dict[tuple[str, float], tuple[int, ...]]) -> Derivation:
     words, apart = [], 0.0
     for (case, rtol), theirs in package.items():
-        hand = pairs[case, rtol].quasi.evaluations, pairs[case, rtol].routh.evaluations
+        hand = [pairs[case, rtol].runs[rates].evaluations for rates in ("quasi", "regular")]
         apart = max([apart, *(abs(a / b - 1.0) for a, b in zip(theirs, hand, strict=True))])
         words.append(f"{case}, {rtol:g}: {hand[0]} and {hand[1]} ({theirs[0]} and {theirs[1]})")
     return texts.derivation("counted", apart < 0.02, words="; ".join(words), percent=100 * apart)

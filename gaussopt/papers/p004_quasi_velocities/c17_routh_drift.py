@@ -104,8 +104,7 @@ def _multiplier(count: int) -> Derivation:
 
 def _pass(force: bool, count: int) -> tuple[Passage, Passage]:
     """Make random bodies over a pole after COUNTS whole steps, with or without a force along the blade there."""
-    low, high = np.array(list(pole.PASSAGES.values())).T
-    z = np.random.default_rng(17).uniform(low[:, None], high[:, None], (len(low), count))
+    z = numbers(np.random.default_rng(17), count, ranges=pole.PASSAGES.values())
     if not force:
         row = {name: z[i] for i, name in enumerate(pole.PASSAGES)}
         # No torque, and at the pole no force, or only a force across the blade.
@@ -250,17 +249,10 @@ def _drifted(tan: list[Spread], regular: list[Spread]) -> Attempt:
 def _told(tan: list[Spread]) -> str:
     """Describe the drift of the motions with the random steps, and with two of SHOWN."""
     return "; ".join(
-        texts(
-            "of-a-case",
-            s=s,
-            low=s.quantile(0.0),
-            high=s.quantile(1.0),
-            shown=s.shown[STEP],
-            other=s.shown[0.0099],
-            near=100 * s.near,
-        )
+        texts("of-a-case", s=s, low=s.quantile(0.0), high=s.quantile(1.0), shown=s.shown[STEP], other=s.shown[0.0099],
+              near=100 * s.near)
         for s in tan
-    )
+    )  # fmt: skip
 
 
 claim = texts.claim("C17", "004", check, 9.0)

@@ -5,13 +5,17 @@ Written down by hand for many bodies at once, so that nothing goes through the f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import cache
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.evidence.runge_kutta import Rates, march
 
@@ -115,9 +119,11 @@ CASES = {
 """The bodies of the cases, and their end times in s."""
 
 
-def numbers(random: np.random.Generator, *count: int) -> Vector:
-    """Draw the nine numbers of a body within BOUNDS, or nine arrays of the shape `count`."""
-    low, high = np.array(list(BOUNDS.values())).T
+def numbers(
+    random: np.random.Generator, *count: int, ranges: Iterable[tuple[float, float]] = tuple(BOUNDS.values())
+) -> Vector:
+    """Draw a number within each range, by default the nine of a body, or an array of the shape `count` for each."""
+    low, high = np.array(list(ranges)).T
     return random.uniform(low, high) if not count else random.uniform(low[:, None], high[:, None], (len(low), *count))
 
 
@@ -136,3 +142,26 @@ def on_trial(body: BladeBody, row: str = "regular") -> Any:
     """Return the system of the package with these parameters, with the regular or the printed ("tan") row."""
     entry = problem("knife-edge-body", **({} if row == "regular" else {"variant": "tan-row"}))
     return entry.system.with_parameters(**{k: float(v) for k, v in body.parameters.items()})
+
+
+PARTICLE_BOUNDS = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.3, 3.0), (-3.0, 3.0), (0.0, 3.0))
+"""Bounds of x, y, z in m, speed in m/s, direction in rad, t in s; the particle's constraint loses its rank at rest."""
+
+
+@cache
+def particle() -> AbstractSystem:
+    """Return a particle with a constraint that is nonlinear in the velocities, the general case of the paper.
+
+    Its horizontal speed is (1 + x^2 + sin(t)^2 / 2) times the vertical one; omega is speed and direction.
+    """
+    import sympy as sp
+
+    x, _, z = q = sp.symbols("x y z")
+    vx, vy, vz = v = sp.symbols("vx vy vz")
+    m, t = sp.symbols("m t")
+    speed = sp.sqrt(vx**2 + vy**2)
+    return System.from_lagrangian(
+        q, v, kinetic=m * (vx**2 + vy**2 + vz**2) / 2, potential=9.81 * m * z,
+        nonholonomic=[speed - (1 + x**2 + sp.sin(t) ** 2 / 2) * vz],
+        quasi_velocities=[speed, sp.atan2(vy, vx)], parameters={m: 2.0}, name="nonlinear particle",
+    )  # fmt: skip

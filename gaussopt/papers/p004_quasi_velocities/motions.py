@@ -15,7 +15,7 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.p004_quasi_velocities import spread
-from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
+from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, across
 from gaussopt.papers.p004_quasi_velocities.pole import poles
 from gaussopt.papers.report_parts import motion_case
 from gaussopt.problems.knife_edge_body import exact_cycloid
@@ -110,7 +110,7 @@ def violation(traj: Trajectory) -> Vector:
 
 def across_blade(q: Matrix, v: Matrix) -> Vector:
     """Return the velocity across the blade from coordinates and velocities, (K, 3) each."""
-    return np.asarray(np.abs(v[:, 0] * np.sin(q[:, 1]) - v[:, 2] * np.cos(q[:, 1])))
+    return np.abs(across(np.concatenate((q, v), axis=1)))
 
 
 @dataclass(frozen=True, slots=True)

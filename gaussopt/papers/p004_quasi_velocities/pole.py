@@ -51,11 +51,11 @@ class Pole:
     """
 
     instant: float
-    turning: float
+    turning: Any
     sine: float
     speed: Any
-    rate: float
-    change: float
+    rate: Any
+    change: Any
 
     def place(self, dt: Any) -> Any:
         """Return the place of the pole within its step, 0 to 1."""
@@ -85,16 +85,19 @@ def poles(body: BladeBody, end: float) -> list[Pole]:
 def _pole(body: BladeBody, t: float) -> Pole:
     beta = body.L_C / body.I_C
 
-    def force(t: float) -> tuple[float, float, float]:
-        """Return the angle of the blade, and the force along it with its derivative, both divided by the mass."""
-        phi, w = body.phi + body.turning * t + beta * t * t / 2, body.turning + beta * t
-        c, s = np.cos(phi - body.alpha), np.sin(phi - body.alpha)
-        held, change = body.F0 * np.cos(body.nu * t), -body.F0 * body.nu * np.sin(body.nu * t)
-        return phi, float(held * c / body.M), float((change * c - held * s * w) / body.M)
+    def force(t: float) -> tuple[Any, Any]:
+        return _along(body, t, body.phi + body.turning * t + beta * t * t / 2, body.turning + beta * t)
 
-    phi, rate, change = force(t)
-    speed = body.speed + quad(lambda t: force(t)[1], 0.0, t, limit=500, epsabs=1e-12, epsrel=1e-12)[0]
-    return Pole(t, body.turning + beta * t, round(math.sin(phi)), speed, rate, change)
+    speed = body.speed + quad(lambda t: force(t)[0], 0.0, t, limit=500, epsabs=1e-12, epsrel=1e-12)[0]
+    sine = round(math.sin(body.phi + body.turning * t + beta * t * t / 2))
+    return Pole(t, body.turning + beta * t, sine, speed, *map(float, force(t)))
+
+
+def _along(body: BladeBody, t: float, phi: Any, turning: Any) -> tuple[Any, Any]:
+    """Return the force along a blade at this angle that turns at this rate, and its derivative, divided by the mass."""
+    held, change = body.F0 * np.cos(body.nu * t), -body.F0 * body.nu * np.sin(body.nu * t)
+    c, s = np.cos(phi - body.alpha) / body.M, np.sin(phi - body.alpha) / body.M
+    return held * c, change * c - held * s * turning
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +134,11 @@ def passage(z: Vector, count: int) -> Passage:
     state = next(islice(march(body.tan, body.velocity, step), count + AFTER, None))
     at_pole = next(islice(march(body.quasi, body.omega, INSTANT / count), count, None))
     phi, speed, then = at_pole[1], at_pole[3], turning + beta * INSTANT
-    held, change = body.F0 * np.cos(body.nu * INSTANT), -body.F0 * body.nu * np.sin(body.nu * INSTANT)
-    c, s = np.cos(phi - body.alpha) / body.M, np.sin(phi - body.alpha) / body.M
-    pole = Pole(INSTANT, then, 1.0, speed, held * c, change * c - held * s * then)
+    pole = Pole(INSTANT, then, 1.0, speed, *_along(body, INSTANT, phi, then))
     turns = np.array([turning, then, turning + beta * 2 * INSTANT])
     clear = (np.abs(turns).min(axis=0) > 0.3) & (np.ptp(np.sign(turns), axis=0) == 0)
     clear &= np.abs(np.mod(place + 0.25, 0.5) - 0.25) > 0.04
     return Passage(
         step, state[3] * np.tan(state[1]) - state[5], replace(pole, speed=0.0, change=0.0).left(step),
-        replace(pole, rate=0.0).left(step), held * c, clear,
+        replace(pole, rate=0.0).left(step), pole.rate, clear,
     )  # fmt: skip

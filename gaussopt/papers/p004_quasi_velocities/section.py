@@ -15,16 +15,7 @@ from gaussopt.papers.chapters import Important
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p004_quasi_velocities import motions, spread
 from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
-from gaussopt.papers.p004_quasi_velocities.motions import (
-    DRAWN,
-    DRAWN_STEP,
-    FORMULA,
-    PROBLEM,
-    QUASI,
-    REGULAR,
-    TAN,
-    violation,
-)
+from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import Crests, Spread
@@ -53,17 +44,11 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     findings: list[str] = []
+    states = f"States of the references {', '.join(motions.REFERENCES)}, regular row."
     parts = (
-        _model(),
-        Section("method-004", "Method", tuple(texts.blocks("method"))),
-        _motions(results, findings),
-        *_balance(results),
-        _accuracy(results, findings),
-        _order(results, findings),
-        common.states_section(
-            "004", results, f"States of the references {', '.join(motions.REFERENCES)}, regular row."
-        ),
-        common.errata_section(entry, "004", results, findings),
+        _model(), common.part("method-004", "Method", texts.blocks("method")), _motions(results, findings),
+        *_balance(results), _accuracy(results, findings), _order(results, findings),
+        common.states_section("004", results, states), common.errata_section(entry, "004", results, findings),
     )  # fmt: skip
     return Section("paper-004", SOURCES["004"].title, (Paragraph(entry.description),), parts), tuple(findings)
 
@@ -102,17 +87,13 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
             error = motions.reference_error(v, reference)
             rows.append((f"{case}: {label}", str(v.status), v.t[-1], v.meta["dt"], _passes(v), error,
                          float(violation(v).max()), v.worst.relative_error))  # fmt: skip
-    if rows:
-        certified = texts("every-step-certified") if all(r[7] < 1e-7 for r in rows) else ""
-        blocks.append(texts.table("motion-004", rows, certified=certified))
-    blocks += _spread(results, findings)
-    crests = _crests(results, findings)
-    if crests is not None:
-        blocks.append(crests)
+    certified = texts("every-step-certified") if all(r[7] < 1e-7 for r in rows) else ""
     frozen = results.trajectory(f"NH-A, {DRAWN_STEP}: {TAN}")
-    if frozen is not None:
-        blocks.append(_frozen(frozen))
-    return Section("motion-004", "Motion and violation: figures 2 to 5", tuple(blocks))
+    return common.part(
+        "motion-004", "Motion and violation: figures 2 to 5", blocks,
+        texts.table("motion-004", rows, certified=certified), _spread(results, findings), _crests(results, findings),
+        None if frozen is None else _frozen(frozen),
+    )  # fmt: skip
 
 
 def _balance(results: PaperResults) -> list[Section]:
@@ -156,13 +137,9 @@ def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
     """Draw the source's figures 2 to 5 for the case SOURCE; x, y and the violation over time for other cases."""
     whole = whole_runs(runs)
     if case != SOURCE:
-        return [
-            *(
-                coordinates(f"{case}-{s}", f"{s} of the centroid, {case}", case, whole, {s: i})
-                for s, i in PLANE.items()
-            ),
-            violations(f"{case}-violation", f"Violation |v_n|, {case}", whole),
-        ]
+        of = "of the centroid"
+        plane = [coordinates(f"{case}-{s}", f"{s} {of}, {case}", case, whole, {s: i}) for s, i in PLANE.items()]
+        return [*plane, violations(f"{case}-violation", f"Violation |v_n|, {case}", whole)]
     quasi = {k: v for k, v in whole.items() if k == QUASI}
     routh = {k: v for k, v in whole.items() if k != QUASI}
     tan = {k: v for k, v in routh.items() if k.startswith(TAN)}
@@ -209,7 +186,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
     found = {k: violation(v) for k, v in runs.items()}
     drawn = {k: (v.t[thin(len(v.t))], found[k][thin(len(v.t))]) for k, v in runs.items()}
     # This curve coincides with another curve, which would cover it.
-    dotted = {k: (t[::30], y[::30]) for k, (t, y) in drawn.items() if k == FORMULA and len(runs) > 1}
+    dotted = {k: (t[::30], y[::30]) for k, (t, y) in drawn.items() if k == motions.FORMULA and len(runs) > 1}
     data = {k: y for k, (_, y) in drawn.items() if k not in dotted}
     largest = "; ".join(f"{k} at most {float(y.max()):.1e} m/s" for k, y in found.items())
     return line_figure(
@@ -300,23 +277,20 @@ def _frozen(traj: Trajectory) -> Figure:
 
 def _accuracy(results: PaperResults, findings: list[str]) -> Section:
     runs = {(i, m): v for i in motions.INTEGRATORS for m, v in results.trajectories(f"NH-A, {i}: ").items()}
-    blocks: list[Block] = []
-    if runs:
-        end = max(v.t[-1] for v in runs.values())
-        rows = tuple(
-            (f"{i}: {m}", v.meta["evaluations"], float(motions.position_error(v).max()), float(violation(v).max()),
-             v.worst.relative_error, v.timing["total"], str(v.status))
-            for (i, m), v in runs.items()
-        )  # fmt: skip
-        poles = max(_passes(v) for v in runs.values())
-        blocks.append(texts.table("accuracy-004", rows, timed=("seconds",), end=end, poles=poles))
+    rows = (
+        (f"{i}: {m}", v.meta["evaluations"], float(motions.position_error(v).max()), float(violation(v).max()),
+         v.worst.relative_error, v.timing["total"], str(v.status))
+        for (i, m), v in runs.items()
+    )  # fmt: skip
+    end, poles = (max(map(of, runs.values()), default=0) for of in (lambda v: v.t[-1], _passes))
+    table = texts.table("accuracy-004", rows, timed=("seconds",), end=end, poles=poles)
     regular = runs.get((DRAWN_STEP, REGULAR))
     alike, quasi = runs.get((DRAWN_STEP, motions.FORMULA)), runs.get((DRAWN_STEP, QUASI))
     if alike is not None and regular is not None and quasi is not None:
         formula, row = float(violation(alike).max()), float(violation(regular).max())
         like = "drift like" if max(formula, row) < 10 * min(formula, row) else "drift otherwise than"
         findings.append(texts("formula-only", like=like, formula=formula, row=row, state=violation(quasi).max()))
-    return Section("accuracy-004", "Accuracy and cost", tuple(blocks))
+    return common.part("accuracy-004", "Accuracy and cost", table)
 
 
 def _order(results: PaperResults, findings: list[str]) -> Section:
@@ -343,21 +317,13 @@ def _order(results: PaperResults, findings: list[str]) -> Section:
     if forces:
         count = max(len(orders) for _, orders in forces.values())
         by_force = tuple((name, rate, *orders) for name, (rate, orders) in forces.items())
-        heads = (
-            "motion",
-            "force along the blade at the pole by mass / (m/s²)",
-            *(f"order {j + 1}" for j in range(count)),
-        )
+        observed = (f"order {j + 1}" for j in range(count))
+        heads = ("motion", "force along the blade at the pole by mass / (m/s²)", *observed)
         caption = texts("forces", place=spread.PLACE)
         blocks.append(Table("order-forces-004", caption, heads, by_force))
         told = "; ".join(f"{name} {orders[-1]:.2f}" for name, (_, orders) in forces.items())
-        findings.append(
-            texts(
-                "orders",
-                told=told,
-                rest=", ".join(f"{m} {found[m].orders[-1]:.2f}" for m in (QUASI, REGULAR) if m in found) or "none",
-            )
-        )
+        rest = ", ".join(f"{m} {found[m].orders[-1]:.2f}" for m in (QUASI, REGULAR) if m in found) or "none"
+        findings.append(texts("orders", told=told, rest=rest))
     pole: list[tuple[float, float, float, float]] | None = results.value("order: place of the pole")
     if pole:
         low, high = (pick(pole, key=lambda p: p[2] / p[1]) for pick in (min, max))
