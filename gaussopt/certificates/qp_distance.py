@@ -36,14 +36,16 @@ class Curvature:
     """
 
     def __init__(self, P: Matrix) -> None:
+        zero = 64 * len(P) * EPS
         self.L = gram_factor(P) if np.isfinite(P).all() else None
-        if self.L is not None:
-            self.Z = np.zeros((len(P), 0))
-            self.root: Matrix = invert_lower(self.L).T
-        else:
+        self.Z = np.zeros((len(P), 0))
+        self.root: Matrix = np.zeros((len(P), 0)) if self.L is None else invert_lower(self.L).T
+        # Pivots may all exceed rounding where an eigenvalue does not: this norm is at least one over the least of them.
+        if self.L is None or not zero * float(np.square(self.root).sum()) < 1.0:
+            self.L = None
             self.Z = flat_directions(P)
             values, V = np.linalg.eigh(P)
-            steep = values > 64 * len(P) * EPS
+            steep = values > zero
             self.root = V[:, steep] / np.sqrt(values[steep])
         self.room = np.linalg.norm(self.root, axis=1)
 

@@ -23,7 +23,7 @@ from gaussopt.solving.verification import verify_answer
 FAULTS = json.loads((Path(__file__).parent / "faults" / "qp_little.json").read_text())
 """Answers once called solved, or the bounds given with them, that the exact judge refuted."""
 CONTRADICTORY = [fault for fault in FAULTS if fault["verdict"] == "infeasible"]
-NEAR_FLAT, FROM_ZERO, ONE_ROW_SHORT = (fault for fault in FAULTS if fault["verdict"] == "solved")
+NEAR_FLAT, FROM_ZERO, ONE_ROW_SHORT, HARDLY_DEFINITE = (fault for fault in FAULTS if fault["verdict"] == "solved")
 
 
 def judged(data: dict[str, Any]) -> convex.Truth:
@@ -99,6 +99,13 @@ def test_slope_that_no_row_with_a_force_takes_is_given_to_one_without() -> None:
     truth, claim = judged(ONE_ROW_SHORT["program"]), as_claim(ONE_ROW_SHORT)
     assert claim.status == "solved"
     assert findings.of_qp(truth, claim).outcome == RIGHT
+
+
+def test_a_matrix_whose_pivots_exceed_rounding_may_be_singular() -> None:
+    """The answer runs 4e13 away along a direction without curvature, where the gradient is rounding."""
+    truth = judged(HARDLY_DEFINITE["program"])
+    assert not truth.definite
+    assert as_claim(HARDLY_DEFINITE).status != "solved"
 
 
 def combined(data: dict[str, Any], weight: float) -> dict[str, Any]:
