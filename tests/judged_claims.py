@@ -1,11 +1,12 @@
-"""The verdicts that are expected of the claims of the papers, and the claims judged by quick checks, once a process."""
+"""The verdicts that are expected of the claims of the papers."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
 
-from gaussopt.papers import ledger
 from gaussopt.papers.claim import ClaimVerdict, Judgement
+
+Judged = Callable[[str], Judgement]
 
 TRUE, FALSE, PART, CONDITIONAL = (ClaimVerdict[k] for k in ("TRUE", "FALSE", "PART", "CONDITIONAL"))
 EXPECTED = {
@@ -14,8 +15,3 @@ EXPECTED = {
     "C11": ClaimVerdict.IRREPRODUCIBLE, "C12": FALSE, "C13": ClaimVerdict.UNCLAIMED, "C14": TRUE, "C15": TRUE,
     "C16": CONDITIONAL, "C17": CONDITIONAL,
 }  # fmt: skip
-
-
-@cache
-def judged(number: str) -> Judgement:
-    return ledger.check(number, True)

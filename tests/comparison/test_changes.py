@@ -93,7 +93,7 @@ def test_a_pair_that_is_refused_now_is_worse_and_the_report_says_so() -> None:
         assert set(found.refused) == {f"gauss by {s} on four-bar, A" for s in gone}
         assert found.worse
         assert not found.absent
-        (section,) = (s for s in document(new, found).sections if s.anchor == "changes")
+        (section,) = (s for s in document(replace(new, times=()), found).sections if s.anchor == "changes")
         said = [str(item) for block in section.blocks if isinstance(block, Items) for item in block.items]
         assert "gauss by mine on four-bar, A answered then and is refused now: it takes linear systems only." in said
 
@@ -109,25 +109,27 @@ def test_what_cannot_be_compared(assert_sentence: Callable[..., None]) -> None:
 
 
 def test_the_command_says_what_a_change_of_a_solver_did(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean_registry: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+    running: None, compare: Callable[..., Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    clean_registry: None, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     docs = (Path(__file__).parents[2] / "docs" / "tutorials" / "own-solver.md").read_text()
     text = docs.split("%%writefile schur.py\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "schur.py"
     file.write_text(text)
     monkeypatch.setenv("GAUSSOPT_PLUGINS", str(file))
-    asked = ["compare", "crank-slider", "--formulations", "gauss", "--solvers", "schur,kkt", "--stride", "50"]
-    asked += ["--no-motions", "--time-budget", "0.01", "--out", "mine"]
-    assert run(asked) == 0
-    again = [*asked, "--against", "mine"]
-    assert run(again) == 0
-    assert "Every pair has the code and the packages that it had then." in capsys.readouterr().out
+    first, again = (
+        compare("crank-slider", "gauss", ["schur", "kkt"], stride=50, motions=False, time_budget=0.01, out="mine")
+        for _ in range(2)
+    )
+    assert "Every pair has the code and the packages that it had then." in sentences(changes(first, again))
     file.write_text(text.replace("X[:, :-1] @ y, y,", "X[:, :-1] @ y * 1.001, y,"))
     from gaussopt.core import registry
 
     registry.register(file)
-    assert run([*again, "--json"]) == 1
+    asked = ["compare", "crank-slider", "--formulations", "gauss", "--solvers", "schur,kkt", "--stride", "50"]
+    asked += ["--no-motions", "--time-budget", "0.01", "--out", "mine", "--against", "mine", "--json"]
+    assert run(asked) == 1
     said = capsys.readouterr()
     found = json.loads(said.out)["against"]
     assert found["worse"]

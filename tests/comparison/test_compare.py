@@ -31,7 +31,7 @@ from gaussopt.comparison.plan import Plan, plan_of
 from gaussopt.comparison.results import Results, read_results
 from gaussopt.comparison.solver_sequence_run import TAMPERED, starts_of
 from gaussopt.comparison.solver_sequence_run import SequenceRun as Follower
-from gaussopt.comparison.sources import family_sweep
+from gaussopt.comparison.sources import family_sweep, lcp_programs
 from gaussopt.execution import dask
 from gaussopt.reporting.document import Paragraph
 from gaussopt.reporting.sections.comparison import document
@@ -55,9 +55,7 @@ def certain(results: Results) -> dict[str, Any]:
 
 
 def test_exact_pairs_are_confirmed_timed_and_run(compare: Callable[..., Results]) -> None:
-    # Time enough on the clock for more than a first step, also where the machine is busy.
-    budget = {**QUICK, "time_budget": 0.1}
-    results = compare(["crank-slider"], ["gauss", "lagrange", "null-space"], ["kkt", "newton", "osqp"], **budget)
+    results = compare(["crank-slider"], ["gauss", "lagrange", "null-space"], ["kkt", "newton", "osqp"], **QUICK)
     assert results.failures == {}
     pairs = {(r.formulation, r.solver) for r in results.answers}
     # Newton and OSQP take programs, not linear systems.
@@ -102,7 +100,7 @@ def test_without_names_the_fastest_pair_of_each_formulation_simulates(
     few: None, compare: Callable[..., Results]
 ) -> None:
     told: list[str] = []
-    results = compare("crank-slider", **{**QUICK, "time_budget": 0.05}, note=told.append)
+    results = compare("crank-slider", **QUICK, note=told.append)
     pairs = {(m.formulation, m.solver) for m in results.motions}
     formulations = [f for f, _ in pairs]
     assert {"gauss", "lagrange", "udwadia-kalaba"} <= set(formulations)
@@ -267,9 +265,11 @@ def test_a_liar_is_named(clean_registry: None, compare: Callable[..., Results]) 
 
 
 def test_a_solver_that_forgets_a_sign_is_found_out(
-    clean_registry: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    clean_registry: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On all mechanisms it would be right: their contact problems have forces that push from the beginning."""
+    small = [spec for spec in lcp_programs() if 6 <= spec.typical().n <= 10]
+    monkeypatch.setattr("gaussopt.comparison.sources.lcp_programs", lambda: small)
     forgetful, honest = str(PLUGINS / "sign_forgetter.py"), str(PLUGINS / "least_index.py")
     command = ["compare", forgetful, honest, "--solvers", "principal-pivoting", "--time-budget", "0", "--json"]
     assert run([*command, "--lcp", "--out", str(tmp_path)]) == 0
@@ -277,7 +277,7 @@ def test_a_solver_that_forgets_a_sign_is_found_out(
     assert "sign-forgetter at " in finding
     answers = Results.load(tmp_path).answers
     named = {w.solver: w for w in liars(answers)}
-    assert named["sign-forgetter"].false_claims > 50
+    assert named["sign-forgetter"].false_claims > len(small) / 2
     assert named["sign-forgetter"].correct < 0.5
     assert "principal-pivoting" not in named
     # The problems with one solution hold it, so that the true error stands beside the proved one.
@@ -345,28 +345,17 @@ def test_a_crash_and_a_solver_without_end_cost_one_case_each(clean_registry: Non
     go.register(PLUGINS / "sleeper.py")
     point = family_sweep("linkage", ["bodies=3"])[0]
     results = go.compare(
-        point, ["lagrange"], ["crasher", "sleeper", "kkt"], case_limit=5.0, jobs=2, time_budget=0.0
+        point, ["lagrange"], ["crasher", "sleeper", "kkt"], case_limit=2.0, jobs=2, time_budget=0.0
     )  # fmt: skip
     failed = {r.solver: r.failure for r in results.answers if r.failure}
     assert set(failed) == {"crasher", "sleeper"}
     assert "SIGSEGV" in failed["crasher"]
-    assert failed["sleeper"] == "time limit: no answer within 5 s"
+    assert failed["sleeper"] == "time limit: no answer within 2 s"
     assert len(results.failures) == 2
     assert all(all(r.confirmed) for r in results.answers if r.solver == "kkt")
     page = document(results)
     assert "crasher" in str(page)
-    assert "no answer within 5 s" in str(page)
-
-
-SOMEWHERE: dict[str, Any] = {
-    "sources": ["two-bar"], "formulations": ["stick-slip", "lcp-qp"],
-    "solvers": ["lemke", "osqp", "deap(generations=3)"], "t_end": 0.01, "stride": 100, "time_budget": 0.0,
-}  # fmt: skip
-
-
-def test_two_processes_give_the_same(compare: Callable[..., Results]) -> None:
-    """Other executors run the same jobs: tests/execution/test_workers.py and test_dask.py."""
-    assert certain(compare(**SOMEWHERE)) == certain(go.compare(**SOMEWHERE, jobs=2))
+    assert "no answer within 2 s" in str(page)
 
 
 def test_the_results_of_another_comparison_are_not_replaced(tmp_path: Path, compare: Callable[..., Results]) -> None:
@@ -431,7 +420,7 @@ def test_bad_input(arguments: dict[str, Any], word: str) -> None:
         go.compare(**arguments)
 
 
-def test_command_writes_tables_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_tables_and_report(running: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "mine"
     arguments = ["compare", "four-bar", "--formulations", "gauss,dual,pinv-mass-as-printed", "--solvers", "kkt,osqp"]
     arguments += ["--t-end", "0.02", "--stride", "50", "--time-budget", "0.01"]
@@ -485,27 +474,30 @@ def test_commands_refuse_what_they_cannot_use(
 
 
 GRID: dict[str, Any] = {
-    "sources": ["four-bar"], "solvers": ["kkt", "newton", "osqp"], "stride": 200, "t_end": 0.002, "time_budget": 0.0,
+    "sources": ["two-bar"], "formulations": ["stick-slip", "lcp-qp"],
+    "solvers": ["lemke", "osqp", "newton", "deap(generations=3)"], "t_end": 0.01, "stride": 100, "time_budget": 0.0,
 }  # fmt: skip
-"""All formulations of a problem on few states and short motions, off the clock."""
+"""Contacts, some solvers, one of them by chance, and short motions, off the clock."""
 
 
-def test_a_grid_survives_being_killed(tmp_path: Path, compare: Callable[..., Results]) -> None:
-    asked = ["--stride", "200", "--t-end", "0.002", "--time-budget", "0", "--solvers", ",".join(GRID["solvers"])]
+def test_a_grid_survives_being_killed_and_two_processes_give_what_one_gives(
+    tmp_path: Path, compare: Callable[..., Results]
+) -> None:
+    """Other executors run the same jobs: tests/execution/test_workers.py and test_dask.py."""
+    asked = ["--formulations", ",".join(GRID["formulations"]), "--solvers", ",".join(GRID["solvers"])]
+    asked += ["--t-end", "0.01", "--stride", "100", "--time-budget", "0", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "gaussopt", "compare", *GRID["sources"], *asked, "--jobs", "2"]
-    command += ["--out", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
-    while len(list((tmp_path / "cases").glob("*.json"))) < 10:
+    while len(list((tmp_path / "cases").glob("*.json"))) < 2:
         assert process.poll() is None
-        time.sleep(0.05)
+        time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     finished = {f: f.stat().st_mtime_ns for f in (tmp_path / "cases").glob("*.json")}
     assert not (tmp_path / "results.json.gz").exists()
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    broken = go.compare(**GRID, jobs=2, out=tmp_path)
     assert all(f.stat().st_mtime_ns == at for f, at in finished.items())  # what was finished was not computed again
     assert len(list((tmp_path / "cases").glob("*.json"))) > len(finished)
-    broken = read_results(tmp_path)
     assert broken.failures == {}
-    assert len(broken.motions) > 10
-    assert certain(compare(**GRID)) == certain(broken)  # as without interruptions
+    assert len(broken.motions) > 2
+    assert certain(read_results(tmp_path)) == certain(broken) == certain(compare(**GRID))  # as without interruptions

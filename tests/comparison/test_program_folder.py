@@ -136,7 +136,9 @@ def _emptied(folder: Path) -> Path:
     return folder
 
 
-def test_a_folder_is_one_pool_of_a_comparison(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_one_pool_of_a_comparison(
+    running: None, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = ["compare", str(folder), "--solvers", "daqp,piqp,lemke", "--time-budget", "0.01", "--json"]
     assert run([*command, "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr()

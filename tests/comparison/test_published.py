@@ -32,7 +32,9 @@ def test_every_published_problem_is_registered_and_has_a_case_with_values() -> N
     assert np.log2(np.array(steps[:-1]) / steps[1:]) == pytest.approx(2.0, abs=0.05)
 
 
-def test_a_quick_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quick_report(
+    running: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     chosen = tuple(case for case in CASES if case.name == "knife-edge-incline")
     monkeypatch.setattr(published, "CASES", chosen)
     monkeypatch.setattr("gaussopt.reporting.sections.benchmarks.CASES", chosen)

@@ -19,6 +19,7 @@ from gaussopt.comparison.items import end_within
 from gaussopt.comparison.recommend import Choice, Recommendation
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import label_of
+from gaussopt.processes.workers import Workers
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
@@ -55,6 +56,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recomme
 
         forget_after(patch)
         patch.setattr(recommending, "carry_out", watched)
+        patch.setattr(recommending, "Workers", lambda jobs: Workers(1))
         patch.setattr(recommending, "EACH", 0.02)
         patch.setattr(recommending, "MOTION", 1e9)  # the whole motion, also where the machine is busy
         for file in (PLUGINS / "liar.py", folder / "absent.py"):
@@ -122,8 +124,9 @@ def test_who_has_no_part_is_named_with_the_reason(measured: tuple[Recommendation
         found.states = 0  # type: ignore[misc]
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recommending, "EACH", 0.01)
+    monkeypatch.setattr(recommending, "Workers", lambda jobs: Workers(1))
     # Time for few answers: what was not tried is said, and what was is enough for an answer.
     monkeypatch.setattr(recommending, "ANSWERS", 1.0)
     assert run(["recommend", "crank-slider", "--set", "tau=0", "--json"]) == 0

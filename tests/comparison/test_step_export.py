@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,9 @@ def test_a_family_of_contact_problems_is_written_as_fclib(tmp_path: Path) -> Non
         np.testing.assert_allclose(read.u(np.arange(9.0)), original.u(np.arange(9.0)), rtol=1e-13)
 
 
-def test_cells_of_an_atlas_are_replayed_as_problems_of_their_own(tmp_path: Path, atlas: Path) -> None:
+def test_cells_of_an_atlas_are_replayed_as_problems_of_their_own(
+    tmp_path: Path, atlas: Path, compare: Callable[..., go.Results]
+) -> None:
     assert run(["export", str(atlas), "--formulation", "lcp", "--stride", "3", "--out", str(tmp_path / "out")]) == 0
     found, whole = read_sequence(tmp_path / "out"), go.Atlas.load(atlas)
     rows = json.loads((tmp_path / "out" / "manifest.json").read_text())["programs"]
@@ -68,7 +71,7 @@ def test_cells_of_an_atlas_are_replayed_as_problems_of_their_own(tmp_path: Path,
         np.testing.assert_allclose(program.q, whole.lcp(row["cell"]).q, rtol=0, atol=1e-12)
         assert row["values"]["mu"] == whole.values(row["cell"])["mu"]
     assert not ExportedSequence.of(tmp_path / "out").follows  # a neighbour on a grid is no step before
-    results = go.compare(str(tmp_path / "out"), solvers=["lemke", "newton"], time_budget=0)
+    results = compare(str(tmp_path / "out"), solvers=["lemke", "newton"], time_budget=0)
     assert {a.start for a in results.answers} == {"setup"}
     assert {tuple(a.begins) for a in results.answers} == {tuple(range(len(found)))}
 

@@ -51,7 +51,9 @@ def test_a_motion_that_only_flies_is_asked_as_smooth_steps(tmp_path: Path, compa
     assert (record.formulation, record.solver, all(record.confirmed)) == ("gauss", "kkt", True)
 
 
-def test_a_source_without_answers_is_named_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_source_without_answers_is_named_with_the_reason(
+    running: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     resting, sliding = write(tmp_path, "resting", 0.0, 0.0), write(tmp_path, "sliding", 0.0, 9.0)
     asked = ["--formulations", "stick-slip,lcp", "--solvers", "lemke,pgs", "--time-budget", "0", "--no-motions"]
     asked += ["--json", "--out"]

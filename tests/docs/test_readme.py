@@ -78,21 +78,6 @@ def test_commands_are_one_line_each_and_ci_runs_the_test_one() -> None:
     assert "\npython -m pytest -m documents\n" in script  # which the line above leaves out
 
 
-def test_every_flag_shown_is_a_flag() -> None:
-    import subprocess
-    import sys
-
-    shown = set(re.findall(r"(?<=\s)--[a-z][a-z-]+", "\n".join(c for p, _, c in blocks("sh") if p == "README.md")))
-    shown -= {"--require-hashes", "--no-deps"}
-    known = ""
-    for command in ("run", "solve", "verify", "papers", "list", "compare", "atlas", "report", "export", "batch"):
-        done = subprocess.run(
-            [sys.executable, "-m", "gaussopt", command, "--help"], capture_output=True, text=True, check=True
-        )
-        known += done.stdout
-    assert all(flag in known for flag in shown), shown
-
-
 def test_locks_hold_what_their_command_needs_and_no_address() -> None:
     main, tests = ((ROOT / f"requirements{kind}.lock").read_text(encoding="utf-8") for kind in ("", "-test"))
     pinned, more = (set(re.findall(r"^[\w.-]+==[\w.]+", lock, re.M)) for lock in (main, tests))

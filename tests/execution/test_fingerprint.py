@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.cli.main import run
 from gaussopt.core import registry
 from gaussopt.processes.fingerprint import fingerprint
 
@@ -30,22 +28,18 @@ problem = go.Problem.of(system, q0=[1.0], t_end=0.5, dt=0.01)
 
 
 def test_a_store_is_not_used_again_where_a_file_that_the_problem_reads_has_changed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "rd.py").write_text(READS)
     out = tmp_path / "store"
-    asked = ["compare", str(tmp_path / "rd.py"), "--solvers", "kkt", "--formulations", "gauss", "--stride", "50"]
-    asked += ["--time-budget", "0", "--out", str(out), "--json"]
 
     def first_acceleration() -> tuple[float, int]:
-        from gaussopt.integration.trajectory import Trajectory
-
         for name in registry._registered["problem"]:  # another process reads the file anew
             registry._files.pop(("problem", name), None)
         registry._registered["problem"].clear()
-        assert run(asked) == 0
-        motion = json.loads(capsys.readouterr().out)["motions"][0]
-        return float(Trajectory.load(out / "cases" / motion["trajectory"]).a[0, 0]), len(list(out.glob("cases/*.json")))
+        (motion,) = go.compare(str(tmp_path / "rd.py"), "gauss", "kkt", stride=50, time_budget=0.0, out=out).motions
+        found = go.Trajectory.load(out / "cases" / motion.trajectory)
+        return float(found.a[0, 0]), len(list(out.glob("cases/*.json")))
 
     (tmp_path / "p.json").write_text('{"k": 1.0}')
     assert first_acceleration() == (pytest.approx(-1.0), 2)

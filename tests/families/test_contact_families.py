@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.comparison.compare import compare
 from gaussopt.comparison.sources import family_sweep
 from gaussopt.core import registry
 from gaussopt.modelling.family import Family
@@ -55,7 +56,7 @@ def test_the_rank_is_what_the_dial_says() -> None:
     assert np.linalg.matrix_rank(drawn("box-wall", {"contacts": 8})[0].W) < 24
 
 
-def test_a_comparison_of_a_family_judges_relaxations_by_the_law_of_coulomb() -> None:
+def test_a_comparison_of_a_family_judges_relaxations_by_the_law_of_coulomb(compare: Callable[..., go.Results]) -> None:
     points = family_sweep("sphere-pile", ["contacts=8", "speed=1"], count=2)
     assert all(point.has_cones for point in points)
     results = compare(points, ["coulomb-soccp", "coulomb-ccp"], ["hybrid", "clarabel"], time_budget=0.0)

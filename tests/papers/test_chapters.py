@@ -23,7 +23,7 @@ from gaussopt.papers.p002_singular_mass import section as section_002
 from gaussopt.papers.p004_quasi_velocities import chapter as chapter_004
 from gaussopt.papers.p004_quasi_velocities import motions as motions_004
 from gaussopt.processes.job import JobOutcome
-from gaussopt.reporting.document import Figure, Paragraph, blocks_of
+from gaussopt.reporting.document import Figure, Paragraph, Table, blocks_of
 
 CHAPTERS: dict[str, ModuleType] = {"000": chapter_000, "001": chapter_001, "002": chapter_002, "004": chapter_004}
 NEEDED = {
@@ -64,6 +64,11 @@ def judged(papers_outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | s
     return ledger.judgements(papers_outcomes)
 
 
+@pytest.fixture(scope="module")
+def chapters(outcomes: Mapping[str, Any], judged: dict[str, Judgement | str]) -> dict[str, Chapter]:
+    return {number: module.chapter(outcomes[number], judged, True) for number, module in CHAPTERS.items()}
+
+
 def words(found: Chapter) -> str:
     blocks = blocks_of([found.section])
     return "\n".join([*(b.text for b in blocks if isinstance(b, Paragraph)), *found.found])
@@ -74,10 +79,8 @@ def figures(found: Chapter) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("number", CHAPTERS)
-def test_a_chapter_is_whole(
-    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str], number: str
-) -> None:  # fmt: skip
-    found = CHAPTERS[number].chapter(outcomes[number], judged, True)
+def test_a_chapter_is_whole(chapters: dict[str, Chapter], number: str) -> None:
+    found = chapters[number]
     text = words(found)
     assert "Not computed" not in text
     assert figures(found).keys() == FIGURES[number]
@@ -99,7 +102,9 @@ def test_what_failed_leaves_sentences(number: str) -> None:
     assert found.found == ()
 
 
-def test_numbers_follow_the_outcomes(outcomes: Mapping[str, Any], judged: dict[str, Judgement | str]) -> None:
+def test_numbers_follow_the_outcomes(
+    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str], chapters: dict[str, Chapter]
+) -> None:
     own = dict(outcomes["000"])
     key = chapter_000.PRINTED_16
     own[key] = JobOutcome(replace(own[key].value, q=own[key].value.q + 100.0), "", 0.0)
@@ -107,7 +112,7 @@ def test_numbers_follow_the_outcomes(outcomes: Mapping[str, Any], judged: dict[s
     assert isinstance(c1, Judgement)
     motions = {**c1.numbers["motions"].values, "largest": 77.125}
     changed = judged | {"C1": replace(c1, numbers={**c1.numbers, "motions": motions})}
-    before, after = (words(chapter_000.chapter(o, j, True)) for o, j in ((outcomes["000"], judged), (own, changed)))
+    before, after = words(chapters["000"]), words(chapter_000.chapter(own, changed, True))
     assert "-20.88" in before
     assert "-20.88" not in after
     assert "79.12" in after
@@ -115,7 +120,7 @@ def test_numbers_follow_the_outcomes(outcomes: Mapping[str, Any], judged: dict[s
 
 
 def test_prose_stands_only_on_the_evidence_it_describes(
-    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str]
+    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str], chapters: dict[str, Chapter]
 ) -> None:
     c1, c5 = judged["C1"], judged["C5"]
     assert isinstance(c1, Judgement)
@@ -123,22 +128,27 @@ def test_prose_stands_only_on_the_evidence_it_describes(
     holds = {
         k: replace(j, readings=tuple(replace(r, holds=True) for r in j.readings)) for k, j in (("C1", c1), ("C5", c5))
     }
-    assert "The masses have disappeared" in words(chapter_000.chapter(outcomes["000"], judged, True))
+    assert "The masses have disappeared" in words(chapters["000"])
     assert "The masses have disappeared" not in words(chapter_000.chapter(outcomes["000"], judged | holds, True))
     told = words(chapter_001.chapter(outcomes["001"], judged | holds, True))
     assert "no longer holds" not in told
     assert c5.sentence in told
 
 
-def test_counts_of_the_map_are_those_of_its_data(
-    outcomes: Mapping[str, Any], judged: dict[str, Judgement | str]
+def test_the_atlas_is_whole_and_its_counts_are_those_of_its_data(
+    outcomes: Mapping[str, Any], chapters: dict[str, Chapter]
 ) -> None:
     whole, lines = outcomes["001"]["atlas"].value
-    figure = next(b for b in blocks_of([whole]) if isinstance(b, Figure) and b.name == chapter_001.MAP)
+    blocks = [b for b in blocks_of([whole]) if isinstance(b, Table | Figure)]
+    names = {b.name for b in blocks}
+    assert len(names) == len(blocks)
+    assert {"table-two-bar", "painleve-signs", "boundaries-two-bar", "atlas-sliding-rod-qp"} <= names
+    assert any("riterion η" in line for line in lines)
+    figure = next(b for b in blocks if isinstance(b, Figure) and b.name == chapter_001.MAP)
     tensile = int(np.sum(figure.data["qp"] == "tensile"))
     assert tensile > 0
     assert f"lets a contact pull at {tensile}" in lines[0]
-    told = words(chapter_001.chapter(outcomes["001"], judged, True))
+    told = words(chapters["001"])
     assert f"lets a contact pull {tensile} times" in " ".join(told.split())
 
 

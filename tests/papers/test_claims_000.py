@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judged_claims import judged
+from judged_claims import Judged
 
 import gaussopt as go
 from gaussopt.core.arrays import Vector
@@ -163,7 +163,7 @@ def test_where_14_takes_fewer_operations() -> None:
     assert c02_fewer_unknowns.cheaper_from(tuple(plain.WITH)) == 1.0
 
 
-def test_c2_marks_its_times() -> None:
+def test_c2_marks_its_times(judged: Judged) -> None:
     found = judged("C2")
     assert found.times_decide
     assert set(found.timed) == set(found.columns) - {"n", "m"}
@@ -194,7 +194,7 @@ def test_energy_and_its_slope_belong_together(crank: Crank) -> None:
     np.testing.assert_allclose(crank.inertia(angles), [k @ crank.mass() @ k for k in K], rtol=1e-12)
 
 
-def test_numbers_of_the_motion() -> None:
+def test_numbers_of_the_motion(judged: Judged) -> None:
     found = values(judged("C3"))
     assert found["static rest angle / rad, τ = 0 N m"] == pytest.approx((-1.432934, -1.073333), abs=5e-7)
     assert found["static rest angle / rad, τ = -0.5 N m"][0] == pytest.approx(-2.017244, abs=5e-7)
@@ -285,7 +285,7 @@ def test_a_treatment_that_fails_on_loops_is_found(monkeypatch: pytest.MonkeyPatc
     assert c04_tree_and_loop.check(True).verdict is ClaimVerdict.FALSE
 
 
-def test_16_stands_beside_c4(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_16_stands_beside_c4(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     before = judged("C4")
     monkeypatch.setattr(c04_tree_and_loop, "equation_16", c04_tree_and_loop.treatment)
     found = c04_tree_and_loop.check(True)

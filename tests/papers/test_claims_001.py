@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from judged_claims import EXPECTED, judged
+from judged_claims import EXPECTED, Judged
 
 import gaussopt as go
 from gaussopt.papers import ledger
@@ -24,7 +24,7 @@ from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.steps import POSES
 
 
-def column(number: str, name: str) -> dict[str, float]:
+def column(judged: Judged, number: str, name: str) -> dict[str, float]:
     j = judged(number).own if number == "C8" else judged(number)
     assert j is not None
     return {str(row[0]): row[j.columns.index(name)] for row in j.rows}
@@ -83,19 +83,19 @@ def test_hinged_bars_are_what_the_formulations_see() -> None:
 # -- key numbers -------------------------------------------------------------------------------------------
 
 
-def test_two_bars_by_the_printed_programs() -> None:
-    lcp = column("C5", "N_A / N")
-    printed, joint = column("C5", "N_C by (29) / N"), column("C5", "N_C by (24) / N")
+def test_two_bars_by_the_printed_programs(judged: Judged) -> None:
+    lcp = column(judged, "C5", "N_A / N")
+    printed, joint = column(judged, "C5", "N_C by (29) / N"), column(judged, "C5", "N_C by (24) / N")
     assert lcp["60°, 20 N up at C"] == pytest.approx(19.65651, abs=1e-5)
     assert printed["60°, 20 N up at C"] == pytest.approx(-0.81249, abs=1e-5)
     assert joint["60°, 20 N up at C"] == pytest.approx(-0.8988, abs=1e-4)
     assert printed["85°"] == pytest.approx(-2.875, abs=1e-3)
     assert printed["88°"] == pytest.approx(-21.667, abs=1e-3)
-    relative = column("C5", "relative difference of (29)")
+    relative = column(judged, "C5", "relative difference of (29)")
     assert [relative[k] for k in ("60°, 20 N up at C", "85°", "88°", "89.5°")] == pytest.approx(
         [0.043, 0.094, 0.75, 3.10], rel=0.01
     )
-    assert column("C5", "criterion: equal") == {k: v < 1e-9 for k, v in relative.items()}
+    assert column(judged, "C5", "criterion: equal") == {k: v < 1e-9 for k, v in relative.items()}
     assert "10 N, and (24) gives 15 N" in judged("C5").sentence
 
 
@@ -129,15 +129,18 @@ def test_best_objective_is_the_weighted_one_where_there_are_weights() -> None:
     assert np.allclose(P, np.array([[2.0, 1.0], [1.0, 2.0]]) / 2.0, atol=1e-2)
 
 
-def test_frozen_friction_on_the_two_bars() -> None:
-    rho, radius = column("C8", "ϱ"), column("C8", "spectral radius of the active contacts")
-    rate, count = column("C8", "mean rate of the last two iterations"), column("C8", "iterations to 1e-12")
+def test_frozen_friction_on_the_two_bars(judged: Judged) -> None:
+    rho, radius = column(judged, "C8", "ϱ"), column(judged, "C8", "spectral radius of the active contacts")
+    rate, count = (
+        column(judged, "C8", "mean rate of the last two iterations"),
+        column(judged, "C8", "iterations to 1e-12"),
+    )
     states = ("45°", "60°", "60°, 20 N up at C", "85°", "88°", "89.5°")
     assert [rho[k] for k in states] == pytest.approx([0.1225, 0.2044, 0.2044, 0.3403, 0.3454, 0.3463], abs=5e-5)
     assert [radius[k] for k in states] == pytest.approx([0.1225, 0.15, 0.1551, 0.1170, 0.0514, 0.0131], abs=5e-5)
     assert [rate[k] for k in states] == pytest.approx([radius[k] for k in states], rel=1e-3)
     assert [count[k] for k in states] == [14, 15, 15, 14, 10, 8]
-    assert max(column("C8", "first iterate wrong by / N").values()) == pytest.approx(21, abs=0.5)
+    assert max(column(judged, "C8", "first iterate wrong by / N").values()) == pytest.approx(21, abs=0.5)
 
 
 def test_frozen_friction_may_go_round() -> None:
@@ -156,7 +159,7 @@ def test_printed_start_in_all_readings() -> None:
     assert not any(s.consistent for s in (literal, *others))
 
 
-def test_reconstructed_motion() -> None:
+def test_reconstructed_motion(judged: Judged) -> None:
     motion = c09.slide(60)
     assert motion.events == pytest.approx([0.09625349769, 0.48132491444, 0.531209696578], abs=1e-9)
     assert motion.passes
@@ -254,7 +257,7 @@ def slowly(run: Callable[..., c08.Iteration]) -> Callable[..., c08.Iteration]:
     return stays
 
 
-def test_the_iteration_has_no_part_in_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_iteration_has_no_part_in_the_verdict(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     found = judged("C8").own
     assert found is not None
     monkeypatch.setattr(c08, "_two_bars", lambda: (found.rows, found.derivations[-1]))
@@ -291,7 +294,9 @@ def smooth(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("smooth")
-def test_minimum_principle_and_equivalence_are_true_without_friction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_minimum_principle_and_equivalence_are_true_without_friction(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(c05, "SMALLEST", (SYMMETRIC, [-2, 1]))
     monkeypatch.setattr(c05, "_link", lambda pull: ([Fraction(10)], Fraction(10)))
     monkeypatch.setattr(c05, "_adversary", lambda quick: judged("C5").searches[2])

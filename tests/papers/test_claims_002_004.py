@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
-from judged_claims import EXPECTED, judged
+from judged_claims import EXPECTED, Judged
 
 from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.papers.claim import ClaimVerdict, Judgement, OwnResult
@@ -27,6 +28,10 @@ FILES = {
 }  # fmt: skip
 
 
+recorded, measured = cache(genetic_runs.recorded), cache(spread.measured)
+"""Times of steps and drifts of motions that tests of the verdicts on them do not take again."""
+
+
 def module(number: str) -> Any:
     folder = "p002_singular_mass" if number < "C14" else "p004_quasi_velocities"
     return import_module(f"gaussopt.papers.{folder}.{FILES[number]}")
@@ -39,7 +44,7 @@ def again(number: str) -> Judgement:
 # -- C10 ---------------------------------------------------------------------------------------------------
 
 
-def test_first_accelerations_of_the_linkage() -> None:
+def test_first_accelerations_of_the_linkage(judged: Judged) -> None:
     rows = {str(row[0]): row[1:3] for row in judged("C10").rows}
     values = list(rows.values())
     assert values[0] == pytest.approx((-2.682, 2.682), abs=1e-9)
@@ -100,26 +105,26 @@ def test_an_ill_conditioned_singular_mass_is_singular() -> None:
 # -- C11, C12 ----------------------------------------------------------------------------------------------
 
 
-def beside(number: str) -> OwnResult:
+def beside(judged: Judged, number: str) -> OwnResult:
     found = judged(number).own
     assert found is not None
     return found
 
 
-def test_bias_of_the_penalty() -> None:
-    bias = [float(x) for x in re.findall(r": ([\d.e-]+) rad/s²", beside("C11").derivations[0].computed)]
+def test_bias_of_the_penalty(judged: Judged) -> None:
+    bias = [float(x) for x in re.findall(r": ([\d.e-]+) rad/s²", beside(judged, "C11").derivations[0].computed)]
     assert bias == pytest.approx([0.383, 4.07e-3, 4.07e-5], rel=1e-2)
 
 
-def test_accuracy_of_the_genetic_algorithm() -> None:
-    rows = {str(row[0]): row for row in beside("C11").rows}
+def test_accuracy_of_the_genetic_algorithm(judged: Judged) -> None:
+    rows = {str(row[0]): row for row in beside(judged, "C11").rows}
     assert rows["gauss by deap"][-1] < 1e-6
     assert rows["gauss by deap(coordinates=full)"][-1] > 0.1
     assert rows["lagrange by kkt"][-1] < 1e-14
-    assert [s.refutes for s in beside("C11").searches] == [False, False, True]
+    assert [s.refutes for s in beside(judged, "C11").searches] == [False, False, True]
 
 
-def test_errors_of_accelerations_are_carried_into_heights() -> None:
+def test_errors_of_accelerations_are_carried_into_heights(judged: Judged) -> None:
     null, full, _ = judged("C11").rows
     assert null[2] < 1e-11 < full[2] < 1e-2
     assert full[4] <= full[5]
@@ -147,7 +152,7 @@ def test_heights_decide_and_accelerations_do_not(monkeypatch: pytest.MonkeyPatch
     assert changed({"apart": 0.1}, {"apart": 0.1}) is ClaimVerdict.IRREPRODUCIBLE
 
 
-def test_cost_of_the_genetic_algorithm() -> None:
+def test_cost_of_the_genetic_algorithm(judged: Judged) -> None:
     j = judged("C12")
     assert j.times_decide
     assert all(row[4] > 20 for row in j.rows)
@@ -167,7 +172,7 @@ def test_cost_of_the_genetic_algorithm() -> None:
     ],
 )  # fmt: skip
 def test_times_decide(
-    monkeypatch: pytest.MonkeyPatch, ratio: float, cheapest_is_slower: bool, verdict: ClaimVerdict
+    judged: Judged, monkeypatch: pytest.MonkeyPatch, ratio: float, cheapest_is_slower: bool, verdict: ClaimVerdict
 ) -> None:
     rows, (*_, search) = judged("C12").rows, judged("C12").searches
     measured = import_module("gaussopt.comparison.paper_claims").genetic_cost([])
@@ -176,6 +181,7 @@ def test_times_decide(
     times = dict.fromkeys(("times", "inverse"), 9.0 if cheapest_is_slower else 0.1)
     found = replace(search, refutes=cheapest_is_slower, values={**search.values, **times})
     monkeypatch.setattr(module("C12"), "_cheapest", lambda _: found)
+    monkeypatch.setattr(genetic_runs, "recorded", recorded)
     assert again("C12").verdict is verdict
 
 
@@ -185,6 +191,7 @@ def test_the_time_of_the_inverse_decides(
 ) -> None:
     times = {2: [seconds, 1e-5], 3: [1.0, 1e-5, seconds]}
     monkeypatch.setattr(module("C12"), "shortest", lambda works, rounds: np.array(times[len(works)]))
+    monkeypatch.setattr(genetic_runs, "recorded", recorded)
     j = again("C12")
     assert [r.holds for r in j.readings] == [False, False, *[seconds == 10.0] * 2]
     assert j.verdict is verdict
@@ -199,7 +206,7 @@ def test_closed_form_of_the_linkage() -> None:
 # -- C13 ---------------------------------------------------------------------------------------------------
 
 
-def test_singular_configuration() -> None:
+def test_singular_configuration(judged: Judged) -> None:
     configuration, degenerates, *_ = judged("C13").derivations
     assert "printed (7.03125, 0, -7.03125), right (5.625, 5.625, -5.625)" in configuration.computed
     assert "0.0001 rad: λ₁ = -4.5e+05 N, cond · ε² = 204.8" in degenerates.computed
@@ -230,7 +237,7 @@ def test_what_is_carried_decides_the_words_alone(
 # -- C14, C15 ----------------------------------------------------------------------------------------------
 
 
-def test_violations() -> None:
+def test_violations(judged: Judged) -> None:
     rows = judged("C14").rows
     held = [row[4] for row in rows if row[2] == "quasi-velocity"]
     assert max(held) < 1e-15
@@ -289,8 +296,8 @@ def test_the_row_decides_and_the_seed_does_not(monkeypatch: pytest.MonkeyPatch) 
     assert again("C15").verdict is ClaimVerdict.UNDECIDED
 
 
-def test_tan_row_loses_digits_towards_the_pole() -> None:
-    rows = np.array(beside("C15").rows)
+def test_tan_row_loses_digits_towards_the_pole(judged: Judged) -> None:
+    rows = np.array(beside(judged, "C15").rows)
     assert (rows[:, 1] < 1e-14).all()
     assert (np.diff(rows[:, 2]) > 0).all()
     assert rows[-1, 2] > 1e-3
@@ -300,7 +307,7 @@ def test_tan_row_loses_digits_towards_the_pole() -> None:
 # -- C16, C17 ----------------------------------------------------------------------------------------------
 
 
-def test_the_load_of_the_machine_decides_no_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_load_of_the_machine_decides_no_evaluations(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = {"quasi-velocity": 1.0, "routh": 1e3}
     monkeypatch.setattr(TimedAnswers, "median", lambda case, *_: seconds[case.answers.formulation])
     slow, told = again("C16"), judged("C16")
@@ -309,7 +316,7 @@ def test_the_load_of_the_machine_decides_no_evaluations(monkeypatch: pytest.Monk
     assert (slow.verdict, slow.rows, slow.readings[:3]) == (told.verdict, told.rows, told.readings[:3])
 
 
-def test_evaluations() -> None:
+def test_evaluations(judged: Judged) -> None:
     rows = {str(row[0]): row for row in judged("C16").rows}
     assert rows["NH-A, RK45, 1e-06"][1:4] == (782, 1244, 6140)
     assert rows["NH-B, RK45, 1e-06"][1:3] == (2336, 2240)
@@ -333,7 +340,7 @@ def test_ratios_decide(monkeypatch: pytest.MonkeyPatch, factor: float, verdict: 
     assert again("C16").verdict is verdict
 
 
-def test_orders_of_what_a_pole_leaves() -> None:
+def test_orders_of_what_a_pole_leaves(judged: Judged) -> None:
     _, over, less, *_ = judged("C17").searches
     assert "the median order is 1.0" in over.found
     assert "without one 2.00" in over.found
@@ -361,6 +368,7 @@ def test_the_drift_with_steps_that_others_recomputed() -> None:
 
 
 def _changed(monkeypatch: pytest.MonkeyPatch, **values: object) -> Judgement:
+    values.setdefault("measured", measured)
     for name, value in values.items():
         monkeypatch.setattr(module("C17"), name, value)
     return again("C17")
@@ -370,7 +378,7 @@ def test_the_row_decides_the_drift(monkeypatch: pytest.MonkeyPatch) -> None:
     # Other thresholds of what is resolved, and another span, change nothing.
     assert _changed(monkeypatch, RESOLVED=(1e-8, 1e-4), END=2.5).verdict is ClaimVerdict.CONDITIONAL
     monkeypatch.setattr(knife_edge.BladeBody, "tan", knife_edge.BladeBody.regular)
-    j = again("C17")
+    j = _changed(monkeypatch, measured=spread.measured)
     assert j.verdict is ClaimVerdict.UNDECIDED
     assert "keeps $\\omega_3" in j.conditions
 

@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judged_claims import EXPECTED
 from report_pages import every_block
 
+from gaussopt.comparison.results import Results
 from gaussopt.execution.workers import run_jobs
+from gaussopt.papers import ledger
+from gaussopt.papers.claim import Judgement
+from gaussopt.papers.p001_friction import atlas_section
+from gaussopt.papers.pages import PAPERS, document
+from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.html import measured_times
 from gaussopt.reporting.html.page import write
 
@@ -46,21 +53,22 @@ KEPT = ("errata-", "claim-", "claims", "atlas-", "boundaries-", "parameters-", "
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Errata, claims and atlas of a full run, as they are in the committed report."""
-    from gaussopt.comparison.compare import Results
-    from gaussopt.papers import ledger
-    from gaussopt.papers.p001_friction import atlas_section
-    from gaussopt.papers.pages import PAPERS, document
-
+def outcomes() -> dict[str, JobOutcome]:
+    """Errata, claims and atlas of a full run."""
     cases = [
         replace(c, key=f"{number}: {c.key}")
         for number, paper in PAPERS.items()
         for c in paper.cases(False)
         if c.key.startswith("erratum")
     ]
-    outcomes = run_jobs([*cases, *atlas_section.cases(False), *ledger.cases(False)], 2)
-    assert {key: o.failure for key, o in outcomes.items() if o.failure} == {}
+    found = run_jobs([*cases, *atlas_section.cases(False), *ledger.cases(False)], 2)
+    assert {key: o.failure for key, o in found.items() if o.failure} == {}
+    return found
+
+
+@pytest.fixture(scope="module")
+def fresh(outcomes: dict[str, JobOutcome], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What was computed, as it is in the committed report."""
     out = tmp_path_factory.mktemp("papers")
     write(document(outcomes, Results((), (), (), {}), False), out)
     return out
@@ -169,6 +177,16 @@ def test_the_committed_report_is_up_to_date(fresh: Path) -> None:
     lines = "\n".join(found[:40])
     link = "python benchmarks/committed_reports.py link reports/papers"
     assert not found, f"Write it again: gaussopt papers --jobs 2 --pdf --out reports/papers && {link}\n{lines}"
+
+
+@pytest.mark.parametrize("number", ["C5", "C6", "C7", "C8", "C9"])
+def test_full_and_quick_checks_agree(outcomes: dict[str, JobOutcome], number: str) -> None:
+    full, quick = ledger.judgements(outcomes)[number], ledger.check(number, True)
+    assert isinstance(full, Judgement)
+    assert full.verdict is EXPECTED[number]
+    assert [d.holds for d in full.derivations] == [d.holds for d in quick.derivations]
+    assert [s.refutes for s in full.searches] == [s.refutes for s in quick.searches]
+    assert full.conditions.startswith(quick.conditions[:40])
 
 
 def test_the_committed_pages_are_small_and_show_the_figures_beside_them() -> None:
