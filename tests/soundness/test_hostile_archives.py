@@ -82,6 +82,10 @@ def many_numbers(file: h5py.File, name: str) -> None:
     file.create_dataset(name, (10**9,), dtype="f8", chunks=(1000,))
 
 
+def more_than_can_be_counted(file: h5py.File, name: str) -> None:
+    file.create_dataset(name, (10**18, 10**18), dtype="f8", chunks=(1, 1))
+
+
 def external(file: h5py.File, name: str) -> None:
     raw = Path(file.filename).with_name("raw")
     raw.write_bytes(np.ones(5).tobytes())
@@ -125,8 +129,8 @@ def records(file: h5py.File, name: str) -> None:
 
 
 SPOILS: tuple[Callable[[h5py.File, str], None], ...] = (
-    large_chunk, long_stream, packed_twice, unknown_filter, many_numbers, external, virtual, linked, soft_link,
-    in_a_circle, references, lists, records,
+    large_chunk, long_stream, packed_twice, unknown_filter, many_numbers, more_than_can_be_counted, external, virtual,
+    linked, soft_link, in_a_circle, references, lists, records,
 )  # fmt: skip
 HEAVY = 100 * 2**20
 
@@ -178,6 +182,7 @@ def test_motions_are_checked_before_they_are_read(
         with light(), pytest.raises(go.BadInput) as caught:
             read(motion)
         assert_sentence(caught.value, "x.nc")
+        assert spoil not in (external, virtual, linked) or "only what lies in the file itself" in str(caught.value)
 
 
 def netcdf_seal(path: Path) -> None:
