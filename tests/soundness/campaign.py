@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -24,37 +26,59 @@ for folder in (str(ROOT / "tests"), str(ROOT)):
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run, or go on; then write faults and summary."""
-    from soundness.trials import page, pool, work
+def parser(description: str | None, trials: str, count: int, block: int) -> argparse.ArgumentParser:
+    """The options of a campaign."""
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--count", type=int, default=count, help=f"{trials} (default {count})")
+    made.add_argument("--jobs", type=int, default=1, help="worker processes (default 1)")
+    made.add_argument("--out", type=Path, help="folder of the campaign")
+    made.add_argument("--seed", type=int, default=1)
+    made.add_argument("--block", type=int, default=block, help="programs or states of a block")
+    made.add_argument("--summary", type=Path, help="page whose section between the markers is written")
+    return made
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=20_000, help="trials (default 20000)")
-    parser.add_argument("--jobs", type=int, default=1, help="worker processes (default 1)")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the campaign")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--block", type=int, default=work.BLOCK, help="programs of a block")
-    parser.add_argument("--summary", type=Path, help="page whose section between the markers is written")
-    given = parser.parse_args(arguments)
-    settings = {"seed": given.seed, "block": given.block, "code": pool.digest(ROOT)}
+
+def carry_out(
+    given: argparse.Namespace, summary: Callable[[list[dict[str, Any]], dict[str, Any]], str], marks: tuple[str, str],
+    *work: Any, folders: Sequence[str] = (),
+) -> int:  # fmt: skip
+    """Run, or go on; then write faults and summary; `work` is the module that does it and what counts its trials."""
+    from soundness.trials import page, pool
+
+    settings = {"seed": given.seed, "block": given.block, "code": pool.digest(ROOT, *folders)}
     try:
         pool.claim_folder(given.out, settings)
     except pool.OtherCode as error:
         print(error, file=sys.stderr)
         return 2
     try:
-        done = pool.drive(given.out, given.count, max(given.jobs, 1), given.seed, given.block, pool.show)
+        done = pool.drive(given.out, given.count, max(given.jobs, 1), given.seed, given.block, pool.show, *work)
     except KeyboardInterrupt:
         print("Stopped; the same command goes on from here.", file=sys.stderr)
         return 130
     results = [done[block] for block in sorted(done)]
     bad = page.write_faults(given.out, page.faults_of(results))
-    section = page.summary(page.rows_of(results), settings, sum(r["seconds"] for r in results))
+    section = summary(results, settings)
     (given.out / "summary.md").write_text(section + "\n")
     if given.summary is not None:
-        page.insert(given.summary, section)
+        page.insert(given.summary, section, marks)
     print(section)
     return 1 if bad else 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run, or go on; then write faults and summary."""
+    from soundness.trials import page, work
+
+    options = parser(__doc__, "trials", 20_000, work.BLOCK)
+    given = options.parse_args(arguments)
+    if given.out is None:
+        options.error("give --out FOLDER")
+
+    def summary(results: list[dict[str, Any]], settings: dict[str, Any]) -> str:
+        return page.summary(page.rows_of(results), settings, sum(r["seconds"] for r in results))
+
+    return carry_out(given, summary, (page.BEGIN, page.END))
 
 
 if __name__ == "__main__":

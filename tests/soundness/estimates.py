@@ -11,7 +11,6 @@ goes on where it was interrupted; the summary is written between two marks of th
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Sequence
@@ -218,11 +217,9 @@ def low(row: dict[str, Any]) -> bool:
 # -- the campaign ----------------------------------------------------------------------------------------------------
 
 
-def run(count: int, out: Path) -> list[dict[str, Any]]:
-    """Motions 0, ..., count - 1; those that the file already holds are not repeated."""
-    from soundness.trials import lines
-
-    return lines.run(count, out, trial, lambda row: str(row) if silent(row) or low(row) else None)
+def told(row: dict[str, Any]) -> str | None:
+    """A motion whose estimate does not say how far it is off."""
+    return str(row) if silent(row) or low(row) else None
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
@@ -266,18 +263,10 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
 def main() -> int:
     """The command line; 1 where a motion is silently off, or more than 1 % of the estimates are low."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests import each other from their folder
-    parser = argparse.ArgumentParser(description="Estimated errors of random motions against the truth.")
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--out", type=Path, default=Path("estimates.jsonl"))
-    parser.add_argument("--summary", type=Path)
-    given = parser.parse_args()
-    rows = run(given.count, given.out)
-    text = summary(rows)
-    if given.summary is not None:
-        page = given.summary.read_text(encoding="utf-8")
-        head, rest = page.split(MARKS[0]) if MARKS[0] in page else (page.rstrip("\n") + "\n\n", f"{MARKS[1]}\n")
-        given.summary.write_text(f"{head}{MARKS[0]}\n{text}\n{MARKS[1]}{rest.split(MARKS[1])[1]}", encoding="utf-8")
-    print(text)
+    from soundness.trials import lines
+
+    what = "Estimated errors of random motions against the truth.", 500, "estimates.jsonl"
+    rows = lines.campaign(*what, trial, told, summary, MARKS)
     return int(any(map(silent, rows)) or sum(map(low, rows)) > 0.01 * len(rows))
 
 

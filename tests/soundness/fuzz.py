@@ -307,12 +307,7 @@ class Tally:
 
 def _serve(seed: int, numbers: range, folder: Path, here: int) -> None:
     """Try inputs one after the other and write a row for each; runs in a process of its own."""
-    limit = _size() + BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
+    _confine()
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for number in numbers:
         case = case_of(seed, number, folder)
@@ -326,9 +321,14 @@ def _serve(seed: int, numbers: range, folder: Path, here: int) -> None:
         os.write(here, json.dumps(row).encode() + b"\n")
 
 
-def _size() -> int:
-    """Bytes of address space of this process."""
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+def _confine() -> None:
+    """Bound the memory of this process, and connect its streams to nothing."""
+    limit = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize() + BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
 
 
 @contextlib.contextmanager
@@ -414,11 +414,7 @@ def alone(case: Case) -> str:
     there, here = os.pipe()
     child = os.fork()
     if child == 0:
-        limit = _size() + BYTES
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nowhere, stream)
+        _confine()
         with _working(case) as place:
             os.write(here, failure_of(case, place).encode()[:4000])
         os._exit(0)

@@ -12,7 +12,6 @@ goes on where it was interrupted; the summary is written between two marks of th
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections import Counter
@@ -347,16 +346,9 @@ def trial(seed: int) -> dict[str, Any]:
 # -- the campaign ----------------------------------------------------------------------------------------------------
 
 
-def run(count: int, out: Path) -> list[dict[str, Any]]:
-    """Motions 0, ..., count - 1; those that the file already holds are not repeated."""
-    from soundness.trials import lines
-
-    return lines.run(
-        count,
-        out,
-        trial,
-        lambda row: f"{row['missed']} {row['phantoms']}" if row["missed"] or row["phantoms"] else None,
-    )
+def told(row: dict[str, Any]) -> str | None:
+    """What is wrong with a motion."""
+    return f"{row['missed']} {row['phantoms']}" if row["missed"] or row["phantoms"] else None
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
@@ -398,32 +390,13 @@ def _cause(row: dict[str, Any]) -> str:
     return " ".join("…" if any(c.isdigit() for c in word) else word for word in words.split())[:160].rstrip(".")
 
 
-def write(target: Path, text: str) -> None:
-    """Put the section between its marks, at the end where there are none."""
-    begin, end = MARKS
-    before = target.read_text() if target.exists() else "# Soundness\n"
-    if begin in before:
-        head, rest = before.split(begin, 1)
-        tail = rest.split(end, 1)[1]
-    else:
-        head, tail = before.rstrip("\n") + "\n\n", "\n"
-    target.write_text(f"{head}{begin}\n{text}\n{end}{tail}")
-
-
 def main() -> int:
     """The command line; 1 where something was missed."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests import each other from their folder
-    parser = argparse.ArgumentParser(description="Random motions against closed forms.")
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--out", type=Path, default=Path("motions.jsonl"))
-    parser.add_argument("--summary", type=Path)
-    given = parser.parse_args()
-    rows = run(given.count, given.out)
-    text = summary(rows)
-    if given.summary is not None:
-        write(given.summary, text)
-    print(text)
-    return int(any(row["missed"] or row["phantoms"] for row in rows))
+    from soundness.trials import lines
+
+    what = "Random motions against closed forms.", 1000, "motions.jsonl"
+    return int(any(map(told, lines.campaign(*what, trial, told, summary, MARKS))))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from soundness.commands import call
 
 import gaussopt as go
 from gaussopt.cli.main import run
@@ -31,15 +32,6 @@ Contents = dict[str, Any] | str
 
 def text_of(contents: Contents) -> str:
     return contents if isinstance(contents, str) else json.dumps(contents)
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any], str]:
-    """Exit code, what --json prints, and standard error."""
-    code = run([*arguments, "--json"])
-    shown = capsys.readouterr()
-    assert "Traceback" not in shown.err
-    assert "defect" not in shown.err
-    return code, json.loads(shown.out), shown.err
 
 
 def twice(contents: dict[str, Any], key: str, value: Any) -> str:
@@ -119,6 +111,31 @@ def test_a_wrong_file_is_refused_by_a_sentence(
     assert sentence in found["message"]
     assert "wrong.json" in found["message"]
     assert err.count("\n") == 1
+
+
+OUT_OF_RANGE: list[tuple[dict[str, Any], str]] = [
+    # half of the sum of a negative mass this large with itself is infinite; LAPACK never returned from it
+    ({**PENDULUM, "M": [[-1e308, 0.0], [0.0, 3.0]], "Q": [1.0, -9.81], "J": [[1.0, 1.0]], "gamma": [0.5]},
+     "indefinite"),
+    *(({**data, "Q": [1.0, -9.81], "J_N": [[0.0, size]]}, "too large or too small")
+      for data in ({**BLOCK, "v_T": [0.1], "mu": [0.3]}, {k: BLOCK[k] for k in ("kind", "M", "zeta_N")})
+      for size in (-1e308, 1e155, 1e-160, -5e-324)),
+    *(({**LCP, "M": M, "q": [-1.0] * len(M)}, "M[0, 0] is")
+      for M in ([[5e-324]], [[5e-324, 1.0], [1.0, 2.0]], [[1e-160, 1.0], [1.0, 1e154]])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("contents", "sentence"), OUT_OF_RANGE)
+def test_numbers_near_the_ends_of_the_range_are_refused(
+    contents: Contents, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Forces of contacts out of range, and entries that nothing can be divided by, among them."""
+    file = tmp_path / "given.json"
+    file.write_text(text_of(contents), encoding="utf-8")
+    code, found, err = call(capsys, "solve", str(file))
+    assert code == 2
+    assert sentence in found["message"]
+    assert "RuntimeWarning" not in err
 
 
 READ = [

@@ -18,7 +18,7 @@ from soundness.trials import calls, findings, page, pool, work
 from soundness.trials.findings import CRASHED, RIGHT, WRONG, Claim, Finding
 
 SCRIPT = Path(__file__).parent / "campaign.py"
-PROGRAMS = 360
+PROGRAMS = 240
 """Programs tried here, some ten trials each."""
 
 
@@ -50,20 +50,20 @@ def test_nothing_crashes(tally):
 
 def test_exact_methods_solve_what_is_well_conditioned(counts):
     trials, refused, causes = page.refusals(counts)
-    assert trials > 500
+    assert trials > 350
     assert refused <= max(1, trials // 1000), causes
 
 
 def test_the_trials_are_many_and_of_all_kinds(tally, counts):
     trials = pool.trials_of(tally.counts)
-    assert trials > 2000
+    assert trials > 1500
     by_kind = Counter()
     for key, n in counts.items():
         if key[4] == RIGHT:
             by_kind[key[0]] += n
-    assert all(by_kind[kind] > 50 for kind in work.KINDS)
+    assert all(by_kind[kind] > 40 for kind in work.KINDS)
     lies = sum(n for key, n in counts.items() if key[2] == "verify")
-    assert lies > 200
+    assert lies > 150
 
 
 def test_programs_follow_from_the_seed():
@@ -113,7 +113,7 @@ def campaign(folder, count):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True)
 
 
-def test_a_killed_campaign_goes_on_where_it_was(tmp_path):
+def test_a_killed_campaign_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "campaign"
     running = campaign(folder, 10**6)
     deadline = time.monotonic() + 600
@@ -132,9 +132,11 @@ def test_a_killed_campaign_goes_on_where_it_was(tmp_path):
     assert all(after[name] == text for name, text in before.items())
     settings = json.loads((folder / "campaign.json").read_text())
     (folder / "campaign.json").write_text(json.dumps({**settings, "code": "other"}))
-    refused = campaign(folder, 10)
-    assert "other source code" in refused.communicate(timeout=600)[1]
-    assert refused.returncode == 2
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))  # which the script extends
+    from soundness.campaign import main
+
+    assert main(["--count", "10", "--block", "2", "--out", str(folder)]) == 2
+    assert "other source code" in capsys.readouterr().err
 
 
 def test_time_in_which_nothing_runs_is_nobodys(tmp_path):

@@ -1,20 +1,16 @@
-"""Steps and LCPs of which one part is beyond the rounding of another: each is judged in its own unit."""
+"""Steps and programs of which one part is beyond the rounding of another: each is judged in its own unit."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from soundness.judge import bilateral
+from soundness.test_answers import finding
 from soundness.trials import calls, findings, work
 from soundness.trials.families import Program
 
 import gaussopt as go
-
-
-def finding(kind, data, formulation, solver):
-    """What the exact judge says of an answer."""
-    truth, compare = work.judged(Program(kind, "", data, 0))
-    short = "step" if kind.endswith("step") else kind
-    return compare(truth, calls.answer(short, calls.subject(short, data), data, formulation, solver))
+from gaussopt.certificates import certify
 
 
 def test_rows_without_mass_are_met_beside_huge_forces():
@@ -38,34 +34,12 @@ def test_pairs_that_nothing_ties_together_have_units_of_their_own():
     assert finding("lcp", {"M": M, "q": q}, "", "lemke").outcome == findings.RIGHTLY
 
 
-@pytest.mark.parametrize(("formulation", "solver"), [("lcp", "lemke"), ("lcp-qp", "piqp"), ("stick-slip", "lemke")])
-def test_forces_that_are_rounding_balance(formulation, solver):
-    """An open contact and a joint without force: multipliers of 1e-17 were off by half of themselves."""
-    data = {
-        "M": [[0.5, 0.0], [0.0, 0.0]], "Q": [0.0, 0.0], "J": [[2.0, 1.0]], "gamma": [-2.0], "J_N": [[-1.5, -1.5]],
-        "zeta_N": [-1.5], "J_T": [[[-0.5, 1.5]]], "zeta_T": [[-2.0]], "v_T": [[0.0]], "mu": [0.0],
-    }  # fmt: skip
-    assert finding("contact step", data, formulation, solver).outcome == findings.RIGHT
-
-
 def test_what_a_coordinate_is_measured_by_does_not_depend_on_the_order():
     """Two coordinates without mass that hang on each other."""
     data = {"M": [[0.0, 0.0], [0.0, 0.0]], "Q": [1.0, -24.0], "J": [[-2.0, -3e-18], [0.0, 4.0]], "gamma": [1.0, 2.0]}
     turned = {**data, "Q": data["Q"][::-1], "J": [row[::-1] for row in data["J"]]}
-    own, other = (findings.measures(work.bilateral.judge(d).step) for d in (data, turned))
+    own, other = (findings.measures(bilateral.judge(d).step) for d in (data, turned))
     assert own == other[::-1] == [2.0, 4.0]
-
-
-@pytest.mark.parametrize(("formulation", "solver"), [("lcp", "principal-pivoting"), ("stick-slip", "enumerate")])
-def test_a_ray_is_found_beside_two_contacts_that_are_one(formulation, solver):
-    """The force of the first contact may be as large as it likes and opens the second; rounding had hidden the ray."""
-    data = {
-        "M": [[1.0, 1.0], [1.0, 1.5]], "Q": [4.0, -1.5], "zeta_N": [-1.0, -0.5, 2.0, 2.0],
-        "J_N": [[0.5, 0.5], [-1.5, 0.5], [-1.0, -1.0], [-1.0, -1.0]],
-        "J_T": [[[-0.5, 0.0]], [[-1.0, -0.5]], [[2.0, -1.0]], [[2.0, -1.0]]],
-        "zeta_T": [[1.5], [0.5], [0.5], [0.5]], "v_T": [[-2.0], [1.0], [1.0], [1.0]], "mu": [1.0, 0.25, 0.375, 0.375],
-    }  # fmt: skip
-    assert finding("contact step", data, formulation, solver).outcome == findings.RIGHTLY
 
 
 def test_an_error_along_a_direction_without_mass_has_a_bound_of_rounding_only():
@@ -129,7 +103,7 @@ def test_the_unit_of_a_coordinate_without_mass_says_nothing_of_what_a_step_calls
         "J": [[1536.0, -4096.0 * unit, 2.86102294921875e-06], [-70368744177664.0, -105553116266496.0 * unit, -32768.0]],
         "gamma": [1.1641532182693481e-09, -128.0],
     }  # fmt: skip
-    assert findings.natural(work.bilateral.judge(data).step) == pytest.approx(3.4e-8, rel=0.1)
+    assert findings.natural(bilateral.judge(data).step) == pytest.approx(3.4e-8, rel=0.1)
     assert finding("step", data, "gauss", "osqp").outcome == findings.RIGHT
 
 
@@ -181,3 +155,102 @@ def test_a_row_is_measured_where_its_terms_are_least(name):
     for x, outcome in ((wrong, findings.WRONG), (right, findings.RIGHT)):
         assert go.certify_qp(qp, np.array(x)).passed() == (outcome == findings.RIGHT)
         assert findings.of_qp(truth, findings.Claim("solved", x)).outcome == outcome
+
+
+# -- borders
+
+
+@pytest.mark.parametrize("gamma", [2.0194839173657902e-28, 2.0**-52, -1e-300])
+@pytest.mark.parametrize("formulation", ["gauss", "dual", "lagrange", "null-space"])
+def test_a_row_of_zeros_holds_no_rounding(gamma, formulation):
+    data = {
+        "M": [[0.75, 0.0], [0.0, 1.5]], "Q": [-1.5e12, 4.0], "J": [[0.0, 0.0], [-1.5, 1.5], [-3.0, 3.0]],
+        "gamma": [gamma, 3.0, 6.0],
+    }  # fmt: skip
+    assert bilateral.judge(data).verdict == "infeasible"
+    assert calls.answer("step", calls.subject("step", data), data, formulation, "kkt").status == "infeasible"
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 1.0, 2.0**30])
+def test_forces_on_coordinates_without_mass_are_compared_with_forces(unit):
+    """Without mass the size of accelerations says nothing of forces."""
+    data = {
+        "M": [[0.0, 0.0], [0.0, 0.0]], "Q": [unit * 1e-9, -unit * 2e-9], "J": [[1.0, 0.0], [0.0, 1.0]],
+        "gamma": [1e3, 1e3],
+    }  # fmt: skip
+    step = go.StepData.from_mapping(data)
+    a, lam = np.array([1e3, 1e3]), -step.Q
+    assert certify(step, a, lam).passed()
+    for wrong in (1.01 * lam, 0.0 * lam, -lam):
+        assert not certify(step, a, wrong).passed()
+    sparse = calls.sparse_step(data)
+    assert certify(sparse, a, lam).passed()
+    assert not certify(sparse, a, 1.01 * lam).passed()
+
+
+def test_walls_a_little_apart_do_not_both_push():
+    """Of walls 2e-9 apart one pushes; an answer that lies on both is as far off as they are apart."""
+    data = {
+        "M": [[2.0, 4.0, -4.0], [4.0, 8.5, -9.0], [-4.0, -9.0, 10.5]], "Q": [1.0, -3.0, 0.0], "J": [[-2.0, -1.5, -2.0]],
+        "gamma": [2.0], "J_N": [[-1.5, -2.0, -1.0], [1.5, 2.0, 1.0]], "zeta_N": [-2.0, 2.000000002],
+    }  # fmt: skip
+    a, lam = np.array([0.7877237869001732, -1.115089515560058, -0.9514066502301688]), np.array([4.578005114946298])
+    forces = np.array([41.04204451775316, 47.09319541266877])
+    step = calls.subject("step", data)
+    c = go.certify_contact(step, a, lam, forces, np.zeros(step.v_T.shape))
+    claim = calls.claimed("solved" if c.passed() else "inaccurate", a, lam, forces, np.zeros(step.v_T.shape), c)
+    assert findings.of_contact_step(findings.contact.judge(data), claim).cause != "error bound below the error"
+
+
+@pytest.mark.parametrize("size", [1e100, 1e200, 1e308])
+def test_squares_beyond_the_range_of_numbers_excuse_no_point(size):
+    """An answer that ran away, with duals that did, of contradictory rows and of sound ones."""
+    data = {"P": [[1.0, 0.0], [0.0, 0.75]], "q": [-3.5, 3.0], "A": [[1.5, -1.0], [-3.0, 2.0]], "u": [None, None]}
+    for l in ([2.0, -3.9], [2.0, -40.0]):
+        qp = go.QP.from_mapping({**data, "l": l})
+        c = go.certify_qp(qp, np.array([size, -size]), np.array([size, -size]))
+        assert not c.passed()
+        assert not go.certify_qp(qp, np.array([1.0, 2.0]), np.array([size, 0.5 * size])).passed()
+
+
+@pytest.mark.parametrize("gap", [1.2e-11, 1e-9, 1e-6])
+def test_rows_of_a_program_that_contradict_each_other_by_little(gap):
+    """The second row is 32 times the first; who solves the program inexactly meets both to the tolerance."""
+    data = {
+        "P": [[1.0, 0.0], [0.0, 0.25]], "q": [3.5, -4.0], "A": [[-0.5, -0.375], [-16.0, -12.0]],
+        "l": [None, -12.0 + gap], "u": [-0.375, None],
+    }  # fmt: skip
+    qp = go.QP.from_mapping(data)
+    x, y = np.array([-5.884615384615495, 8.846153846153493]), np.array([-31.218869588499253, 1.12462813617907])
+    c = go.certify_qp(qp, x, y)
+    assert not c.passed()
+    for solver in ("daqp", "piqp", "osqp", "proxqp", "newton"):
+        assert calls.answer("qp", qp, data, "", solver).status == "infeasible"
+
+
+# -- solvers
+
+
+STEP = {
+    "M": [[0.25, 0.0, 0.0], [0.0, 12.0, 0.0], [0.0, 0.0, 3.0]], "Q": [1.0, -0.5, 0.25], "J": [[0.5, -1.0, 1.5]],
+    "gamma": [0.75],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("exponent", [-400, -100, -30, 30, 77, 104, 400])
+def test_forces_of_any_size(exponent):
+    data = {**STEP, **{key: (np.array(STEP[key]) * 2.0**exponent).tolist() for key in ("Q", "gamma")}}
+    assert finding("step", data, "gauss", "daqp").outcome == findings.RIGHT
+
+
+@pytest.mark.parametrize("span", [0, 6, 20, 40])
+def test_sparse_equations_in_mixed_units(span):
+    """The saddle-point matrix of a step with a zero row: singular, and solved in the units of the largest entry."""
+    rng = np.random.default_rng(span)
+    d, row = 2.0 ** rng.integers(-span, span + 1, 6), 2.0 ** rng.integers(-span, span + 1, 2)
+    J = np.array([[768.0, 16.0, -512.0, -32.0, -384.0, -1.0], [0.0] * 6]) * d * row[:, None]
+    data = {
+        "M": np.diag(np.array([3.0, 1.0, 4.0, 2.0, 0.5, 6.0]) * d * d).tolist(), "gamma": [17.0 * float(row[0]), 0.0],
+        "Q": (np.array([-7.0, 0.0, -10.0, 4.0, 1.5, 3.0]) * d).tolist(), "J": J.tolist(),
+    }  # fmt: skip
+    assert finding("step", data, "lagrange", "sparse-kkt").outcome == findings.RIGHT

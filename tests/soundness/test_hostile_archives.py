@@ -11,6 +11,7 @@ import resource
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +31,26 @@ from gaussopt.storage import netcdf
 Q = "fclib_local/vectors/q"
 
 
-@pytest.fixture
-def contacts(tmp_path: Path) -> Path:
-    """An FCLIB file of two contacts with an answer."""
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """An FCLIB file of two contacts with an answer; a motion without the checksum behind it, as others write NetCDF."""
     problem = known.problem("random-2-8-2")
-    go.write_fclib(tmp_path / "x.hdf5", problem, r=np.zeros(problem.n))
+    file = tmp_path_factory.mktemp("whole") / "x.hdf5"
+    go.write_fclib(file, problem, r=np.zeros(problem.n))
+    found = go.simulate("crank-slider", t_end=0.004, dt=1e-3, step_folder=None, error_estimate=False)
+    return {"x.hdf5": file.read_bytes(), "x.nc": netcdf.image(found.to_xarray())[0]}
+
+
+@pytest.fixture
+def contacts(whole: dict[str, bytes], tmp_path: Path) -> Path:
+    (tmp_path / "x.hdf5").write_bytes(whole["x.hdf5"])
     return tmp_path / "x.hdf5"
 
 
 @pytest.fixture
-def motion(tmp_path: Path) -> Path:
-    """A motion without the checksum behind it, as others write NetCDF."""
-    found = go.simulate("crank-slider", t_end=0.004, dt=1e-3, step_folder=None, error_estimate=False)
-    file = tmp_path / "x.nc"
-    file.write_bytes(netcdf.image(found.to_xarray())[0])
-    return file
+def motion(whole: dict[str, bytes], tmp_path: Path) -> Path:
+    (tmp_path / "x.nc").write_bytes(whole["x.nc"])
+    return tmp_path / "x.nc"
 
 
 # -- HDF5 -------------------------------------------------------------------------------------------------------
@@ -55,12 +61,17 @@ def large_chunk(file: h5py.File, name: str) -> None:
     file[name][:] = 1.0
 
 
+@cache
+def stream() -> bytes:
+    """Of deflate, which unpacks to 500 MB."""
+    packer = zlib.compressobj(9)
+    return b"".join(packer.compress(bytes(2**20)) for _ in range(500)) + packer.flush()
+
+
 def long_stream(file: h5py.File, name: str) -> None:
     """A chunk of 40 bytes that unpacks to 500 MB."""
     made = file.create_dataset(name, (5,), dtype="f8", chunks=(5,), compression="gzip")
-    packer = zlib.compressobj(9)
-    stream = b"".join(packer.compress(bytes(2**20)) for _ in range(500)) + packer.flush()
-    made.id.write_direct_chunk((0,), stream)
+    made.id.write_direct_chunk((0,), stream())
 
 
 def packed_twice(file: h5py.File, name: str) -> None:
@@ -80,6 +91,10 @@ def unknown_filter(file: h5py.File, name: str) -> None:
 
 def many_numbers(file: h5py.File, name: str) -> None:
     file.create_dataset(name, (10**9,), dtype="f8", chunks=(1000,))
+
+
+def more_than_can_be_counted(file: h5py.File, name: str) -> None:
+    file.create_dataset(name, (10**18, 10**18), dtype="f8", chunks=(1, 1))
 
 
 def external(file: h5py.File, name: str) -> None:
@@ -125,8 +140,8 @@ def records(file: h5py.File, name: str) -> None:
 
 
 SPOILS: tuple[Callable[[h5py.File, str], None], ...] = (
-    large_chunk, long_stream, packed_twice, unknown_filter, many_numbers, external, virtual, linked, soft_link,
-    in_a_circle, references, lists, records,
+    large_chunk, long_stream, packed_twice, unknown_filter, many_numbers, more_than_can_be_counted, external, virtual,
+    linked, soft_link, in_a_circle, references, lists, records,
 )  # fmt: skip
 HEAVY = 100 * 2**20
 
@@ -174,10 +189,13 @@ def test_motions_are_checked_before_they_are_read(
     spoilt(motion, "power", spoil)
     if sealed:  # anybody can write our checksum
         netcdf_seal(motion)
-    for read in (go.Trajectory.load, go.Atlas.load, go.load_dataset):
+    # What carries none is read in a process of its own, by the same checks: of one spoiling by every reader.
+    readers = (go.Trajectory.load, go.Atlas.load, go.load_dataset)
+    for read in readers if sealed or spoil is large_chunk else readers[:1]:
         with light(), pytest.raises(go.BadInput) as caught:
             read(motion)
         assert_sentence(caught.value, "x.nc")
+        assert spoil not in (external, virtual, linked) or "only what lies in the file itself" in str(caught.value)
 
 
 def netcdf_seal(path: Path) -> None:
@@ -226,7 +244,7 @@ def test_flipped_bytes_of_contacts_get_sentences(contacts: Path) -> None:
     """Every reading ends in numbers or in a sentence; no number that is read is anything but finite."""
     good, random_ = contacts.read_bytes(), random.Random(3)
     ended = {"read": 0, "told": 0}
-    for _ in range(400):
+    for _ in range(200):
         content = bytearray(good)
         for _ in range(random_.choice((1, 1, 1, 2, 8))):
             content[random_.randrange(len(content))] = random_.randrange(256)
@@ -236,7 +254,7 @@ def test_flipped_bytes_of_contacts_get_sentences(contacts: Path) -> None:
                 ended["read"] += 1
             except GaussoptError:
                 ended["told"] += 1
-    assert min(ended.values()) > 50
+    assert min(ended.values()) > 25
 
 
 @pytest.mark.parametrize(
@@ -263,8 +281,6 @@ def test_numbers_that_are_no_places_are_refused(name: str, value: float, culprit
 
 def test_compressed_columns_with_half_places_are_refused() -> None:
     """Where columns begin is counted, too."""
-    import io
-
     for p, fine in (([0, 1, 2, 3], True), ([0, 0.5, 2, 3], False), ([0, 1, 2, 2.5], False), ([0, 2, 1, 3], False)):
         buffer = io.BytesIO()
         with h5py.File(buffer, "w") as file:
@@ -385,7 +401,8 @@ def test_model_files_of_other_engines_are_not_read_here() -> None:
     """MJCF and URDF with what they include are read by MuJoCo and Pinocchio, in a program of the person's own."""
     readers = ("from_xml", "MjSpec", "buildModel", "buildGeom", "mj_loadXML", "mj_loadPluginLibrary")
     for file in Path(go.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if any(word in text for word in readers) else ():
             assert not getattr(node, "attr", getattr(node, "id", "")).startswith(readers), file
 
 

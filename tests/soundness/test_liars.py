@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from soundness.systems import CONTACTS, SMOOTH, leave, system_of
 
 import gaussopt as go
 from gaussopt.core import registry
@@ -480,10 +481,6 @@ def overwrite(step: go.StepData, program: QP) -> tuple[Program, Any]:
     return contact_qp(step), step
 
 
-def leave(*_: Any) -> Any:
-    raise SystemExit(3)
-
-
 def easier(step: go.StepData) -> go.StepData:
     return step.with_gamma(0.0 * step.gamma)
 
@@ -554,22 +551,12 @@ def writing(*places: int) -> Callable[..., Any]:
     return write
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "mass": lambda t, q, v: np.eye(2),
-    "force": lambda t, q, v: np.array([0.0, -9.81]),
-    "inertia": lambda t, q, v: np.zeros(2),
-    "equality": lambda t, q, v: (np.array([[1.0, 0.0]]), np.zeros(1)),
-    "position": lambda t, q: q[:1].copy(),
-    "velocity": lambda t, q, v: v[:1].copy(),
-    "energy": lambda t, q, v: (0.5 * float(v @ v), 9.81 * float(q[1])),
-    "contacts": lambda t, q, v: {"g_N": q[1:] + 5.0, "J_N": [[0.0, 1.0]], "zeta_N": [0.0]},
-}
+FUNCTIONS = SMOOTH | CONTACTS
 START: dict[str, Any] = {"q0": [0.0, 1.0], "v0": [0.0, 1.0], "t_end": 0.01, "dt": 0.001, "step_folder": None}
 
 
-def system_of(**others: Any) -> go.System:
-    parts = FUNCTIONS | others
-    return go.System(parts.pop("mass"), parts.pop("force"), parts.pop("equality"), name="mine", **parts)
+def falling(**others: Any) -> go.System:
+    return system_of(FUNCTIONS | others)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -582,7 +569,7 @@ def test_a_function_that_writes_into_the_state_is_named(name: str) -> None:
         return found
 
     q, v = np.array([0.0, 1.0]), np.array([0.0, 1.0])
-    system = system_of(**{name: function})
+    system = falling(**{name: function})
     with pytest.raises(go.BadInput, match=f"{name} of 'mine' writes into the q or v"):
         go.simulate(system, **{**START, "q0": q, "v0": v})
     asked = {"position": system.position_residual, "velocity": system.velocity_residual, "energy": system.energy}
@@ -600,7 +587,7 @@ def test_what_is_changed_and_put_back_is_no_harm() -> None:
         q[1] -= 0.5
         return [0.0, -potential / (q[1] + 0.5)]
 
-    motion = go.simulate(system_of(force=force), **START)
+    motion = go.simulate(falling(force=force), **START)
     assert motion.status is RIGHT
     assert motion.q[-1, 1] == pytest.approx(1.0 + 0.01 - 0.5 * 9.81 * 1e-4, abs=1e-9)
 
@@ -614,9 +601,9 @@ def test_a_function_that_keeps_the_state_changes_nothing_later() -> None:
         kept[:] = [q, v]
         return [0.0, -9.81]
 
-    motion = go.simulate(system_of(force=force), **START)
+    motion = go.simulate(falling(force=force), **START)
     assert motion.status is RIGHT
-    np.testing.assert_allclose(motion.q, go.simulate(system_of(), **START).q, rtol=1e-13)
+    np.testing.assert_allclose(motion.q, go.simulate(falling(), **START).q, rtol=1e-13)
 
 
 def test_an_event_cannot_change_the_state() -> None:
@@ -625,7 +612,7 @@ def test_an_event_cannot_change_the_state() -> None:
         return 1.0
 
     with pytest.raises(go.BadInput, match="Event 'stop' writes into the q or v"):
-        go.simulate(system_of(), events=[go.Event("stop", value)], **START)
+        go.simulate(falling(), events=[go.Event("stop", value)], **START)
 
 
 def test_a_system_of_its_own_class_cannot_change_the_state() -> None:

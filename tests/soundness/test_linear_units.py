@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse.linalg import spsolve
-from soundness.qp_judge import Numbers, dot, exact
+from soundness.judge.exact import fractions, integers, matrix, product, solve
 
 import gaussopt as go
 from gaussopt.certificates.linear import LinearCertificate, certify_linear
@@ -18,6 +18,7 @@ from gaussopt.core.status import Status
 from gaussopt.kinds import page_of
 
 Rng = np.random.Generator
+Numbers = list[Fraction]
 
 
 def dyadic(rng: Rng, *shape: int) -> Any:
@@ -25,56 +26,30 @@ def dyadic(rng: Rng, *shape: int) -> Any:
     return rng.integers(-6, 7, shape) * 2.0 ** rng.integers(-3, 2, shape) * (rng.random(shape) < 0.75)
 
 
-def exact_solution(K: Any, b: Any) -> Numbers | None:
-    """A solution of K x = b in rational arithmetic, free unknowns zero; None if there is none."""
-    return solved(exact(K), exact(b))
-
-
 def solved(K: list[Numbers], b: Numbers) -> Numbers | None:
-    """The same of a system of fractions."""
+    """A solution of K x = b, free unknowns zero; None if there is none."""
     n = len(K[0])
-    rows = [[*row, value] for row, value in zip(K, b, strict=True)]
-    pivots: list[int] = []
-    for column in range(n):
-        at = len(pivots)
-        found = next((i for i in range(at, len(rows)) if rows[i][column]), None)
-        if found is None:
-            continue
-        rows[at], rows[found] = rows[found], rows[at]
-        rows[at] = [value / rows[at][column] for value in rows[at]]
-        for i, row in enumerate(rows):
-            if i != at and row[column]:
-                rows[i] = [a - row[column] * p for a, p in zip(row, rows[at], strict=True)]
-        pivots.append(column)
-    if any(row[n] for row in rows[len(pivots) :]):
-        return None
-    x = [Fraction(0)] * n
-    for i, column in enumerate(pivots):
-        x[column] = rows[i][n]
-    return x
+    found = solve([integers([*row, value]) for row, value in zip(K, b, strict=True)], n)
+    return None if found is None else [found.point.fraction(i) for i in range(n)]
 
 
 def shortest(A: Any, b: Any) -> Numbers:
     """The least-squares solution of least norm: A^T A x = A^T b with x = A^T z, exactly."""
-    rows = exact(A)
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    normal = [[dot(p, q) for q in columns] for p in columns]
-    right = [dot(column, exact(b)) for column in columns]
+    columns = matrix(A.T, len(b))
+    normal = [product(columns, column) for column in columns]
     # x = N w with N = A^T A: N N w = A^T b has a solution, and N w is the shortest.
-    twice = [[dot(p, q) for q in normal] for p in normal]
-    w = solved(twice, right)
+    w = solved([product(normal, row) for row in normal], product(columns, fractions(b)))
     assert w is not None  # normal equations contradict each other nowhere
-    return [dot(row, w) for row in normal]
+    return product(normal, w)
 
 
-def violated(K: Any, b: Any, truth: Any, x: Any) -> float:
+def violated(K: Any, b: Any, truth: Numbers, x: Any) -> float:
     """Largest residual of a row relative to its own terms at the solution."""
-    worst = 0.0
-    size = [abs(value) for value in truth]
-    for row, value in zip(exact(K), exact(b), strict=True):
-        off, terms = abs(dot(row, exact(x)) - value), abs(value) + dot([abs(a) for a in row], size)
-        worst = max(worst, float(off / terms) if terms else np.inf if off else 0.0)
-    return worst
+    rows, right = matrix(K, len(truth)), fractions(b)
+    met, size = product(rows, fractions(x)), [abs(value) for value in truth]
+    terms = product([[abs(a) for a in row] for row in rows], size)
+    shares = ((abs(s - v), abs(v) + t) for s, v, t in zip(met, right, terms, strict=True) if s != v)
+    return max((float(off / all_) if all_ else np.inf for off, all_ in shares), default=0.0)
 
 
 def system(rng: Rng) -> tuple[Any, Any]:
@@ -100,7 +75,7 @@ def test_systems_in_any_units() -> None:
         n = len(b)
         d, r = 2.0 ** rng.integers(-40, 41, n), 2.0 ** rng.integers(-40, 41, n)
         K, b = K * d * r[:, None], b * r
-        truth = exact_solution(K, b)
+        truth = solved(matrix(K, len(b)), fractions(b))
         program = go.LinearSystem(K, b)
         if truth is None:
             found = certify_linear(program, np.linalg.lstsq(K, b, rcond=None)[0])
@@ -203,7 +178,7 @@ def test_solvers_agree_in_mixed_units() -> None:
     rng = np.random.default_rng(3)
     for _ in range(40):
         K, b = system(rng)
-        truth = exact_solution(K, b)
+        truth = solved(matrix(K, len(b)), fractions(b))
         d, r = 2.0 ** rng.integers(-12, 13, len(b)), 2.0 ** rng.integers(-12, 13, len(b))
         solution = go.solve(go.LinearSystem(K * d * r[:, None], b * r))
         if truth is None:

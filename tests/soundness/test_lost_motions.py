@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
+from soundness.systems import CONTACTS, SMOOTH, Function, leave, system_of
 
 import gaussopt as go
 from gaussopt.cli.main import run
@@ -23,29 +23,7 @@ from gaussopt.solvers.kkt import KKT
 BREAK = 0.055
 """Instant at which something goes wrong, s; a step ends at 0.05 and the next one does not."""
 
-Function = Callable[..., Any]
-Later = Callable[[str, Function], Function]
-
-SMOOTH: dict[str, Function] = {
-    "mass": lambda t, q, v: np.eye(2),
-    "force": lambda t, q, v: np.array([0.0, -9.81]),
-    "inertia": lambda t, q, v: np.zeros(2),
-    "equality": lambda t, q, v: (np.array([[1.0, 0.0]]), np.zeros(1)),
-    "position": lambda t, q: q[:1].copy(),
-    "velocity": lambda t, q, v: v[:1].copy(),
-    "energy": lambda t, q, v: (0.5 * float(v @ v), 9.81 * float(q[1])),
-}
-CONTACTS: dict[str, Function] = {
-    "contacts": lambda t, q, v: {
-        "g_N": q[1:] + 5.0, "J_N": [[0.0, 1.0]], "zeta_N": [0.0], "J_T": [[[1.0, 0.0]]], "zeta_T": [[0.0]], "mu": 0.3,
-    },
-}  # fmt: skip
 SETTINGS: dict[str, Any] = {"q0": [0.0, 1.0], "v0": [0.0, 1.0], "t_end": 0.1, "dt": 0.01, "step_folder": None}
-
-
-def system_of(parts: dict[str, Function]) -> go.System:
-    parts = dict(parts)
-    return go.System(parts.pop("mass"), parts.pop("force"), parts.pop("equality"), name="mine", **parts)  # type: ignore[arg-type]
 
 
 def broken(parts: dict[str, Function], name: str, instead: Function) -> go.System:
@@ -148,10 +126,6 @@ def test_rows_that_change_beside_contacts(tmp_path: Path) -> None:
     motion = go.simulate(broken(SMOOTH | CONTACTS, "equality", two_rows), **SETTINGS)
     assert motion.status is Status.BAD_INPUT
     check_kept(motion, tmp_path)
-
-
-def leave(*_: Any) -> Any:
-    raise SystemExit(3)
 
 
 def fail(*_: Any) -> Any:

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
-import numpy as np
 import pytest
 
 import gaussopt as go
@@ -73,45 +71,6 @@ def test_comparisons_read_no_device_to_its_end(tmp_path: Path) -> None:
     done = within(1000, "compare", str(tmp_path / "endless.json"), "--out", str(tmp_path / "out"), "--json")
     assert done.returncode == 2
     assert "MiB" in json.loads(done.stdout)["message"]
-
-
-@pytest.fixture
-def motion(pendulum: go.System, tmp_path: Path) -> Path:
-    return go.simulate(pendulum, q0=[1.0, 0.0], v0=[0.0, 0.0], dt=0.01, t_end=0.05).save(tmp_path / "motion.nc")
-
-
-@pytest.mark.parametrize("shape", [(10**10,), (10**6, 10**6), (10**18, 10**18)])
-def test_absurd_dimensions_of_netcdf(
-    shape: tuple[int, ...], motion: Path, assert_sentence: Callable[..., None]
-) -> None:
-    with h5py.File(motion, "r+") as file:
-        del file["power"]
-        file.create_dataset("power", shape, dtype="f8", chunks=(1,) * len(shape))
-    for kind in (go.Trajectory, go.Atlas):
-        with pytest.raises(go.BadInput) as caught:
-            kind.load(motion)
-        assert_sentence(caught.value, "motion.nc")
-    with pytest.raises(go.BadInput, match="is larger than"):
-        go.load_dataset(motion)
-
-
-def test_netcdf_that_points_elsewhere(motion: Path, tmp_path: Path) -> None:
-    """Numbers of other files are none of this one."""
-    raw = tmp_path / "raw"
-    raw.write_bytes(np.arange(6.0).tobytes())
-    for kind in ("external", "link", "virtual"):
-        with h5py.File(motion, "r+") as file:
-            del file["power"]
-            if kind == "external":
-                file.create_dataset("power", (6,), "f8", external=[(str(raw), 0, 48)])
-            elif kind == "link":
-                file["power"] = h5py.ExternalLink("other.nc", "power")
-            else:
-                layout = h5py.VirtualLayout((6,), "f8")
-                layout[:] = h5py.VirtualSource("other.nc", "power", (6,))
-                file.create_virtual_dataset("power", layout)
-        with pytest.raises(go.BadInput, match="only what lies in the file itself"):
-            go.Trajectory.load(motion)
 
 
 @pytest.mark.parametrize(

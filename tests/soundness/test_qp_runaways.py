@@ -62,7 +62,8 @@ def test_solvers_agree_on_the_objective_where_they_are_called_solved(name: str) 
     least = truth_of(qp).least
     assert least is not None
     found = 0
-    for solver in ("daqp", "piqp", "clarabel", "highs", "proxqp", "newton", "scs"):
+    # Of the plunge proxqp takes more than a million iterations to its limit.
+    for solver in ("daqp", "piqp", "clarabel", "highs", "newton", "scs", *["proxqp"] * (name != "plunge")):
         try:
             answer = go.solve(qp, solver)
         except (go.NotAccepted, go.MissingBackend):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -63,18 +64,18 @@ def vars_of(traj: go.Trajectory) -> dict[str, object]:
     return {name: getattr(traj, name) for name in traj.__dataclass_fields__}
 
 
-def test_the_campaign_resumes_and_writes_its_section(tmp_path: Path) -> None:
+def test_the_campaign_resumes_and_writes_its_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, page = tmp_path / "motions.jsonl", tmp_path / "page.md"
-    first = motions.run(2, out)
-    rows = out.read_text().splitlines()
-    assert [json.loads(x) for x in rows] == first
-    assert motions.run(2, out) == first
-    assert out.read_text().splitlines() == rows
+    monkeypatch.setattr("sys.argv", ["motions.py", "--count", "2", "--out", str(out), "--summary", str(page)])
+    monkeypatch.setattr("sys.path", [*sys.path])
     page.write_text("# Page\n\n<!-- motions -->\nold\n<!-- /motions -->\n\nkept\n")
-    motions.write(page, motions.summary(first))
-    text = page.read_text()
+    assert motions.main() == 0
+    text, rows = page.read_text(), out.read_text()
+    assert [json.loads(line)["seed"] for line in rows.splitlines()] == [0, 1]
     assert "old" not in text
     assert text.startswith("# Page\n\n<!-- motions -->\n## Motions\n")
     assert text.endswith("<!-- /motions -->\n\nkept\n")
-    motions.write(tmp_path / "new.md", "section")
-    assert (tmp_path / "new.md").read_text() == "# Soundness\n\n<!-- motions -->\nsection\n<!-- /motions -->\n"
+    page.unlink()
+    assert motions.main() == 0
+    assert out.read_text() == rows
+    assert page.read_text().startswith("# Soundness\n\n<!-- motions -->\n## Motions\n")

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from soundness.commands import refused
 
 import gaussopt as go
-from gaussopt.cli.main import run
 from gaussopt.comparison.sequence_files import export_sequence, read_sequence
 from gaussopt.storage.archives import FREE, arrays_of, gunzip
 
@@ -65,15 +65,8 @@ def archive(content: bytes, **changes: Any) -> bytes:
 
 
 def refusal(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the command line says of a sequence: exit code 2, one sentence."""
-    code = run(["compare", "--sequence", str(folder), "--solvers", "kkt", "--out", str(out), "--json"])
-    printed = capsys.readouterr()
-    assert code == 2, printed
-    data = json.loads(printed.out)
-    assert data["status"] == "bad_input"
-    assert "defect" not in data["message"]
-    assert "\n" not in data["message"]
-    return str(data["message"])
+    """What the command line says of a sequence."""
+    return refused(capsys, "compare", "--sequence", str(folder), "--solvers", "kkt", "--out", str(out))
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "../secret.npz", "a/../../secret.npz", "", "\0", 7, None, ["x"]])

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from soundness.trials.findings import CRASHED, NOT_TAKEN, REFUSED, UNDECIDED, WRONG
-from soundness.trials.page import HEAD, Key, outcomes, table
+from soundness.trials.page import HEAD, Key, by_cause, outcomes, table
 
 from .dials import table as table_of_dials
 from .work import INEXACT
@@ -32,14 +32,6 @@ def refusals(total: Counter[Key]) -> tuple[int, int, Counter[tuple[str, str]]]:
             refused += n
             causes[f"{key[0]}: {key[2]}, {key[3]}", key[5]] += n
     return answers, refused, causes
-
-
-def by_cause(total: Counter[Key], outcome: str) -> list[tuple[str, int]]:
-    found: Counter[str] = Counter()
-    for key, n in total.items():
-        if key[4] == outcome:
-            found[f"{key[0]}: {key[5]}"] += n
-    return found.most_common()
 
 
 def summary(total: Counter[Key], results: list[dict[str, Any]], settings: dict[str, Any]) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from .page import insert
 
 Row = dict[str, Any]
 
@@ -30,3 +33,21 @@ def run(count: int, out: Path, trial: Callable[[int], Row], told: Callable[[Row]
             if seed % 50 == 49:
                 print(f"{seed + 1} of {count}", file=sys.stderr)
     return [row for row in kept if row["seed"] < count]
+
+
+def campaign(
+    description: str, count: int, out: str, trial: Callable[[int], Row], told: Callable[[Row], str | None],
+    summary: Callable[[Sequence[Row]], str], marks: tuple[str, str],
+) -> list[Row]:  # fmt: skip
+    """The command line of such a campaign: run it, print its summary, and put that between the marks of a page."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--out", type=Path, default=Path(out))
+    parser.add_argument("--summary", type=Path)
+    given = parser.parse_args()
+    rows = run(given.count, given.out, trial, told)
+    text = summary(rows)
+    if given.summary is not None:
+        insert(given.summary, f"{marks[0]}\n{text}\n{marks[1]}", marks)
+    print(text)
+    return rows

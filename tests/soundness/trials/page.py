@@ -107,6 +107,15 @@ HEAD = (
 )
 
 
+def by_cause(total: Counter[Key], outcome: str) -> list[tuple[str, int]]:
+    """How often there was an outcome, by kind and cause."""
+    found: Counter[str] = Counter()
+    for key, n in total.items():
+        if key[4] == outcome:
+            found[f"{key[0]}: {key[5]}"] += n
+    return found.most_common()
+
+
 def exact_pair(key: Key) -> bool:
     """Whether formulation and solver promise to solve every well-conditioned program that they take."""
     kind, _, formulation, solver, *_ = key
@@ -149,26 +158,18 @@ def summary(total: Counter[Key], settings: dict[str, Any], seconds: float) -> st
         "By formulation and solver:", "",
         *table(HEAD, outcomes(total, lambda k: f"{k[0]}: {k[2] + ', ' if k[2] else ''}{k[3]}")),
     ]  # fmt: skip
-    bad = Counter({(k[0], k[4], k[5]): 0 for k in total if k[4] in BAD})
+    bad: Counter[str] = Counter()
     for key, n in total.items():
         if key[4] in BAD:
-            bad[key[0], key[4], key[5]] += n
+            bad[", ".join((key[0], key[4], key[5]))] += n
     if bad:
-        out += [
-            "Faults by cause:",
-            "",
-            *table(("kind, outcome, cause", "trials"), ((", ".join(k), n) for k, n in bad.most_common())),
-        ]
+        out += ["Faults by cause:", "", *table(("kind, outcome, cause", "trials"), bad.most_common())]
     for title, outcome in (
         ("Undecided, by cause:", UNDECIDED),
         ("Another verdict than the exact one, by cause:", MISNAMED),
     ):
-        found: Counter[str] = Counter()
-        for key, n in total.items():
-            if key[4] == outcome:
-                found[f"{key[0]}: {key[5]}"] += n
-        if found:
-            out += [title, "", *table(("cause", "trials"), found.most_common())]
+        if found := by_cause(total, outcome):
+            out += [title, "", *table(("cause", "trials"), found)]
     if causes:
         out += ["Wrongly refused by exact methods among well-conditioned programs, by cause:", ""]
         out += table(("method", "family and status", "trials"), ((a, b, n) for (a, b), n in causes.most_common(40)))

@@ -79,7 +79,7 @@ def without_infinity(data: dict[str, Any]) -> dict[str, Any]:
     out = dict(data)
     for key in ("l", "u"):
         if key in out:
-            out[key] = [None if abs(v) >= INFINITE else v for v in out[key]]
+            out[key] = [None if v is None or abs(v) >= INFINITE else v for v in out[key]]
     return out
 
 
