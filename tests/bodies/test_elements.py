@@ -153,7 +153,7 @@ def test_a_bushing_between_two_bodies_keeps_the_energy():
     one = model.body("one", 1.0, (0.1, 0.2, 0.25), spin=(1, 2, 0.5), quaternion_mass=0.1)
     two = model.body("two", 2.0, (0.3, 0.2, 0.2), at=(0.5, 0, 0.1), velocity=(0, 1, 0), quaternion_mass=0.1)
     model.add(Bushing("B", one.at(0.2, 0, 0), two.at(-0.3, 0, 0.1), (40, 50, 60), torsion=(3, 4, 5)))
-    motion = go.simulate(model.problem(t_end=1.0), stepper="dop853", rtol=1e-10, atol=1e-10)
+    motion = go.simulate(model.problem(t_end=0.5), stepper="dop853", rtol=1e-10, atol=1e-10, error_estimate=False)
     energy = motion.energy
     assert motion.status == "solved"
     assert np.ptp(energy) < 1e-7 * abs(energy[0])
@@ -168,7 +168,7 @@ def test_a_point_leaves_a_disk_where_the_closed_form_says_and_a_disk_rolls_on_it
         return found
 
     point = model(0, 0, 0.1)
-    motion = go.simulate(point.problem(t_end=2.0), stepper="dop853", rtol=1e-10, atol=1e-10)
+    motion = go.simulate(point.problem(t_end=1.2), stepper="dop853", rtol=1e-10, atol=1e-10, error_estimate=False)
     [left] = [event for event in motion.events if event["kind"] == "lift_off"]
     q = motion.q[np.searchsorted(motion.t, left["t"])]
     assert abs(np.arctan2(q[0], q[1]) - np.arccos(2 / 3 * np.cos(0.1))) < 1e-6
@@ -289,7 +289,8 @@ def test_a_drive_does_not_jump(motion, words, coordinates):
     body = model.body("b", 1.0, 0.1, at=(1, 0))
     model.add(Drive("D", model.add(Revolute("R", model.ground, body.at(-1, 0))), motion(model.t)))
     if words is None:
-        assert go.simulate(model.problem(t_end=1.0), stabilisation="projection").q[-1, -1] == pytest.approx(0.25)
+        driven = go.simulate(model.problem(t_end=1.0), dt=0.01, stabilisation="projection", error_estimate=False)
+        assert driven.q[-1, -1] == pytest.approx(0.25)
     else:
         with pytest.raises(go.BadInput, match=words):
             model.problem(t_end=1.0)

@@ -56,8 +56,9 @@ def flat():
     return go.solve_step(problem.system.evaluate(0.0, problem.q0, problem.v0)).a[2]
 
 
-@pytest.mark.parametrize("degrees", [0, 30, 45, 77])
-@pytest.mark.parametrize("about", [(1, 0, 0), (0.3, -0.5, 0.8)])
+@pytest.mark.parametrize(("about", "degrees"), [
+    ((1, 0, 0), 0), ((1, 0, 0), 45), ((0.3, -0.5, 0.8), 30), ((0.3, -0.5, 0.8), 77)
+])  # fmt: skip
 def test_a_planar_loop_in_a_turned_plane_is_free_to_move(flat, degrees, about):
     problem = four_bar("joint", np.radians(degrees), about)
     found = go.solve_step(problem.system.evaluate(0.0, problem.q0, problem.v0))
@@ -67,7 +68,7 @@ def test_a_planar_loop_in_a_turned_plane_is_free_to_move(flat, degrees, about):
 
 def test_its_motion_is_that_of_the_plane():
     flat, turned = four_bar("maximal", dim=2), four_bar("joint", np.radians(30))
-    options = {"stepper": "dop853", "stabilisation": "projection", "step_folder": None}
+    options = {"stepper": "dop853", "stabilisation": "projection", "error_estimate": False}
     one, other = (go.simulate(x, **options) for x in (flat, turned))
     assert str(other.status) == "solved"
     assert abs(other.q[-1, 0] - other.q[0, 0]) == pytest.approx(abs(one.q[-1, 2] - one.q[0, 2]), rel=1e-6)

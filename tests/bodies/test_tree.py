@@ -225,7 +225,9 @@ def test_rows_that_the_tree_says_already_are_left_out_and_open_ones_are_refused(
     motions = {}
     for kind in ("maximal", "joint"):
         problem = flat_in_space(kind).problem(t_end=0.2)
-        motions[kind] = go.simulate(problem, stepper="dop853", stabilisation="projection", rtol=1e-10, atol=1e-10)
+        motions[kind] = go.simulate(
+            problem, stepper="dop853", stabilisation="projection", rtol=1e-10, atol=1e-10, error_estimate=False
+        )
         assert motions[kind].status == "solved"
     assert set(problem.system.row_names) == {"guide.across2", "guide.tilt1"}
     assert motions["joint"].reaction("guide").shape == (len(motions["joint"].t), 2)
@@ -248,7 +250,7 @@ def test_a_stretched_mechanism_in_a_slanted_plane_has_its_acceleration_although_
         answer = go.solve_step(step, formulation, "kkt")
         assert answer.status == "solved"
         assert np.abs(step.J @ answer.a - step.gamma).max() < 1e-12
-    motion = go.simulate(problem, stepper="dop853", stabilisation="projection")
+    motion = go.simulate(problem, stepper="dop853", stabilisation="projection", error_estimate=False)
     assert motion.status == "solved"
 
 
@@ -284,12 +286,12 @@ def test_an_inertia_tensor_in_space_with_a_negative_moment_is_refused_and_a_rod_
 @cache
 def driven_shafts():
     """A Hooke joint: six rows for three angles."""
-    return hooke("joint"), {"angle_R1": 1.5 * SPEED}
+    return hooke("joint"), {"angle_R1": 0.4 * SPEED}
 
 
 @cache
 def spherical_four_bar():
-    """Four hinges whose axes meet; the angle is that of maximal coordinates by dop853 at rtol 1e-11."""
+    """Four hinges whose axes meet; the angle is that of maximal coordinates by dop853 at rtol 1e-10."""
     axes = [
         np.array([np.sin(x) * np.cos(y), np.sin(x) * np.sin(y), np.cos(x)])
         for x, y in ((0, 0), (0.6, 0.2), (1.1, 1.0), (0.9, 1.6))
@@ -302,7 +304,7 @@ def spherical_four_bar():
     for i, (one, two) in enumerate(((0, 1), (1, 2), (2, 3), (0, 3))):
         ends = [links[k].at(*(axes[i] - centres[k]), axis=tuple(axes[i])) for k in (one, two)]
         model.add(Revolute(f"R{i}", *ends))
-    return model.problem(t_end=1.0), {"angle_R0": 1.59978}
+    return model.problem(t_end=0.4), {"angle_R0": 0.499872}
 
 
 @pytest.mark.parametrize("settings", [
@@ -313,7 +315,7 @@ def spherical_four_bar():
 @pytest.mark.parametrize("build", [driven_shafts, spherical_four_bar])
 def test_redundant_rows_neither_stop_nor_brake_a_mechanism(build, settings):
     problem, turned = build()
-    motion = go.simulate(problem, **settings)
+    motion = go.simulate(problem, t_end=0.4, **settings)
     assert motion.status == "solved"
     assert motion.warnings == ()
     for name, angle in turned.items():

@@ -83,7 +83,7 @@ def test_sparse_answers_are_the_dense_ones(formulation: str, solver: str, closed
 
 def test_the_solver_follows_a_motion_by_updates() -> None:
     chain, q, v = moving(200, False)
-    motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=5e-3, step_folder=None)
+    motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=5e-3, error_estimate=False)
     assert motion.status is SOLVED, motion.message
     assert (motion.meta["formulation"], motion.meta["solver"]) == ("gauss", "sparse-kkt")
     assert motion.timing["update"] > 0
@@ -94,7 +94,8 @@ def test_the_solver_follows_a_motion_by_updates() -> None:
 @pytest.mark.parametrize("stabilisation", ["none", "baumgarte", "projection"])
 def test_energy_is_kept(stabilisation: str, closed: bool) -> None:
     chain, q, v = moving(10, closed)
-    motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=0.05, stabilisation=stabilisation, step_folder=None)
+    settings = {"stabilisation": stabilisation, "error_estimate": False}
+    motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=0.05, **settings)
     assert motion.status is SOLVED, motion.message
     size = np.ptp(motion.kinetic)
     assert size > 1e-3

@@ -81,7 +81,7 @@ MOTIONS: list[tuple[str, dict[str, Any]]] = [
 def test_motions_by_machine_code_and_by_cpython_agree(name: str, settings: dict[str, Any]) -> None:
     problem = go.problem(name)
     plain, ours = by_both(
-        problem.system, lambda: go.simulate(problem, engine="interpreted", step_folder=None, **settings)
+        problem.system, lambda: go.simulate(problem, engine="interpreted", error_estimate=False, **settings)
     )
     assert plain.status is ours.status is go.Status.SOLVED
     for row in ROWS:
@@ -286,7 +286,7 @@ def test_threads_have_workspaces_of_their_own() -> None:
 PLAIN = """
 import sys
 import gaussopt as go
-motion = go.simulate("crank-slider", "gauss", "kkt", dt=1e-4, t_end=0.1, step_folder=None)
+motion = go.simulate("crank-slider", "gauss", "kkt", dt=1e-4, t_end=0.06, error_estimate=False)
 print("llvmlite" in sys.modules, *motion.a.ravel().tolist())
 """
 
@@ -296,7 +296,7 @@ def test_where_machine_code_is_not_wanted_the_numbers_agree() -> None:
     done = subprocess.run([sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True, check=True)
     loaded, *plain = done.stdout.split()
     assert loaded == "False"
-    motion = go.simulate("crank-slider", "gauss", "kkt", dt=1e-4, t_end=0.1, step_folder=None)
+    motion = go.simulate("crank-slider", "gauss", "kkt", dt=1e-4, t_end=0.06, error_estimate=False)
     expected = np.array(plain, dtype=np.float64)
     np.testing.assert_allclose(motion.a.ravel(), expected, rtol=1e-9, atol=AGREE * float(np.abs(expected).max()))
 

@@ -87,7 +87,7 @@ def test_every_command_takes_a_file(pendulum: Path, capsys: pytest.CaptureFixtur
         "--out",
         "mine",
     ]
-    assert run([*words, "--stride", "50", "--time-budget", "0.01", "--t-end", "0.01", "--jobs", "2"]) == 0
+    assert run([*words, "--stride", "50", "--time-budget", "0.01", "--t-end", "0.01", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
     assert "every answer" in out, out
     assert "3 pairs of a formulation and a solver will be compared on " in err

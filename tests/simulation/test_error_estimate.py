@@ -61,11 +61,15 @@ IN_SPACE = {"box-wall", "four-leg-table", "pinched-capsule", "sliding-cube", "sp
 """Problems that rest in space, where every motion says that uniqueness is not proved, or that are too long for here."""
 
 
+ENDS = {"bricard": 0.1, "spatial-slider-crank": 1.0}
+"""Of motions that cost much and are off, or not, as early as this, s; with 5 s, rk4 would end in no motion at all."""
+
+
 @pytest.mark.parametrize("name", [name for name in registry.names("problem") if name not in IN_SPACE])
 def test_no_motion_that_is_off_is_called_solved_without_a_warning(name: str) -> None:
     problem = go.problem(name)
     engine = "interpreted" if name == "bricard" else "compiled"  # redundant rows have no fixed order of pivots
-    run = partial(go.simulate, problem, accumulation="close", step_folder=None)
+    run = partial(go.simulate, problem, accumulation="close", step_folder=None, t_end=ENDS.get(name))
     exact = run(dt=2.5e-3 if problem.dt >= 1e-3 else problem.dt, engine=engine, error_estimate=False)
     for dt, stepper in ((2e-2, "rk4"), (1e-1, "rk4"), (2e-2, "semi-implicit")):
         motion = run(dt=dt, stepper=stepper, engine=engine if stepper == "rk4" else "auto")
@@ -174,9 +178,9 @@ def test_rest_is_no_reason_to_warn(stepper: str, dt: float | None) -> None:
     rod = held.body("b", 1, 0.1)
     for name, x in (("R", -0.5), ("S", 0.5)):
         held.add(Revolute(name, held.ground.at(x, 0), rod.at(x, 0)))
-    for model in (hanging, held):
-        for t_end in (0.1, 5.0):
-            motion = go.simulate(model.problem(t_end=t_end), stepper=stepper, dt=dt)
+    for problem in (hanging.problem(t_end=0.1), held.problem(t_end=0.1)):
+        for t_end in (0.1, 2.0):
+            motion = go.simulate(problem, stepper=stepper, dt=dt, t_end=t_end)
             assert motion.status == "solved"
             assert motion.warnings == ()
 
@@ -253,8 +257,9 @@ def test_a_motion_that_ends_where_it_begins_has_no_error(stepper: str) -> None:
     assert motion.warnings == ()
 
 
-@pytest.mark.parametrize("options", [{"stepper": "rk4", "dt": 0.5}, {"stepper": "dop853"}])
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(("options", "plain"), [
+    ({"stepper": "rk4", "dt": 0.5}, False), ({"stepper": "rk4", "dt": 0.5}, True), ({"stepper": "dop853"}, False),
+])  # fmt: skip
 def test_a_pulse_between_all_steps_is_in_the_estimate(options, plain):
     x, v, t = sp.symbols("x v t")
     width, at = 0.01, 3.137
