@@ -43,7 +43,7 @@ def test_version(tmp_path: Path) -> None:
 
 def test_help_loads_no_backend(tmp_path: Path) -> None:
     script = (
-        "import sys; from gaussopt.cli.main import run; run(['--help'])\n"
+        "import sys; from gaussopt.cli.main import run; run(['--help']); run(['run', '-h'])\n"
         "heavy = {'numpy', 'scipy', 'cvxpy', 'osqp', 'sympy', 'matplotlib', 'pandas', 'xarray'} & set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)"
     )
