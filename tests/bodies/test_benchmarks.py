@@ -35,8 +35,7 @@ def at(found, times):
 
 
 def test_pendulum_follows_the_elliptic_functions():
-    found, exact = motion("pendulum", 0.1), rows("pendulum")
-    exact = exact[exact[:, 0] != 9.99]  # followed by 10.0
+    found, exact = motion("pendulum", 0.01), rows("pendulum")
     i = at(found, exact[:, 0])
     near(np.hstack((found.q[i], found.v[i])), exact[:, 1:], 1e-9)
     # The force in the rod is 3 m g y / L, negative where it pulls.
@@ -99,8 +98,8 @@ def test_spatial_slider_crank_with_its_singular_mass_matrix():
     E = np.array([[-e[1], e[0], -e[3], e[2]], [-e[2], e[3], e[0], -e[1]], [-e[3], -e[2], e[1], e[0]]])
     near(2 * E @ rate, PUBLISHED["spatial-slider-crank"]["omega0"], 1e-12)
     assert entry.v0[14] == pytest.approx(PUBLISHED["spatial-slider-crank"]["v0"], abs=1e-12)
-    found = motion("spatial-slider-crank", 0.05, t_end=0.5, tolerance=1e-10)  # half a turn of the crank
-    exact = exact[exact[:, 0] <= 0.5]
+    found = motion("spatial-slider-crank", 0.05, t_end=2.0)
+    exact = exact[exact[:, 0] <= 2.0]
     i = at(found, exact[:, 0])
     near(found.q[i, 14], exact[:, 3], 1e-8)
     near(found.v[i, 14], exact[:, 4], 1e-7)
@@ -109,10 +108,11 @@ def test_spatial_slider_crank_with_its_singular_mass_matrix():
 def test_heavy_top_with_its_singular_mass_matrix():
     exact = rows("heavy-top")
     found = go.simulate(
-        "heavy-top", stepper="dop853", t_end=0.1, dt=0.1, stabilisation="projection", error_estimate=False
+        "heavy-top", stepper="dop853", t_end=0.2, dt=0.1, stabilisation="projection", error_estimate=False
     )
     assert found.status is go.Status.SOLVED, found.message
-    near(np.hstack((found.q[-1, :3], found.v[-1, :3])), exact[0, 1:], 1e-8)
+    i = at(found, exact[:2, 0])
+    near(np.hstack((found.q[i, :3], found.v[i, :3])), exact[:2, 1:], 1e-8)
 
 
 def test_steps_with_quaternions_near_their_axes_are_those_with_a_regular_mass_matrix():
