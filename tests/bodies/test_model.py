@@ -31,7 +31,7 @@ def test_crank_slider_from_bodies_moves_as_the_paper_s():
     assert built.reaction("A").shape == (len(built.t), 2)
     assert {"O.x", "guide.across"} <= set(built.to_pandas().columns)
     assert built.to_xarray().row.values.tolist() == list(problem.system.row_names)
-    with pytest.raises(UnknownName, match=r"joint 'D'.*guide"):
+    with pytest.raises(UnknownName, match=r"joint or contact 'D'.*guide"):
         built.reaction("D")
     # The same length in another place: the assembled start follows its parameters.
     assert problem.at(l1=0.2).q0[6] == pytest.approx(0.2 + 0.56, abs=1e-12)

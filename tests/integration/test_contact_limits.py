@@ -115,6 +115,12 @@ def test_a_ball_comes_to_rest_where_its_impacts_accumulate() -> None:
     assert motion.events[-1]["kind"] == "landing"
     assert np.abs(motion.q[-1]).max() <= 1e-12
     assert motion.lam_N[-1] == pytest.approx([G], rel=1e-12)
+    (contact,) = motion.contacts
+    force = motion.reaction(contact)
+    assert force.shape == (len(motion.t), 2)
+    assert (force[-1, 0], force[-1, 1]) == (motion.lam_N[-1, 0], motion.lam_T[-1, 0, 0])
+    with pytest.raises(go.UnknownName, match=rf"Unknown joint or contact 'x'.*{contact}"):
+        motion.reaction("x")
 
 
 def test_drift_is_neither_impact_nor_separation() -> None:
