@@ -61,8 +61,8 @@ class RecordedMotion:
     def reaction(self, joint: str) -> Matrix:
         """Return multipliers of the rows of a joint, (N, rows of the joint): what it exerts, in N or N m.
 
-        Of a contact: its normal and its tangential forces, (N, 1 + d), in N. Raises UnknownName, or BadInput for a joint
-        that has no rows, because the coordinates are those of joints.
+        Of a contact: its normal and its tangential forces, (N, 1 + d), in N. Raises UnknownName, or BadInput for a
+        joint that has no rows, because the coordinates are those of joints.
         """
         mine = [i for i, row in enumerate(self.rows) if joint in (row, row.rpartition(".")[0])]
         if not mine and joint in self.meta.get("without_rows", ()):
