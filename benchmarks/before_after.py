@@ -55,13 +55,13 @@ def main() -> None:
             rounds.append((sides["old"], sides["new"]))
         print("compiled motions in turns ...", file=sys.stderr, flush=True)
         turns = in_turns.table(trees, caches)
-    ratios = compared(rounds)
+    ratios = compared(rounds) if rounds else {}
     found = f"Compiled motions, one of each checkout in turns, processor time:\n\n{turns}"
     found += f"\n\nRows of the benchmarks:\n\n{table(ratios, rounds)}" if rounds else ""
     print(found)
     if arguments.out:
         versions = {which: version(tree) for which, tree in trees.items()}
-        arguments.out.write_text(page(versions, found), encoding="utf-8")
+        arguments.out.write_text(page(versions, found, arguments.only), encoding="utf-8")
     if arguments.json:
         numbers = [{"section": s, "row": r, "ratio": x.median, "quartiles": [x.lower, x.upper]}
                    for (s, r), x in ratios.items()]  # fmt: skip
@@ -107,7 +107,7 @@ def label(row: dict[str, Any]) -> str:
 
 def compared(rounds: list[tuple[Rows, Rows]]) -> dict[tuple[str, str], Spread]:
     """New divided by old for the rows that both suites have in every round."""
-    common = [key for key in (rounds[0][0] if rounds else ()) if all(key in old and key in new for old, new in rounds)]
+    common = [key for key in rounds[0][0] if all(key in old and key in new for old, new in rounds)]
     return {key: Spread.of([new[key] / old[key] for old, new in rounds]) for key in common}
 
 
@@ -117,13 +117,14 @@ def version(tree: Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def page(versions: dict[str, str], found: str) -> str:
+def page(versions: dict[str, str], found: str, only: list[str]) -> str:
     """The ratios with what they compare."""
     return (
         "# Before and after\n\n"
         f"Times of commit {versions['new']} divided by those of commit {versions['old']}. The two were run in turns "
         "on one machine, each with a cache of its own. A ratio below 1 means that the newer one is faster.\n\n"
-        f"{found}\n\nWritten by `python benchmarks/before_after.py OLD NEW --out docs/before-after.md`.\n"
+        f"{found}\n\nWritten by `python benchmarks/before_after.py OLD NEW{'' if only else ' --only'} "
+        "--out docs/before-after.md`.\n"
     )
 
 

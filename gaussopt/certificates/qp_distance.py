@@ -40,7 +40,7 @@ class Curvature:
         self.L = gram_factor(P) if np.isfinite(P).all() else None
         self.Z = np.zeros((len(P), 0))
         self.root: Matrix = np.zeros((len(P), 0)) if self.L is None else invert_lower(self.L).T
-        # Pivots may all exceed rounding where an eigenvalue does not: this norm is at least one over the least of them.
+        # All pivots may exceed rounding where an eigenvalue does not; 1 over the least is at most this square.
         if self.L is None or not zero * float(np.square(self.root).sum()) < 1.0:
             self.L = None
             self.Z = flat_directions(P)

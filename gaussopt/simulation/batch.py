@@ -48,8 +48,8 @@ def simulate_batch(
 ) -> xr.Dataset:  # fmt: skip
     """Integrate a problem for many sets of parameters and initial states.
 
-    Members of a system given by energies, without contacts, with a method like rk4, march side
-    by side: generated code over lanes of SIMD vectors and over the cores. Members that fail there, and members without
+    Members of a system given by energies, without contacts, with a method like rk4, march side by
+    side: generated code over lanes of SIMD vectors and over the cores. Members that fail there, and members without
     such a form (contacts, plain functions, adaptive methods), go through `simulate` one by one, with the same result,
     on several processes where that saves time. A trajectory that fails has its status and its states until then; the
     others go on.

@@ -85,6 +85,7 @@ class GeneratedAdvance(Advance):
         self.handed_over = 0
         self.residuals = [0.0, 0.0]
         self._suspect: float | None = None
+        self._rows: Any = None  # the generated certificate, where there is one
         self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
         self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
 

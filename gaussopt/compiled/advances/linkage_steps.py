@@ -194,7 +194,6 @@ class LinkageSteps(GeneratedFixedSteps):
         Raises NotCompiled if the pins do not form a row.
         """
         begin = perf_counter()
-        self._rows = None  # its recorded states are certified by the sparse path
         self.t = self.origin = first.t
         assert isinstance(self.system, LinkageSystem)
         self._kernels = LinkageKernels(self.system.linkage, self.method.name)
