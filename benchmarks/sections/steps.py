@@ -25,6 +25,11 @@ STRIDE = 100
 class Unchecked(LoopJob):
     """The same loop without the residuals of its steps."""
 
+    @property
+    def label(self) -> str:
+        """Its own name: its functions differ from those of the checked loop."""
+        return f"{super().label}_unchecked"
+
     def acceleration(self) -> tuple[Lines, Lines, Lines | None]:
         """Nothing to check."""
         step, _, correct = super().acceleration()
@@ -88,7 +93,7 @@ def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[LoopJob]) ->
     """The loop of the system's RK4 steps."""
     orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
     job = kind(system.model, registry.load("stepper", "rk4"), orders, False)
-    return modules.compiled(job, modules.METHODS["rk4"], f"rk4_{kind.__name__}")
+    return modules.compiled(job)
 
 
 def _simulated(problem: go.Problem, every: int) -> Callable[[], object]:

@@ -69,6 +69,11 @@ class LoopJob:
     orders: Orders
     projected: bool
 
+    @property
+    def label(self) -> str:
+        """What distinguishes the generated functions from others of the same model."""
+        return self.method.name
+
     def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
         """Return the lines of accelerations, of their check, and of a projection if any; NotCompiled if too long."""
         step, check = source.acceleration(self.model, self.orders.step, True)

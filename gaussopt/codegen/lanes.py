@@ -1,4 +1,4 @@
-"""Generated functions of `gaussopt.compiled.march.lanes`: straight lines for two lanes each, alternating."""
+"""Generated functions of `gaussopt.compiled.march.lanes`: straight lines for one lane, or for two that alternate."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class LaneFunctions(StraightFunctions):
         self.length += size * self.lanes
         return found
 
-    def _twice(self, head: str, lines: Sequence[str]) -> str:
-        """Return a function of lanes l and l + W / 2.
+    def _function(self, head: str, lines: Sequence[str]) -> str:
+        """Return a function of lanes l and l + W / 2, or of a single lane.
 
         Values are read just before the line that needs them, so that few of them are alive at a time.
         """
@@ -54,6 +54,8 @@ class LaneFunctions(StraightFunctions):
         for line in lines:
             text += [f"{s} = {unread.pop(s)}" for s in sorted(names_in([line.partition(" = ")[2]]) & unread.keys())]
             text.append(line)
+        if self.lanes == 1:
+            return "\n".join([f"def {head}:", *indented(text)])
         own = {line.split(" = ")[0] for line in text if not line.startswith("memory")}
         found = []
         for line in text:
@@ -91,7 +93,7 @@ class LaneFunctions(StraightFunctions):
             ]
         body += self._failing(" & ".join(good))
         name, more = ("first", ", limit") if first else ("stage", "")
-        return self._twice(f"{name}(memory, l, t, reach, share, number{more})", body)
+        return self._function(f"{name}(memory, l, t, reach, share, number{more})", body)
 
     def corrected(self, lines: Lines | None) -> str:
         """Write an iteration of Newton's method on phi(q) = 0, the last one with a linear step on the velocities."""
@@ -117,7 +119,7 @@ class LaneFunctions(StraightFunctions):
             if dv:
                 text.append(f"{self.state.at(n + i)} -= {dv} if last else 0.0")
         text.append(f"{done} = 1.0 if near else ended")
-        return self._twice(head, text)
+        return self._function(head, text)
 
     def functions(self) -> Written:
         """Return all functions, and the starts of the parts of a block's array."""
@@ -127,7 +129,7 @@ class LaneFunctions(StraightFunctions):
         parts = ("state", "total", "constants", "failed", "best", "done", "worst")
         places = {name.upper(): getattr(self, name).start for name in parts}
         constants = {
-            "SIZE": 2 * self.n, "STAGES": len(b), "C": tuple(map(float, c)), "SHARE": tuple(map(float, b)),
+            "LANES": self.lanes, "CALLS": max(1, self.lanes // 2), "SIZE": 2 * self.n, "STAGES": len(b), "C": tuple(map(float, c)), "SHARE": tuple(map(float, b)),
             "REACH": tuple(map(float, reach)), "LENGTH": self.length, "PROJECTED": int(self.correct is not None),
         }  # fmt: skip
         return Written(found, self.called, constants | places)

@@ -17,6 +17,11 @@ def constant_step(job: LoopJob) -> Written:
     return _of_stages(job, stages, A=A, C=table([tableau.c], stages))
 
 
+def one_slope(job: LoopJob) -> Written:
+    """Return the functions of a stepper that takes the slope at the start of a step and nothing else."""
+    return _of_stages(job, 1)
+
+
 def error_control(job: LoopJob) -> Written:
     """Return the functions of a method of SciPy; the slope at the end of the step counts as one more stage."""
     method = job.method.scipy_class()

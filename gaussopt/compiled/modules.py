@@ -16,14 +16,14 @@ from gaussopt.codegen import velocity_gauss as velocity_gauss_functions
 from gaussopt.codegen.functions import Written
 from gaussopt.codegen.job import LoopJob, Orders
 from gaussopt.codegen.sincos import sine_cosine
-from gaussopt.compiled.march import embedded, fixed, lanes, rattle, recording, runge_kutta, velocity_gauss
+from gaussopt.compiled.march import embedded, fixed, lanes, rattle, recording, runge_kutta, semi_implicit, velocity_gauss
 from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.stepper import Stepper
 from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
-VERSION = "14"
+VERSION = "15"
 """Version of the generated functions, raised whenever they change."""
 
 
@@ -38,6 +38,7 @@ class Method(NamedTuple):
 _CONTROLLED = Method(runge_kutta_functions.error_control, embedded, None)
 METHODS: Mapping[str, Method] = {
     "rk4": Method(runge_kutta_functions.constant_step, fixed, runge_kutta),
+    "semi-implicit": Method(runge_kutta_functions.one_slope, fixed, semi_implicit),
     "dop853": _CONTROLLED, "rk45": _CONTROLLED,
     "rattle": Method(rattle_functions.write, fixed, rattle),
     "velocity-gauss": Method(velocity_gauss_functions.write, fixed, velocity_gauss),
@@ -69,33 +70,43 @@ class Compiled(NamedTuple):
 
 
 def march(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> Compiled:
-    """Return the loop of a method for a model.
+    """Return the loop of a method for a model; raises as `loop_of`."""
+    return compiled(LoopJob(model, method, orders, projected))
+
+
+def compiled(job: LoopJob) -> Compiled:
+    """Return the loop of a job; raises as `loop_of`."""
+    loop, given = loop_of(job)
+    return Compiled(native(loop, "march", given=given)["march"], vars(given[0]))
+
+
+def loop_of(job: LoopJob) -> tuple[ModuleType, tuple[ModuleType, ...]]:
+    """Return the loop over one motion, and the modules put into it: the generated one, then that of `advance` if any.
 
     Raises NotCompiled if the method has no generated functions, or the system is too large to unroll.
     """
-    known = METHODS.get(method.name)
-    if known is None:
-        raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
-    return compiled(LoopJob(model, method, orders, projected), known, method.name)
+    method = METHODS.get(job.method.name)
+    if method is None:
+        raise NotCompiled(f"the stepper {job.method.name!r} has no generated loop")
+    title = f"Motion of {job.model.name} by {job.label}{' with projection' if job.projected else ''}."
+    module = _kept(job, job.label, lambda: method.write(job), title)
+    return method.loop, (module,) if method.advance is None else (module, method.advance)
 
 
-def compiled(job: LoopJob, method: Method, label: str) -> Compiled:
-    """Return a loop with functions that are in the cache or generated now."""
-    title = f"Motion of {job.model.name} by {label}{' with projection' if job.projected else ''}."
-    module = _kept(job, label, lambda: method.write(job), title)
-    given = (module,) if method.advance is None else (module, method.advance)
-    return Compiled(native(method.loop, "march", given=given)["march"], vars(module))
-
-
-def blocks(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> Compiled:
+def blocks(job: LoopJob) -> Compiled:
     """Return the loop over blocks of motions.
 
     Raises NotCompiled if the method has no such form, or the system is too large to unroll.
     """
-    job = LoopJob(model, method, orders, projected)
-    title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
-    module = _kept(job, f"{method.name}_blocks", lambda: lane_functions.write(job, lanes.LANES), title)
+    module = lane_module(job, lanes.WIDTH)
     return Compiled(native(lanes, "march", given=(module,))["march"], vars(module))
+
+
+def lane_module(job: LoopJob, width: int) -> ModuleType:
+    """Return the generated functions for blocks of `width` motions; raises as `blocks`."""
+    title = f"Motions of {job.model.name} side by side by {job.method.name}{' with projection' * job.projected}."
+    label = f"{job.method.name}_blocks_of_{width}"
+    return _kept(job, label, lambda: lane_functions.write(job, width), title)
 
 
 def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = False) -> Callable[..., None] | None:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+DEVICES = "cpu", "cuda"
+"""Where batches are computed."""
+
+
 @suggesting
 @np.errstate(over="ignore", invalid="ignore")  # diverging motions are reported, not warned about
 def simulate_batch(
@@ -43,7 +47,7 @@ def simulate_batch(
     t_end: float | None = None, t0: float = 0.0, rtol: float | None = None, atol: float | None = None,
     tolerance: float = DEFAULT_TOLERANCE, stabilisation: str | Stabilisation = "none", impact: str = "newton",
     accumulation: str = "stop", record_every: int = 1, certify: bool = True, threads: int | None = None,
-    keep_interrupted: bool = True, progress: Callable[[float], None] | None = None,
+    device: str = "cpu", keep_interrupted: bool = True, progress: Callable[[float], None] | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:  # fmt: skip
     """Integrate a problem for many sets of parameters and initial states.
@@ -66,6 +70,9 @@ def simulate_batch(
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
     threads : cores to use; results do not depend on it
+    device : "cpu", or "cuda" for an NVIDIA card: each member is a thread there, and results do not depend on how many
+        there are; they differ from those of a processor by rounding. Members that fail there, and certificates of
+        recorded states, are computed on the processor. Needs the extra `cuda`
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     out : folder that keeps members, 64 at a time, so that the same call can go on after an interruption
@@ -96,14 +103,18 @@ def simulate_batch(
                 "accumulation": accumulation}  # fmt: skip
     check_kinds(stabilisation, progress)
     _check_threads(threads)
+    _check_device(device)
     if out is not None:
         entry, rest = problem_or_system(problem), {"record_every": stride(record_every), "certify": certify}
         compute = partial(
-            simulate_batch, entry, **{**settings, **rest}, threads=threads, keep_interrupted=keep_interrupted
-        )
+            simulate_batch, entry, **{**settings, **rest}, threads=threads, device=device,
+            keep_interrupted=keep_interrupted,
+        )  # fmt: skip
+        if device != "cpu":
+            rest["device"] = device
         return _in_folder(out, BatchMembers.of(entry, parameters, initial), {**settings, **rest}, compute, progress)
     batch = _batch(problem, (parameters, initial), settings, stride(record_every), certify, progress)
-    return _run(batch, threads, keep_interrupted, begin)
+    return _run(batch, threads, device, keep_interrupted, begin)
 
 
 def _batch(
@@ -151,11 +162,11 @@ def _in_folder(
     return BatchFolder(out, about).gather(members.count, some)
 
 
-def _run(batch: Batch, threads: int | None, keep_interrupted: bool, begin: float) -> xr.Dataset:
+def _run(batch: Batch, threads: int | None, device: str, keep_interrupted: bool, begin: float) -> xr.Dataset:
     """Compute all members to their end; Ctrl-C ends the batch with the results so far, if these are to be kept."""
     with Interrupts() if keep_interrupted else nullcontext(Interrupts()) as interrupts:
         try:
-            batch.run(threads)
+            batch.run(threads, device)
             interrupts.listening = False
         except KeyboardInterrupt:
             if not keep_interrupted:
@@ -163,6 +174,15 @@ def _run(batch: Batch, threads: int | None, keep_interrupted: bool, begin: float
             interrupts.listening = False
             batch.interrupt()
         return batch.dataset(perf_counter() - begin)
+
+
+def _check_device(device: str) -> None:
+    if device not in DEVICES:
+        raise BadInput(f"device is {device!r}; give one of {', '.join(map(repr, DEVICES))}.")
+    if device == "cuda":
+        from gaussopt.compiled.cuda import driver
+
+        driver()
 
 
 def _check_threads(threads: int | None) -> None:

@@ -18,11 +18,13 @@ from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
+from gaussopt.jit.kernel import SWITCHED_OFF
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_alone import CERTIFIED, STATES, LoneMembers
 from gaussopt.simulation.batch_members import BatchMembers
-from gaussopt.simulation.batch_simd import SimdBatch
+from gaussopt.simulation.batch_simd import MarchedBatch, SimdBatch
+from gaussopt.simulation.setting_table import completed
 from gaussopt.simulation.settings import refuse_large
 from gaussopt.solving.step_solver import StepSolver
 from gaussopt.storage.conventions import describe
@@ -62,14 +64,14 @@ class Batch:
         self.reached = np.full(members.count, np.nan)
         self.timing: dict[str, float] = {}
         self.engine = "one by one"
-        self._run: SimdBatch | None = None
+        self._run: MarchedBatch | None = None
         self._collected = False
         for i, fault in members.faults.items():
             self.status[i], self.message[i] = Status.BAD_INPUT, fault
 
-    def run(self, threads: int | None) -> None:
+    def run(self, threads: int | None, device: str) -> None:
         """Compute all members to their end, or to the failure that stops them."""
-        self._march_together(threads)
+        self._march_together(threads, device)
         self._go_alone(threads)
         self.progress(1.0)
 
@@ -82,27 +84,44 @@ class Batch:
                 self.status[i] = Status.INTERRUPTED
                 self.message[i] = "Interrupted before this trajectory was computed by itself."
 
-    def _march_together(self, threads: int | None) -> None:
-        """Integrate together the members that generated code can take."""
-        system = self.members.system
-        if not modules.has_llvm() or not isinstance(system, LagrangianSystem) or system.contact_names:
+    def _march_together(self, threads: int | None, device: str) -> None:
+        """Integrate together the members that generated code can take; raises BadInput if a card cannot take them."""
+        reason, run = self._why_alone(), None
+        if reason is None:
+            kind = _marched(device)
+            try:
+                control = completed({name: self._settings[name] for name in ("rtol", "atol")})
+                run = kind(
+                    self.members, self.method, self.stabiliser, self.instants, self._settings["tolerance"], threads,
+                    (control["rtol"], control["atol"]),
+                )  # fmt: skip
+            except NotCompiled as error:
+                reason = str(error)
+        if run is None:
+            if device != "cpu":
+                raise BadInput(f"device={device!r} cannot take this batch: {reason}; leave device out.")
             return
-        if GeneratedAdvance.why_not(self.method, self.stabiliser) is not None:
-            return
-        try:
-            run = SimdBatch(
-                self.members, self.method, self.stabiliser, self.instants, self._settings["tolerance"], threads
-            )
-        except NotCompiled:
-            return
-        self.engine, self._run = "side by side", run
+        self.engine, self._run = "side by side" if device == "cpu" else device, run
         self.timing["compile"] = run.compiling
         begin = perf_counter()
         run.march(lambda done: self.progress(MARCHING * done))
         self.timing["march"] = perf_counter() - begin
+        if run.kernel is not None:
+            self.timing["kernel"] = run.kernel
         self._collect(run, Status.SOLVED)
 
-    def _collect(self, run: SimdBatch, status: Status) -> None:
+    def _why_alone(self) -> str | None:
+        """Say why the members cannot march together; None if they can."""
+        system = self.members.system
+        if not modules.has_llvm():
+            return SWITCHED_OFF
+        if not isinstance(system, LagrangianSystem):
+            return "the system is not given by energies (System.from_lagrangian)"
+        if system.contact_names:
+            return "it has contacts"
+        return GeneratedAdvance.why_not(self.method, self.stabiliser)
+
+    def _collect(self, run: MarchedBatch, status: Status) -> None:
         """Take over the members that passed; the others are left to be computed one by one."""
         begin = perf_counter()
         if self.certify:
@@ -118,6 +137,8 @@ class Batch:
             self.columns |= run.columns()
         t = float(self.instants.times[recorded - 1])
         message = f"Reached t = {t:g}."
+        if run.steps == self.instants.steps:  # of some members at least; the others are not sound
+            status = Status.SOLVED
         if status is Status.INTERRUPTED:
             message = f"Interrupted after t = {t:.9g}; the motion up to there is kept."
         one_by_one = self.certify and run.table is None
@@ -206,6 +227,14 @@ class Batch:
         }  # fmt: skip
         units = [problem.units.get(name, "") for name in coords["coordinate"]] if isinstance(problem, Problem) else None
         return describe(xr.Dataset(variables, coords, attributes), f"trajectories of {problem.name}", units)
+
+
+def _marched(device: str) -> type[MarchedBatch]:
+    if device == "cpu":
+        return SimdBatch
+    from gaussopt.simulation.batch_cuda import CudaBatch
+
+    return CudaBatch
 
 
 def _keys(names: Sequence[str], taken: set[str]) -> dict[str, str]:

@@ -1,17 +1,20 @@
-"""A batch of motions by generated code: members over the lanes of blocks, blocks over the cores."""
+"""A batch of motions marched together: members over the lanes of blocks, blocks over the cores."""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.codegen.job import Orders
+from gaussopt.codegen.job import LoopJob, Orders
 from gaussopt.compiled import modules
 from gaussopt.compiled.advances.generated import CHUNK, norms, passing
-from gaussopt.compiled.march.lanes import LANES
+from gaussopt.compiled.march.lanes import WIDTH
 from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.arrays import Matrix
 from gaussopt.core.errors import BadInput, NotCompiled
@@ -31,14 +34,15 @@ ROWS = 20_000
 """Number of recorded states that are certified between two chances to interrupt."""
 
 
-class SimdBatch:
+class MarchedBatch(ABC):
     """All members marched together; members that fail are marked, to be computed one by one elsewhere.
 
     Parameters
     ----------
     members : at least one without fault; the others are marked as failed
-    method, stabiliser : a Runge-Kutta method whose stages each start from the previous one; none or projection
+    method, stabiliser : a method with generated functions; none or projection
     threads : number of threads, None for all cores
+    control : rtol and atol of a method that chooses its steps
 
     Attributes
     ----------
@@ -46,21 +50,24 @@ class SimdBatch:
     table : (N, T, 15 + n + 2 m), or None, the rows of `modules.rows`, None where the certificate has no generated form
     steps : number of steps done so far
     certified : (N,), number of recorded states that have a row
+    compiling : time until everything was compiled and in its place, s
+    kernel : time that a card took for steps alone, without copies, s; None on a processor
 
     Raises NotCompiled where the equations cannot be unrolled.
     """
 
     def __init__(
         self, members: BatchMembers, method: Stepper, stabiliser: Stabilisation, instants: TimeGrid, tolerance: float,
-        threads: int | None,
+        threads: int | None, control: tuple[float, float] = (math.nan, math.nan),
     ) -> None:  # fmt: skip
         begin = perf_counter()
+        self.kernel: float | None = None
         system = members.system
         assert isinstance(system, LagrangianSystem)
         self.members, self.instants, self.tolerance, self.threads = members, instants, tolerance, threads
+        self.control = control
         self._sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
         self._sample, orders = _orders(members, instants.begin)
-        self._code = modules.blocks(system.model, method, orders, isinstance(stabiliser, Projection))
         self._rows = modules.rows(system.model, system.source, orders, together=True)
         N, n = members.q.shape
         self.n, self.m, self.steps = n, system.m, 0
@@ -68,29 +75,33 @@ class SimdBatch:
         self.table: NDArray[np.float64] | None = None
         self.certified = np.zeros(N, dtype=int)
         # Members with a fault are marched with the sample's numbers, and their results are not used.
-        chosen = np.arange(-(-N // LANES) * LANES)
+        chosen = np.arange(-(-N // self.whole) * self.whole)
         chosen[chosen >= N] = self._sample
         chosen[list(members.faults)] = self._sample
         values = np.column_stack([members.values[name] for name in system.parameters] or [np.zeros((N, 0))])
         self._p = np.ascontiguousarray(values[chosen])
-        self._memory = np.zeros((len(chosen) // LANES, self._code.numbers["LENGTH"]))
-        parameters = self._p.reshape(len(self._memory), LANES, self._p.shape[1])
-        self._section("CONSTANTS", self._p.shape[1])[:] = parameters.swapaxes(1, 2)
-        state = np.hstack((members.q, members.v))[chosen]
-        self._section("STATE", 2 * n)[:] = state.reshape(-1, LANES, 2 * n).swapaxes(1, 2)
-        self._march(0, fresh=True)
-        self.states[:, 0] = self.now()
+        self._start(
+            LoopJob(system.model, method, orders, isinstance(stabiliser, Projection)),
+            np.hstack((members.q, members.v))[chosen],
+        )
         self._off = np.zeros(N, dtype=bool) if self._sharp else self._off_constraints()
         self.compiling = perf_counter() - begin
 
-    def _section(self, name: str, size: int) -> NDArray[np.float64]:
-        """Return a part of all blocks, (blocks, size, lanes)."""
-        begin = self._code.numbers[name]
-        return self._memory[:, begin : begin + size * LANES].reshape(len(self._memory), size, LANES)
+    whole: ClassVar[int] = 1
+    """Number of members that are marched only together."""
 
-    def now(self) -> Matrix:
-        """Return the present states, (N, 2 n)."""
-        return self._section("STATE", 2 * self.n).swapaxes(1, 2).reshape(-1, 2 * self.n)[: self.members.count]
+    @abstractmethod
+    def _start(self, job: LoopJob, state: Matrix) -> None:
+        """Compile, and write the states at the start, (whole blocks, 2 n), to `states`, projected where that is due."""
+
+    @abstractmethod
+    def march(self, progress: Callable[[float], None]) -> None:
+        """March to the end, or until Ctrl-C."""
+
+    @property
+    @abstractmethod
+    def failed(self) -> NDArray[np.int64]:
+        """Number of the step that failed, counted from 1; 0 if none failed."""
 
     def _off_constraints(self) -> NDArray[np.bool_]:
         """Return members whose start does not satisfy the constraints, by the rule of `simulate`."""
@@ -110,33 +121,6 @@ class SimdBatch:
         size = np.abs(self.states[:, 0]).reshape(N, 2, n).max(axis=2)
         off: NDArray[np.bool_] = ~(drift <= START_TOLERANCE * (1.0 + size)).all(axis=1)
         return off
-
-    @property
-    def failed(self) -> NDArray[np.int64]:
-        """Number of the step that failed, counted from 1; 0 if none failed."""
-        return self._section("FAILED", 1).reshape(-1)[: self.members.count].astype(int)
-
-    def _march(self, count: int, fresh: bool = False) -> None:
-        i, limit = self.instants, min(self.tolerance, DEFAULT_TOLERANCE) ** 2
-        rest = (
-            self._memory.reshape(-1), fresh, i.begin, i.dt, i.end, self.steps, count, i.every, limit, self._sharp,
-            self.states.reshape(-1), *self.states.shape[:2],
-        )  # fmt: skip
-        share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
-
-    def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end; Ctrl-C is heard every fifth of a second."""
-        total, count = self.instants.steps, FIRST
-        while self.steps < total:
-            begin = perf_counter()
-            count = min(count, total - self.steps)
-            self._march(count)
-            self.steps += count
-            spent = perf_counter() - begin
-            count = max(1, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
-            progress(self.steps / total)
-        if total % self.instants.every:
-            self.states[:, -1] = self.now()
 
     def certify(self) -> None:
         """Compute a row of `table` for every recorded state."""
@@ -183,6 +167,61 @@ class SimdBatch:
             known, table = np.arange(recorded) < self.certified[:, None], self.table[:, :recorded]
             good &= (passing(table, norms(table), self.tolerance) | ~known).all(axis=1)
         return np.asarray(good, dtype=bool)
+
+
+class SimdBatch(MarchedBatch):
+    """A batch whose members are lanes of SIMD vectors, in blocks that are shared between the cores.
+
+    The method must be a Runge-Kutta method whose stages each start from the previous one.
+    """
+
+    whole = WIDTH
+
+    def _start(self, job: LoopJob, state: Matrix) -> None:
+        self._code = modules.blocks(job)
+        n = self.n
+        self._memory = np.zeros((len(state) // WIDTH, self._code.numbers["LENGTH"]))
+        parameters = self._p.reshape(len(self._memory), WIDTH, self._p.shape[1])
+        self._section("CONSTANTS", self._p.shape[1])[:] = parameters.swapaxes(1, 2)
+        self._section("STATE", 2 * n)[:] = state.reshape(-1, WIDTH, 2 * n).swapaxes(1, 2)
+        self._march(0, fresh=True)
+        self.states[:, 0] = self.now()
+
+    def _section(self, name: str, size: int) -> NDArray[np.float64]:
+        """Return a part of all blocks, (blocks, size, lanes)."""
+        begin = self._code.numbers[name]
+        return self._memory[:, begin : begin + size * WIDTH].reshape(len(self._memory), size, WIDTH)
+
+    def now(self) -> Matrix:
+        """Return the present states, (N, 2 n)."""
+        return self._section("STATE", 2 * self.n).swapaxes(1, 2).reshape(-1, 2 * self.n)[: self.members.count]
+
+    @property
+    def failed(self) -> NDArray[np.int64]:
+        """Number of the step that failed, counted from 1; 0 if none failed."""
+        return self._section("FAILED", 1).reshape(-1)[: self.members.count].astype(int)
+
+    def _march(self, count: int, fresh: bool = False) -> None:
+        i, limit = self.instants, min(self.tolerance, DEFAULT_TOLERANCE) ** 2
+        rest = (
+            self._memory.reshape(-1), fresh, i.begin, i.dt, i.end, self.steps, count, i.every, limit, self._sharp,
+            self.states.reshape(-1), *self.states.shape[:2],
+        )  # fmt: skip
+        share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
+
+    def march(self, progress: Callable[[float], None]) -> None:
+        """March to the end; Ctrl-C is heard every fifth of a second."""
+        total, count = self.instants.steps, FIRST
+        while self.steps < total:
+            begin = perf_counter()
+            count = min(count, total - self.steps)
+            self._march(count)
+            self.steps += count
+            spent = perf_counter() - begin
+            count = max(1, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+            progress(self.steps / total)
+        if total % self.instants.every:
+            self.states[:, -1] = self.now()
 
 
 def _orders(members: BatchMembers, t: float) -> tuple[int, Orders]:

@@ -1,9 +1,9 @@
 """Many motions side by side: Runge-Kutta steps as SIMD code over the lanes of a block, blocks shared between cores.
 
-All data of a block lie in one flat array, entry i of lane l at i W + l, so that a compiler sees at once that no two
-entries overlap. Lanes never branch: a lane that fails is marked and goes on with numbers that are not read. Functions
-of two lanes alternate the lines of lane l and of lane l + W / 2: the elimination of one hides the latency of the
-other's.
+All data of a block of W lanes lie in one flat array, entry i of lane l at i W + l, so that a compiler sees at once
+that no two entries overlap. Lanes never branch: a lane that fails is marked and goes on with numbers that are not read.
+The functions alternate the lines of lane l and of lane l + W / 2: the elimination of one hides the latency of the
+other's. On a graphics processor each thread has a block of a single lane.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from gaussopt.core.endings import last_step
 if TYPE_CHECKING:
     from gaussopt.compiled.march.given import (
         BEST,
+        CALLS,
         DONE,
         FAILED,
+        LANES,
         LENGTH,
         PROJECTED,
         REACH,
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
         stage,
     )
 
-LANES = 16
-"""Number of motions in a block: two of the widest vectors."""
+WIDTH = 16
+"""Number of motions in a block of a processor: two of the widest vectors."""
 
 
 def all_on_constraints(memory: Vector, t: float, sharp: float, number: float) -> None:
@@ -43,7 +45,7 @@ def all_on_constraints(memory: Vector, t: float, sharp: float, number: float) ->
     for l in range(LANES):
         memory[BEST + l], memory[DONE + l] = 1e300, 0.0
     for _ in range(MOST_CORRECTIONS):
-        for l in range(LANES // 2):
+        for l in range(CALLS):
             corrected(memory, l, t, sharp, number)
         left = 0
         for l in range(LANES):
@@ -61,13 +63,21 @@ def stages(memory: Vector, start: float, h: float, number: float, limit: float) 
     for j in range(STAGES):
         t, reach, share = start + C[j] * h, REACH[j] * h, SHARE[j] * h
         if j == 0:
-            for l in range(LANES // 2):
+            for l in range(CALLS):
                 first(memory, l, t, reach, share, number, limit)
         else:
-            for l in range(LANES // 2):
+            for l in range(CALLS):
                 stage(memory, l, t, reach, share, number)
     for i in range(SIZE * LANES):
         memory[STATE + i] = memory[TOTAL + i]
+
+
+def prepare_block(memory: Vector, begin: float, sharp: float) -> None:
+    """Compute the constants of fresh lanes, and project their states."""
+    for l in range(LANES):
+        constants(memory, l)
+    if PROJECTED:
+        all_on_constraints(memory, begin, sharp, 1.0)
 
 
 def block(
@@ -85,27 +95,25 @@ def block(
         if PROJECTED:
             all_on_constraints(memory, stop, sharp, step + 1.0)
         if (step + 1) % every == 0:
-            for l in range(min(LANES, left)):
+            for l in range(LANES):
                 row = SIZE * (l * instants + (step + 1) // every)
-                for i in range(SIZE):
-                    states[row + i] = memory[STATE + i * LANES + l]
+                if l < left:
+                    for i in range(SIZE):
+                        states[row + i] = memory[STATE + i * LANES + l]
 
 
 def march(
     first_block: int, last_block: int, memory: Vector, fresh: int, begin: float, dt: float, end: float,
     first_step: int, count: int, every: int, limit: float, sharp: float, states: Vector, members: int, instants: int,
 ) -> None:  # fmt: skip
-    """Take steps of some blocks; fresh blocks first get their constants, and a projection of their states.
+    """Take steps of some blocks, which are prepared first if they are fresh.
 
     `states` holds `instants` states of each of `members` motions, one after the other.
     """
     for b in range(first_block, last_block):
         own = memory[LENGTH * b :]
         if fresh:
-            for l in range(LANES):
-                constants(own, l)
-            if PROJECTED:
-                all_on_constraints(own, begin, sharp, 1.0)
+            prepare_block(own, begin, sharp)
         block(
             own, begin, dt, end, first_step, count, every, limit, sharp, states[SIZE * LANES * b * instants :],
             instants, members - LANES * b,

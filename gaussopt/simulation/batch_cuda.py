@@ -1,0 +1,119 @@
+"""A batch of motions on a graphics processor: a thread for each member, in parts that fit into the card's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.codegen.job import LoopJob
+from gaussopt.compiled import cuda
+from gaussopt.compiled.advances.generated import CHUNK
+from gaussopt.core.arrays import Matrix
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.simulation.batch_simd import FIRST, MarchedBatch
+
+MEMBERS = 2**17
+"""Members of a part: some times as many as a card can have under way."""
+
+SHARE = 0.2
+"""Share of the card's free memory that a part may take: two are there at a time."""
+
+
+class Part(NamedTuple):
+    """Members under way: their range, arrays of the card, and the events before and after the last launch."""
+
+    members: slice
+    memory: Any
+    states: Any
+    begin: Any
+    end: Any
+
+
+class CudaBatch(MarchedBatch):
+    """A batch on a card; recorded states are fetched while the next part is marched."""
+
+    kernel: float
+
+    def _start(self, job: LoopJob, state: Matrix) -> None:
+        self._code, self._card, self._state = cuda.march(job), cuda.driver(), state
+        i = self.instants
+        # Loops with error control count recorded states, the others steps.
+        self._every, self._total = (1, i.count - 1) if job.method.adaptive else (i.every, i.steps)
+        self._times = self._card.to_device(i.times)
+        self._steps, self._copies = self._card.stream(), self._card.stream()
+        self._failed = np.zeros(len(state), dtype=int)
+        self._fetched = np.zeros(len(state), dtype=bool)
+        self._pace, self.kernel = 0, 0.0
+        # The first launch compiles: no step of one member.
+        self._fetch(self._launch(slice(0, 1), lambda done: None, steps=0))
+        self._fetched[0], self.kernel = False, 0.0
+        self.states[:, 0] = state
+
+    def march(self, progress: Callable[[float], None]) -> None:
+        N, waiting = self.members.count, None
+        row = 8 * (self._code.numbers["LENGTH"] + self.states[0].size)
+        free, _ = self._card.current_context().get_memory_info()
+        size = max(1, int(min(MEMBERS, SHARE * free / row)))
+        for first in range(0, N, size):
+            members = slice(first, min(first + size, N))
+            part = self._launch(
+                members, lambda done, m=members: progress((m.start + done * (m.stop - m.start)) / N)
+            )  # fmt: skip
+            if waiting is not None:
+                self._fetch(waiting)
+                self.steps = self.instants.steps  # of the members fetched: the others count as failed
+            waiting = part
+        self._fetch(waiting)
+        self.steps = self.instants.steps
+        progress(1.0)
+
+    def _launch(self, members: slice, progress: Callable[[float], None], steps: int | None = None) -> Part:
+        """Start a part; return when its last launch is under way."""
+        i, numbers, total = self.instants, self._code.numbers, self._total
+        count, steps = members.stop - members.start, total if steps is None else steps
+        memory = self._card.device_array(numbers["LENGTH"] * count)
+        for first, values in ((numbers["CONSTANTS"], self._p), (numbers["STATE"], self._state)):
+            own = memory[first * count : (first + values.shape[1]) * count]
+            own.copy_to_device(np.ascontiguousarray(values[members].T).reshape(-1), stream=self._steps)
+        states = self._card.device_array(self.states[0].size * count)
+        limit, done = min(self.tolerance, DEFAULT_TOLERANCE) ** 2, 0
+        while True:
+            taken = min(self._pace or FIRST, steps - done)
+            part = Part(members, memory, states, self._card.event(), self._card.event())
+            part.begin.record(self._steps)
+            self._code.march[-(-count // cuda.THREADS), cuda.THREADS, self._steps](
+                memory, count, done == 0, float(i.begin), float(i.dt), float(i.end), done, taken, self._every,
+                total, limit, self._sharp, *self.control, self._times, states, i.count,
+            )  # fmt: skip
+            part.end.record(self._steps)
+            done += taken
+            if done == steps:
+                return part
+            seconds = self._waited(part)
+            self._pace = max(taken, min(8 * taken, int(taken * CHUNK / max(seconds, 1e-9))))
+            progress(done / total)
+
+    def _waited(self, part: Part) -> float:
+        """Wait for the last launch of a part and return its time."""
+        part.end.synchronize()
+        seconds = max(0.0, float(part.begin.elapsed_time(part.end))) / 1e3
+        self.kernel += seconds
+        return seconds
+
+    def _fetch(self, part: Part) -> None:
+        """Take over the states of a part."""
+        self._waited(part)
+        count = part.members.stop - part.members.start
+        part.states.copy_to_host(self.states[part.members].reshape(-1), stream=self._copies)
+        failed = self._code.numbers["FAILED"] * count
+        found = part.memory[failed : failed + count].copy_to_host(stream=self._copies)
+        self._copies.synchronize()
+        self._failed[part.members], self._fetched[part.members] = found, True
+
+    @property
+    def failed(self) -> NDArray[np.int64]:
+        return np.where(self._fetched, self._failed, 1)
