@@ -50,6 +50,7 @@ METHODS = (
 class Row:
     """What was measured; times in s, None where they mean nothing."""
 
+    device: str
     problem: str
     stepper: str
     stabilisation: str
@@ -68,14 +69,14 @@ class Row:
     def cells(self) -> list[str]:
         """The row of the table."""
         return [
-            self.problem, self.stepper, self.stabilisation, "yes" if self.certified else "no", f"{self.members:,}",
+            self.device, self.problem, self.stepper, self.stabilisation, "yes" if self.certified else "no", f"{self.members:,}",
             str(self.steps), self.rate(self.kernel), self.rate(self.whole), f"{self.difference:.1e}",
             f"{self.solved:,} of {self.members:,}",
         ]  # fmt: skip
 
 
 HEAD = (
-    "problem", "stepper", "stabilisation", "certified", "members", "steps", "kernel, 10^6 steps/s",
+    "device", "problem", "stepper", "stabilisation", "certified", "members", "steps", "kernel, 10^6 steps/s",
     "whole call, 10^6 steps/s", "largest difference from the processor", "solved",
 )  # fmt: skip
 
@@ -92,29 +93,32 @@ def batch(problem: str, members: int, steps: int, device: str, **settings: Any) 
     )  # fmt: skip
 
 
-def measured(problem: str, members: int, steps: int, certify: bool, **settings: Any) -> Row:
-    """Run a batch twice, the second time with everything compiled, and compare it with the processor's."""
-    batch(problem, min(members, COMPARED), steps, "cuda", certify=certify, **settings)
+def measured(problem: str, members: int, steps: int, certify: bool, device: str = "cuda", **settings: Any) -> Row:
+    """Run a batch after a small one with everything that has to be compiled, and compare it with the processor's."""
+    batch(problem, min(members, COMPARED), steps, device, certify=certify, **settings)
     begin = perf_counter()
-    found = batch(problem, members, steps, "cuda", certify=certify, **settings)
+    found = batch(problem, members, steps, device, certify=certify, **settings)
     whole = perf_counter() - begin
     few = min(members, COMPARED)
     known = batch(problem, few, steps, "cpu", certify=certify, **settings)
     difference = max(float(np.abs(found[x].values[:few] - known[x].values).max()) for x in ("q", "v"))
+    timing = json.loads(found.attrs["timing"])
     return Row(
-        problem, settings.get("stepper", "rk4"), settings.get("stabilisation", "none"), certify, members, steps,
-        None if SIMULATED else json.loads(found.attrs["timing"])["kernel"], None if SIMULATED else whole, difference,
+        device, problem, settings.get("stepper", "rk4"), settings.get("stabilisation", "none"), certify, members, steps,
+        None if SIMULATED else timing.get("kernel", timing["march"]), None if SIMULATED else whole, difference,
         int((found.status.values == "solved").sum()),
     )  # fmt: skip
 
 
 def rows(members: int, steps: int) -> Iterator[Row]:
-    """Every case, the states alone and with certificates; then every stepper."""
+    """Every case, the states alone and with certificates, ten times as long, and on the processor; then all methods."""
+    few = max(1, members // 10)
     for problem in CASES:
-        for certify in (False, True):
-            yield measured(problem, members, steps, certify)
+        yield measured(problem, members, steps, False)
+        yield measured(problem, members, steps, True)
+        yield measured(problem, members, 10 * steps, False)
+        yield measured(problem, few, steps, False, "cpu")
     for stepper, stabilisation in METHODS[1:]:
-        few = max(1, members // 10)
         yield measured("crank-slider", few, steps, False, stepper=stepper, stabilisation=stabilisation)
 
 
@@ -151,7 +155,7 @@ def main() -> int:
         "# Batches on a graphics processor", "",
         f"Written by `{' '.join(['python', 'benchmarks/gpu.py', *sys.argv[1:]])}` on {card}, with {os.cpu_count()} "
         f"cores beside it; Python {platform.python_version()}. Float64; residuals of every step checked; steps of "
-        f"{DT:g} s, {RECORDS} recorded states. `kernel` is the time that the card took for steps; `whole call` is that "
+        f"{DT:g} s, {RECORDS} recorded states. `kernel` is the time that the card took for steps (that of marching on all cores for `cpu`); `whole call` is that "
         "of `simulate_batch(..., device=\"cuda\")` after a first call that compiled, with all copies, the checks of "
         "recorded states and the dataset; `certified` tells whether certificates of recorded states are in it, which "
         "the processor computes. Methods with error control count intervals of recording as steps here.", "",

@@ -129,7 +129,8 @@ class LaneFunctions(StraightFunctions):
         parts = ("state", "total", "constants", "failed", "best", "done", "worst")
         places = {name.upper(): getattr(self, name).start for name in parts}
         constants = {
-            "LANES": self.lanes, "CALLS": max(1, self.lanes // 2), "SIZE": 2 * self.n, "STAGES": len(b), "C": tuple(map(float, c)), "SHARE": tuple(map(float, b)),
+            "LANES": self.lanes, "CALLS": max(1, self.lanes // 2), "SIZE": 2 * self.n, "STAGES": len(b),
+            "C": tuple(map(float, c)), "SHARE": tuple(map(float, b)),
             "REACH": tuple(map(float, reach)), "LENGTH": self.length, "PROJECTED": int(self.correct is not None),
         }  # fmt: skip
         return Written(found, self.called, constants | places)

@@ -14,17 +14,19 @@ def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
     if "def certificate(" not in equations:
         raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
     lines = within_limit(step.acceleration(model, orders.step, False)[0])
+    known = residuals(model, equations)
+    n, m = known.constants["N"], known.constants["M"]
+    sizes = {"FLAT": n * n + 2 * n + m * n + m, "CERTIFIED": 9 + 2 * m, **known.constants}
+    return Written([*known.functions, _answer(model, lines)], lines.imports | known.imports, sizes)
+
+
+def residuals(model: SymbolicModel, equations: str) -> Written:
+    """Return the functions of the model's generated module alone, for the residuals of its constraints."""
     texts = [f"def {text.strip()}" for text in equations.split("\ndef ")[1:]]
-    n, m = len(model.q), len(model.equations.J)
     sizes = {
-        "N": n,
-        "M": m,
-        "M_H": len(model.holonomic),
-        "PARAMETERS": len(model.p),
-        "FLAT": n * n + 2 * n + m * n + m,
-        "CERTIFIED": 9 + 2 * m,
-    }
-    return Written([*texts, _answer(model, lines)], lines.imports | _imports(equations), sizes)
+        "N": len(model.q), "M": len(model.equations.J), "M_H": len(model.holonomic), "PARAMETERS": len(model.p),
+    }  # fmt: skip
+    return Written(texts, _imports(equations), sizes)
 
 
 def _answer(model: SymbolicModel, lines: step.Lines) -> str:

@@ -16,7 +16,16 @@ from gaussopt.codegen import velocity_gauss as velocity_gauss_functions
 from gaussopt.codegen.functions import Written
 from gaussopt.codegen.job import LoopJob, Orders
 from gaussopt.codegen.sincos import sine_cosine
-from gaussopt.compiled.march import embedded, fixed, lanes, rattle, recording, runge_kutta, semi_implicit, velocity_gauss
+from gaussopt.compiled.march import (
+    embedded,
+    fixed,
+    lanes,
+    rattle,
+    recording,
+    runge_kutta,
+    semi_implicit,
+    velocity_gauss,
+)
 from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.stepper import Stepper
@@ -126,6 +135,15 @@ def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = 
         return None
     found: Mapping[str, Callable[..., None]] = native(recording, "rows", "all_rows", given=(module,), contract=False)
     return found["all_rows" if together else "rows"]
+
+
+def drifts(model: SymbolicModel, equations: str) -> Callable[..., None]:
+    """Return the function of `gaussopt.compiled.march.recording` for residuals of constraints."""
+    key = codegen.key_of(VERSION, model.key, "drifts")
+    name, title = f"{model.name}_drifts", f"Residuals of constraints of {model.name}."
+    module = _stored(name, key, lambda: recorded_functions.residuals(model, equations), title)
+    found: Mapping[str, Callable[..., None]] = native(recording, "drifts", given=(module,))
+    return found["drifts"]
 
 
 def _kept(job: LoopJob, label: str, write: Callable[[], Written], title: str) -> ModuleType:

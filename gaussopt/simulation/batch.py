@@ -105,7 +105,8 @@ def simulate_batch(
     _check_threads(threads)
     _check_device(device)
     if out is not None:
-        entry, rest = problem_or_system(problem), {"record_every": stride(record_every), "certify": certify}
+        entry = problem_or_system(problem)
+        rest: dict[str, Any] = {"record_every": stride(record_every), "certify": certify}
         compute = partial(
             simulate_batch, entry, **{**settings, **rest}, threads=threads, device=device,
             keep_interrupted=keep_interrupted,

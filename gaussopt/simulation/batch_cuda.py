@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,23 +50,27 @@ class CudaBatch(MarchedBatch):
         # The first launch compiles: no step of one member.
         self._fetch(self._launch(slice(0, 1), lambda done: None, steps=0))
         self._fetched[0], self.kernel = False, 0.0
-        self.states[:, 0] = state
 
     def march(self, progress: Callable[[float], None]) -> None:
-        N, waiting = self.members.count, None
+        """March to the end, part by part; the start is recorded, too, projected where every step is."""
+        N = self.members.count
         row = 8 * (self._code.numbers["LENGTH"] + self.states[0].size)
         free, _ = self._card.current_context().get_memory_info()
         size = max(1, int(min(MEMBERS, SHARE * free / row)))
+        waiting: Part | None = None
         for first in range(0, N, size):
-            members = slice(first, min(first + size, N))
-            part = self._launch(
-                members, lambda done, m=members: progress((m.start + done * (m.stop - m.start)) / N)
-            )  # fmt: skip
+            last = min(first + size, N)
+
+            def shown(done: float, first: int = first, last: int = last) -> None:
+                progress((first + done * (last - first)) / N)
+
+            part = self._launch(slice(first, last), shown)
             if waiting is not None:
                 self._fetch(waiting)
                 self.steps = self.instants.steps  # of the members fetched: the others count as failed
             waiting = part
-        self._fetch(waiting)
+        if waiting is not None:
+            self._fetch(waiting)
         self.steps = self.instants.steps
         progress(1.0)
 
@@ -80,12 +83,13 @@ class CudaBatch(MarchedBatch):
             own = memory[first * count : (first + values.shape[1]) * count]
             own.copy_to_device(np.ascontiguousarray(values[members].T).reshape(-1), stream=self._steps)
         states = self._card.device_array(self.states[0].size * count)
+        kernel: Any = self._code.march
         limit, done = min(self.tolerance, DEFAULT_TOLERANCE) ** 2, 0
         while True:
             taken = min(self._pace or FIRST, steps - done)
             part = Part(members, memory, states, self._card.event(), self._card.event())
             part.begin.record(self._steps)
-            self._code.march[-(-count // cuda.THREADS), cuda.THREADS, self._steps](
+            kernel[-(-count // cuda.THREADS), cuda.THREADS, self._steps](
                 memory, count, done == 0, float(i.begin), float(i.dt), float(i.end), done, taken, self._every,
                 total, limit, self._sharp, *self.control, self._times, states, i.count,
             )  # fmt: skip
@@ -116,4 +120,5 @@ class CudaBatch(MarchedBatch):
 
     @property
     def failed(self) -> NDArray[np.int64]:
+        """Number of the step that failed, counted from 1; 0 if none failed; 1 of members that are not back yet."""
         return np.where(self._fetched, self._failed, 1)

@@ -59,15 +59,15 @@ class Batch:
         self.stabiliser: Stabilisation = settings["stabilisation"]
         self._settings, self.certify, self.progress = settings, certify, progress
         self.columns: dict[str, NDArray[np.float64]] = {}
-        self.status: list[Status | None] = [None] * members.count
-        self.message = [""] * members.count
+        self.status = np.full(members.count, "", dtype=object)  # empty: not computed yet
+        self.message = np.full(members.count, "", dtype=object)
         self.reached = np.full(members.count, np.nan)
         self.timing: dict[str, float] = {}
         self.engine = "one by one"
         self._run: MarchedBatch | None = None
         self._collected = False
         for i, fault in members.faults.items():
-            self.status[i], self.message[i] = Status.BAD_INPUT, fault
+            self.status[i], self.message[i] = str(Status.BAD_INPUT), fault
 
     def run(self, threads: int | None, device: str) -> None:
         """Compute all members to their end, or to the failure that stops them."""
@@ -79,10 +79,9 @@ class Batch:
         """Keep unfinished members as they are, with the status interrupted."""
         if self._run is not None and not self._collected:
             self._collect(self._run, Status.INTERRUPTED)
-        for i, status in enumerate(self.status):
-            if status is None:
-                self.status[i] = Status.INTERRUPTED
-                self.message[i] = "Interrupted before this trajectory was computed by itself."
+        left = self.status == ""
+        self.status[left] = str(Status.INTERRUPTED)
+        self.message[left] = "Interrupted before this trajectory was computed by itself."
 
     def _march_together(self, threads: int | None, device: str) -> None:
         """Integrate together the members that generated code can take; raises BadInput if a card cannot take them."""
@@ -144,12 +143,11 @@ class Batch:
         one_by_one = self.certify and run.table is None
         if one_by_one and status is Status.INTERRUPTED:
             message += " Its recorded states are not certified."
-        for i in np.flatnonzero(sound):
-            if self.status[i] is not None:
-                continue  # certified before the interruption
-            if one_by_one and status is Status.SOLVED and not self._certify_alone(int(i), recorded):
-                continue
-            self.status[i], self.message[i], self.reached[i] = status, message, t
+        sound &= self.status == ""  # the others were certified before the interruption
+        if one_by_one and status is Status.SOLVED:
+            for i in np.flatnonzero(sound):
+                sound[i] = self._certify_alone(int(i), recorded)
+        self.status[sound], self.message[sound], self.reached[sound] = str(status), message, t
         self._collected = True
         self.timing["verify"] = perf_counter() - begin
 
@@ -180,13 +178,13 @@ class Batch:
 
     def _go_alone(self, cores: int | None) -> None:
         begin = perf_counter()
-        left = [i for i, status in enumerate(self.status) if status is None]
+        left = np.flatnonzero(self.status == "").tolist()
         share = (1.0 - MARCHING) if self._run is not None else 1.0
         alone = LoneMembers(self.members, self._settings, self.instants, self.certify)
         for count, (i, found) in enumerate(alone.run(left, cores), 1):
             for name, values in found.columns.items():
                 self._column(name, values.shape[1:])[i] = values
-            self.status[i], self.message[i], self.reached[i] = found.status, found.message, found.reached
+            self.status[i], self.message[i], self.reached[i] = str(found.status), found.message, found.reached
             if found.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             self.progress(1.0 - share + share * count / len(left))
@@ -207,7 +205,7 @@ class Batch:
             if name in self.columns
         }
         variables |= {
-            "status": ("trajectory", [str(s) for s in self.status]), "message": ("trajectory", self.message),
+            "status": ("trajectory", self.status.astype(str)), "message": ("trajectory", self.message.astype(str)),
             "reached": ("trajectory", self.reached),
         }  # fmt: skip
         coords: dict[str, Any] = {

@@ -30,7 +30,7 @@ from gaussopt.simulation.settings import START_TOLERANCE
 FIRST = 10
 """Number of steps before the first report."""
 
-ROWS = 20_000
+ROWS = 200_000
 """Number of recorded states that are certified between two chances to interrupt."""
 
 
@@ -74,52 +74,49 @@ class MarchedBatch(ABC):
         self.states = np.zeros((N, instants.count, 2 * n))
         self.table: NDArray[np.float64] | None = None
         self.certified = np.zeros(N, dtype=int)
-        # Members with a fault are marched with the sample's numbers, and their results are not used.
-        chosen = np.arange(-(-N // self.whole) * self.whole)
-        chosen[chosen >= N] = self._sample
-        chosen[list(members.faults)] = self._sample
         values = np.column_stack([members.values[name] for name in system.parameters] or [np.zeros((N, 0))])
-        self._p = np.ascontiguousarray(values[chosen])
-        self._start(
-            LoopJob(system.model, method, orders, isinstance(stabiliser, Projection)),
-            np.hstack((members.q, members.v))[chosen],
-        )
-        self._off = np.zeros(N, dtype=bool) if self._sharp else self._off_constraints()
+        self._p, state = (self._filled(x) for x in (values, np.hstack((members.q, members.v))))
+        self._start(LoopJob(system.model, method, orders, isinstance(stabiliser, Projection)), state)
+        self._off = np.zeros(N, dtype=bool) if self._sharp else self._off_constraints(state)
         self.compiling = perf_counter() - begin
 
     whole: ClassVar[int] = 1
     """Number of members that are marched only together."""
 
+    def _filled(self, rows: Matrix) -> Matrix:
+        """Return rows of members with the sample's where a member has a fault, and up to whole blocks."""
+        count, faults = len(rows), list(self.members.faults)
+        if missing := -count % self.whole:
+            rows = np.vstack((rows, np.tile(rows[self._sample], (missing, 1))))
+        if faults:
+            rows = rows.copy()
+            rows[faults] = rows[self._sample]  # their results are not used
+        return np.ascontiguousarray(rows)
+
     @abstractmethod
     def _start(self, job: LoopJob, state: Matrix) -> None:
-        """Compile, and write the states at the start, (whole blocks, 2 n), to `states`, projected where that is due."""
+        """Compile, and keep the states at the start, (whole blocks, 2 n)."""
 
     @abstractmethod
     def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end, or until Ctrl-C."""
+        """March to the end, or until Ctrl-C; the start is recorded, too, projected where every step is."""
 
     @property
     @abstractmethod
     def failed(self) -> NDArray[np.int64]:
         """Number of the step that failed, counted from 1; 0 if none failed."""
 
-    def _off_constraints(self) -> NDArray[np.bool_]:
+    def _off_constraints(self, state: Matrix) -> NDArray[np.bool_]:
         """Return members whose start does not satisfy the constraints, by the rule of `simulate`."""
-        N, n = self.members.count, self.n
-        drift = np.zeros((N, 2))
-        if self._rows is not None:
-            table = np.zeros((N, ROW + n + 2 * self.m))
-            at = np.array([self.instants.begin])
-            self._rows(0, N, 1, at, self.states[:, 0].ravel(), self._p.ravel(), table.reshape(-1))
-            drift = table[:, 13:ROW]
-        else:
-            members, t = self.members, self.instants.begin
-            for i in set(range(N)).difference(members.faults):
-                one, q, v = members.system.with_parameters(**members.parameters(i)), members.q[i], members.v[i]
-                for j, residual in enumerate((one.position_residual(t, q), one.velocity_residual(t, q, v))):
-                    drift[i, j] = np.abs(residual).max(initial=0.0) if residual is not None else 0.0
-        size = np.abs(self.states[:, 0]).reshape(N, 2, n).max(axis=2)
-        off: NDArray[np.bool_] = ~(drift <= START_TOLERANCE * (1.0 + size)).all(axis=1)
+        system, N, t = self.members.system, self.members.count, float(self.instants.begin)
+        assert isinstance(system, LagrangianSystem)
+        residuals, drift = modules.drifts(system.model, system.source), np.zeros(2 * N)
+        share(
+            lambda first, last: residuals(first, last, t, state.reshape(-1), self._p.reshape(-1), drift), range(N),
+            self.threads,
+        )  # fmt: skip
+        size = np.abs(state[:N]).reshape(N, 2, self.n).max(axis=2)
+        off: NDArray[np.bool_] = ~(drift.reshape(N, 2) <= START_TOLERANCE * (1.0 + size)).all(axis=1)
         return off
 
     def certify(self) -> None:
@@ -160,13 +157,18 @@ class MarchedBatch(ABC):
     def sound(self) -> NDArray[np.bool_]:
         """Return the members that passed: no step failed, and every certificate passes."""
         recorded = self.instants.recorded(self.steps)
-        good = (self.failed == 0) & np.isfinite(self.states[:, :recorded]).all(axis=(1, 2))
-        good &= ~self._off
+        good: NDArray[np.bool_] = (self.failed == 0) & ~self._off
         good[list(self.members.faults)] = False
-        if self.table is not None:
-            known, table = np.arange(recorded) < self.certified[:, None], self.table[:, :recorded]
-            good &= (passing(table, norms(table), self.tolerance) | ~known).all(axis=1)
-        return np.asarray(good, dtype=bool)
+
+        def look(first: int, last: int) -> None:
+            some = slice(first, last)
+            good[some] &= np.isfinite(self.states[some, :recorded]).all(axis=(1, 2))
+            if self.table is not None:
+                table, known = self.table[some, :recorded], np.arange(recorded) < self.certified[some, None]
+                good[some] &= (passing(table, norms(table), self.tolerance) | ~known).all(axis=1)
+
+        share(look, range(len(good)), self.threads)
+        return good
 
 
 class SimdBatch(MarchedBatch):

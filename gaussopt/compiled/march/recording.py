@@ -54,6 +54,16 @@ def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
         copied(c[9 + M :], row[ROW + N + M :], M)
 
 
+def drifts(first: int, last: int, t: float, y: Vector, p: Vector, table: Vector) -> None:
+    """Write the largest |phi| and |J v - rate| of states of the motions first, ..., last - 1, two numbers each."""
+    phi, rate = zeros(M_H), zeros(M)
+    for i in range(first, last):
+        q, v, own = y[2 * N * i : 2 * N * i + N], y[2 * N * i + N : 2 * N * (i + 1)], p[PARAMETERS * i :]
+        position(t, q, own, phi)
+        velocity(t, q, v, own, rate)
+        table[2 * i], table[2 * i + 1] = largest(phi, M_H), largest(rate, M)
+
+
 def all_rows(first: int, last: int, count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
     """Write rows for the motions first, ..., last - 1, whose parameters, states and rows follow one another."""
     for i in range(first, last):
