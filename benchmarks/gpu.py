@@ -69,9 +69,9 @@ class Row:
     def cells(self) -> list[str]:
         """The row of the table."""
         return [
-            self.device, self.problem, self.stepper, self.stabilisation, "yes" if self.certified else "no", f"{self.members:,}",
-            str(self.steps), self.rate(self.kernel), self.rate(self.whole), f"{self.difference:.1e}",
-            f"{self.solved:,} of {self.members:,}",
+            self.device, self.problem, self.stepper, self.stabilisation, "yes" if self.certified else "no",
+            f"{self.members:,}", f"{self.steps:,}", self.rate(self.kernel), self.rate(self.whole),
+            f"{self.difference:.1e}", f"{self.solved:,} of {self.members:,}",
         ]  # fmt: skip
 
 
@@ -115,7 +115,8 @@ def rows(members: int, steps: int) -> Iterator[Row]:
     few = max(1, members // 10)
     for problem in CASES:
         yield measured(problem, members, steps, False)
-        yield measured(problem, members, steps, True)
+        # The four-bar has no generated certificate, as its mass matrix is singular: a millisecond of Python a state.
+        yield measured(problem, members if problem == "crank-slider" else max(1, members // 1000), steps, True)
         yield measured(problem, members, 10 * steps, False)
         yield measured(problem, few, steps, False, "cpu")
     for stepper, stabilisation in METHODS[1:]:
@@ -151,16 +152,20 @@ def main() -> int:
         print(*row.cells(), sep=" | ", file=sys.stderr, flush=True)
         table.append(" | ".join(row.cells()))
     equal = same_bits(given.steps)
+    command = " ".join(["python", "benchmarks/gpu.py", *sys.argv[1:]])
+    about = (
+        f"Written by `{command}` on {card}, with {os.cpu_count()} cores "
+        f"beside it; Python {platform.python_version()}. Float64; residuals of every step checked; steps of {DT:g} s, "
+        f"{RECORDS} recorded states. `kernel` is the time that the card took for steps (for `cpu`, that of marching on "
+        "all cores); `whole call` is that of `simulate_batch` after a first call that compiled, with all copies, the "
+        "checks of recorded states and the dataset; `certified` tells whether certificates of recorded states are in "
+        "it, which the processor computes. Methods with error control count intervals of recording as steps here."
+    )
+    same = "equal" if equal else "NOT EQUAL"
     lines = [
-        "# Batches on a graphics processor", "",
-        f"Written by `{' '.join(['python', 'benchmarks/gpu.py', *sys.argv[1:]])}` on {card}, with {os.cpu_count()} "
-        f"cores beside it; Python {platform.python_version()}. Float64; residuals of every step checked; steps of "
-        f"{DT:g} s, {RECORDS} recorded states. `kernel` is the time that the card took for steps (that of marching on all cores for `cpu`); `whole call` is that "
-        "of `simulate_batch(..., device=\"cuda\")` after a first call that compiled, with all copies, the checks of "
-        "recorded states and the dataset; `certified` tells whether certificates of recorded states are in it, which "
-        "the processor computes. Methods with error control count intervals of recording as steps here.", "",
-        *(f"| {line} |" for line in table), "",
-        f"States are {'equal' if equal else 'NOT EQUAL'} bit for bit in parts and blocks of two sizes and in two runs.",
+        "# Batches on a graphics processor", "", about, "", *(f"| {line} |" for line in table), "",
+        f"States are {same} bit for bit in parts and blocks of two sizes and in two runs.", "",
+        "Contacts do not march on a card, and MuJoCo Warp was not measured beside it.",
     ]  # fmt: skip
     text = "\n".join(lines) + "\n"
     print(text)

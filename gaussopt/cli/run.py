@@ -48,6 +48,7 @@ Out = Annotated[
     Path, common.option("--out", "Folder of the finished motions; the same command goes on where it was stopped.")
 ]
 Threads = Annotated[int | None, common.option("--threads", "Cores to use; all if not given.", min=1)]
+Device = Annotated[str, common.option("--device", "cpu, or cuda for an NVIDIA card (extra cuda): a thread a motion.")]
 
 
 def run_command(
@@ -205,7 +206,7 @@ def batch_command(
     dt: common.TimeStep = None, rtol: common.RelativeTolerance = None, atol: common.AbsoluteTolerance = None,
     t_end: common.End = None, stabilisation: common.Stabilisation = None, tolerance: common.Tolerance = 1e-7,
     impact: common.Impact = None, accumulation: common.Accumulation = None, record_every: common.RecordEvery = None,
-    threads: Threads = None, set_: common.Set = None, json_: common.Json = False,
+    threads: Threads = None, device: Device = "cpu", set_: common.Set = None, json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Simulate a problem at every point of a grid of its parameters; the motions go to OUT/batch.nc."""
     import numpy as np
@@ -226,7 +227,8 @@ def batch_command(
     with common.progress_bar("batch", json_, lines=True) as progress:
         data = simulate_batch(
             entry, parameters={a.name: values.ravel() for a, values in zip(axes, grid, strict=True)}, dt=dt,
-            t_end=t_end, rtol=rtol, atol=atol, tolerance=tolerance, threads=threads, progress=progress, out=out,
+            t_end=t_end, rtol=rtol, atol=atol, tolerance=tolerance, threads=threads, device=device, progress=progress,
+            out=out,
             **{name: value for name, value in given.items() if value is not None},
         )  # fmt: skip
     counts = Counter(map(str, data.status.values))

@@ -75,7 +75,7 @@ def simulate_batch(
         recorded states, are computed on the processor. Needs the extra `cuda`
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
-    out : folder that keeps members, 64 at a time, so that the same call can go on after an interruption
+    out : folder that keeps members, 64 at a time (65,536 on a card), so that the same call can go on where it stopped
 
     Returns
     -------

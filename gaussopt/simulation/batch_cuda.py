@@ -49,7 +49,7 @@ class CudaBatch(MarchedBatch):
         self._pace, self.kernel = 0, 0.0
         # The first launch compiles: no step of one member.
         self._fetch(self._launch(slice(0, 1), lambda done: None, steps=0))
-        self._fetched[0], self.kernel = False, 0.0
+        self._fetched[0], self.kernel, self.steps = False, 0.0, 0
 
     def march(self, progress: Callable[[float], None]) -> None:
         """March to the end, part by part; the start is recorded, too, projected where every step is."""
@@ -58,20 +58,18 @@ class CudaBatch(MarchedBatch):
         free, _ = self._card.current_context().get_memory_info()
         size = max(1, int(min(MEMBERS, SHARE * free / row)))
         waiting: Part | None = None
-        for first in range(0, N, size):
-            last = min(first + size, N)
+        try:
+            for first in range(0, N, size):
+                last = min(first + size, N)
 
-            def shown(done: float, first: int = first, last: int = last) -> None:
-                progress((first + done * (last - first)) / N)
+                def shown(done: float, first: int = first, last: int = last) -> None:
+                    progress((first + done * (last - first)) / N)
 
-            part = self._launch(slice(first, last), shown)
-            if waiting is not None:
-                self._fetch(waiting)
-                self.steps = self.instants.steps  # of the members fetched: the others count as failed
-            waiting = part
-        if waiting is not None:
+                progress(first / N)
+                before, waiting = waiting, self._launch(slice(first, last), shown)
+                self._fetch(before)
+        finally:  # after Ctrl-C, too: a part whose last launch is under way will be complete
             self._fetch(waiting)
-        self.steps = self.instants.steps
         progress(1.0)
 
     def _launch(self, members: slice, progress: Callable[[float], None], steps: int | None = None) -> Part:
@@ -108,8 +106,10 @@ class CudaBatch(MarchedBatch):
         self.kernel += seconds
         return seconds
 
-    def _fetch(self, part: Part) -> None:
-        """Take over the states of a part."""
+    def _fetch(self, part: Part | None) -> None:
+        """Take over the states of a part, if there is one."""
+        if part is None:
+            return
         self._waited(part)
         count = part.members.stop - part.members.start
         part.states.copy_to_host(self.states[part.members].reshape(-1), stream=self._copies)
@@ -117,6 +117,7 @@ class CudaBatch(MarchedBatch):
         found = part.memory[failed : failed + count].copy_to_host(stream=self._copies)
         self._copies.synchronize()
         self._failed[part.members], self._fetched[part.members] = found, True
+        self.steps = self.instants.steps  # of the members that are back: the others count as failed
 
     @property
     def failed(self) -> NDArray[np.int64]:

@@ -21,8 +21,8 @@ from gaussopt.storage.netcdf import load_dataset, save_dataset
 if TYPE_CHECKING:
     import xarray as xr
 
-PART = 64
-"""Number of members of a part, which are lost together if a process is killed."""
+PART = {"cpu": 64, "cuda": 65536}
+"""Number of members of a part by device, which are lost together if a process is killed."""
 
 HEAD = "batch.json"
 
@@ -38,7 +38,7 @@ class BatchFolder:
     """
 
     def __init__(self, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
-        self._folder = Path(folder)
+        self._folder, self._size = Path(folder), PART[about.get("device", "cpu")]
         plain: dict[str, Any] = json.loads(json.dumps({"gaussopt": __version__, **about}))
         prepare_folder(self._folder)
         head = self._folder / HEAD
@@ -63,8 +63,8 @@ class BatchFolder:
         import xarray as xr
 
         parts = []
-        for first in range(0, count, PART):
-            part = self._part(np.arange(first, min(first + PART, count)), compute)
+        for first in range(0, count, self._size):
+            part = self._part(np.arange(first, min(first + self._size, count)), compute)
             parts.append(part)
             if (part.status == str(Status.INTERRUPTED)).any():
                 break
