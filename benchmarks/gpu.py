@@ -152,7 +152,7 @@ def main() -> int:
         print(*row.cells(), sep=" | ", file=sys.stderr, flush=True)
         table.append(" | ".join(row.cells()))
     equal = same_bits(given.steps)
-    command = " ".join(["python", "benchmarks/gpu.py", *sys.argv[1:]])
+    command = f"python benchmarks/gpu.py --members {given.members} --steps {given.steps}"
     about = (
         f"Written by `{command}` on {card}, with {os.cpu_count()} cores "
         f"beside it; Python {platform.python_version()}. Float64; residuals of every step checked; steps of {DT:g} s, "
