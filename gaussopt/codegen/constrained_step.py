@@ -11,8 +11,9 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.codegen.ldl import Entry, StepFactors, Writer
-from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, relative_squares, step_matrix, unbalanced
+from gaussopt.codegen.ldl import Entry, Writer
+from gaussopt.codegen.pivot_order import Elimination
+from gaussopt.codegen.step import Lines, SaddleSystem, StepWriter, all_hold, names_used, relative_squares, unbalanced
 from gaussopt.symbolic.model import TIME, SymbolicModel
 
 END = sp.Symbol("stop", real=True)
@@ -72,15 +73,15 @@ def _linearised(
     return M, J, f, phi, rates
 
 
-def velocity_step(model: SymbolicModel, order: Sequence[int]) -> Lines:
+def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
     """Write the change of velocity over h, a (n), and impulses over h, lam (m)."""
     writer = StepWriter(model, True, "s")
     w, v = writer.w, [str(s) for s in model.v]
     M, J, f, phi, rates = _linearised(writer)
     rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(writer, phi), strict=False)]
     g = _divided(writer, [*rows, *(f"-{x}" if x else None for x in rates)])
-    found = StepFactors(w, step_matrix(M, J), order, len(M))
-    a, lam = _parts(writer, found.solve([*f, *g]))
+    found = SaddleSystem(w, M, J, how)
+    a, lam = found.solve(f, g)
     return writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
 
@@ -94,12 +95,6 @@ def velocity_residuals(model: SymbolicModel) -> Lines:
     ends = [w.total([w.dot(row, v), x]) for row, x in zip(J, _divided(writer, phi), strict=False)]
     ends += [w.total([w.dot(row, change), x]) for row, x in zip(J[len(phi) :], rates, strict=True)]
     return writer.lines({"residuals": _misfit(w, M, J, f, _divided(writer, ends))}, ())
-
-
-def _parts(writer: StepWriter, x: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-    """Return acceleration and multipliers."""
-    n = len(writer.model.q)
-    return list(x[:n]), [writer.w.let(f"-{entry}") if entry else None for entry in x[n:]]
 
 
 # -- RATTLE -------------------------------------------------------------------------------------------------
@@ -120,7 +115,7 @@ def missed_positions(m: int) -> list[str]:
     return [f"missed_{r}" for r in range(m)]
 
 
-def half_step(model: SymbolicModel, order: Sequence[int]) -> tuple[Lines, Lines]:
+def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
     """Write a half of RATTLE at its own state, `part` 0 or 1; the lines that its iteration repeats come second.
 
     They give a (n) and lam (m). J a is that of Gauss's principle less `missed`, or 2/h (J (v - v_half) - rates).
@@ -135,8 +130,8 @@ def half_step(model: SymbolicModel, order: Sequence[int]) -> tuple[Lines, Lines]
         first = w.total([start], missed[r : r + 1]) or "0.0"
         second = w.total([w.dot(row, change)], [rate]) or "0.0"
         g.append(w.let(f"{first} if part == 0 else 2.0*({second})/h"))
-    found = StepFactors(w, step_matrix(M, J), order, len(M))
-    a, lam = _parts(writer, found.solve([*f, *g]))
+    found = SaddleSystem(w, M, J, how)
+    a, lam = found.solve(f, g)
     changing = [*map(str, model.v), *missed]
     return _repeated(writer, changing, {"a": a, "lam": lam}, [*writer.checks, *found.checks])
 

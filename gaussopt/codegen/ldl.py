@@ -3,8 +3,8 @@
     [ M  J^T ] [   a  ]   [ Q - h ]
     [ J   0  ] [ -lam ] = [ gamma ]
 
-Pivots of size one exist in a suitable order wherever the matrix is regular, unless a row acts on massless coordinates
-alone (`gaussopt.codegen.pivot_order`). The generated code checks every pivot.
+Pivots of size one exist in a suitable order wherever the matrix is regular, once rows that alone hold massless
+directions are added to M (`gaussopt.codegen.pivot_order`). The generated code checks every pivot.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Factors(ABC):
         """Write or remember the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
-        """Return K^-1 b, in the order of b."""
+        """Return K^-1 b, in the order of b; None where the order has no index."""
         w, N, L = self._w, len(self._order), self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
@@ -127,7 +127,7 @@ class Factors(ABC):
         x = [w.let(w.product(y[i], self.inverse[i])) for i in range(N)]
         for i in reversed(range(N)):
             x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in range(i + 1, N)]))
-        found: list[Entry] = [None] * N
+        found: list[Entry] = [None] * len(b)
         for row, entry in zip(self._order, x, strict=True):
             found[row] = entry
         return found

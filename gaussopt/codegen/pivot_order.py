@@ -1,37 +1,123 @@
-"""The order in which the unrolled equations of a step are eliminated, chosen from the numbers of a sample state."""
+"""How the unrolled equations of a step are eliminated, chosen from the numbers of a sample state."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix
 
-ACCEPTED = 1e-3
-"""Pivots below this part of the sum of their terms are postponed when the order is chosen."""
+ACCEPTED = 1e-3, 1e-5
+"""Pivots below this part of the sum of their terms are postponed when the order is chosen; the second where no order
+exists with the first."""
+
+REDUNDANT = 1e-10
+"""Entries below this part of the sum of their terms are rounding noise: the rows that are left depend on the others."""
+
+MASSLESS = 1e-10
+"""Singular value of the equilibrated M below which a direction counts as massless."""
 
 
-def elimination_order(K: Matrix, constant: NDArray[np.bool_]) -> tuple[int, ...] | None:
+class Elimination(NamedTuple):
+    """How [M, J^T; J, 0] is eliminated.
+
+    Attributes
+    ----------
+    order : pivots, coordinates and then rows by their numbers; redundant rows are left out, and their forces are zero
+    added : rows r with weights s, for which s r^T r is added to M, and s r^T gamma_r to the forces: that changes
+        no solution, because r a = gamma_r, and gives pivots to massless directions that only a row holds
+    """
+
+    order: tuple[int, ...]
+    added: tuple[tuple[int, float], ...] = ()
+
+
+def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Elimination | None:
+    """Return an elimination for M and J at a sample state, None if none is found.
+
+    `constant` tells of the entries of M and J which are the same at every state. Rows are added to M, and left out,
+    only where there is no order without.
+    """
+    rows = _rows_on_massless_directions(M, J)
+    for added in [(), rows] if rows else [()]:
+        heavy, same = M.copy(), constant[0].copy()
+        for r, weight in added:
+            heavy += weight * np.outer(J[r], J[r])
+            there = J[r] != 0
+            fixed = constant[1][r] | ~there
+            same &= ~np.outer(there, there) | np.outer(fixed, fixed)
+        for accepted in ACCEPTED:
+            order = elimination_order(_saddle(heavy, J, 0.0), _saddle(same, constant[1], True), len(M), accepted)
+            if order is not None:
+                return Elimination(order, added)
+    return None
+
+
+def _rows_on_massless_directions(M: Matrix, J: Matrix) -> tuple[tuple[int, float], ...]:
+    """Return rows, few entries first, whose squares make M regular as far as rows can, with weights like its entries.
+
+    Weights are powers of two, so that they add no rounding.
+    """
+    found, whole = [], M.copy()
+    for r in sorted(range(len(J)), key=lambda r: (np.count_nonzero(J[r]), r)):
+        rank = _rank(whole)
+        if rank == len(M):
+            break
+        largest = float(np.abs(J[r]).max(initial=0.0))
+        if largest == 0.0:
+            continue
+        size = float(np.diag(M)[J[r] != 0].max()) or float(np.diag(M).max()) or 1.0
+        weight = 2.0 ** round(np.log2(size / largest**2))
+        more = whole + weight * np.outer(J[r], J[r])
+        if _rank(more) > rank:
+            whole = more
+            found.append((r, weight))
+    return tuple(found)
+
+
+def _rank(M: Matrix) -> int:
+    """Return the rank of a positive semidefinite matrix, its diagonal scaled to one."""
+    d = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    return int((np.linalg.svd(M / np.outer(d, d), compute_uv=False) > MASSLESS).sum())
+
+
+def _saddle(M: NDArray[Any], J: NDArray[Any], corner: float | bool) -> NDArray[Any]:
+    """Return [[M, J^T], [J, corner]]."""
+    n, N = len(M), len(M) + len(J)
+    K = np.full((N, N), corner)
+    K[:n, :n], K[:n, n:], K[n:, :n] = M, J.T, J
+    return K
+
+
+def elimination_order(
+    K: NDArray[Any], constant: NDArray[Any], n: int, accepted: float = ACCEPTED[0]
+) -> tuple[int, ...] | None:
     """Return an order of pivots for the symmetric matrix K with little work and no cancellation, None if none exists.
 
     K (N, N) is the matrix at a sample state, equilibrated or not: only ratios within a pivot matter. `constant` (N, N)
-    tells which entries are the same at every state: elimination of these alone is computed once.
+    tells which entries are the same at every state: elimination of these alone is computed once. Rows from number n on
+    that depend on the others are left out.
 
     Among the safe pivots the constant ones come first, and among these the one with the fewest varying and then the
     fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need none.
     """
     N = len(K)
     A, size, constant = K.copy(), np.abs(K), constant.copy()
-    left, order = list(range(N)), []
+    left: list[int] = list(range(N))
+    order: list[int] = []
 
     def work(i: int) -> tuple[bool, int, int, int]:
         there = size[i, left] > 0
         return not constant[i, i], int((there & ~constant[i, left]).sum()), int(there.sum()), i
 
     while left:
-        safe = [i for i in left if abs(A[i, i]) > ACCEPTED * size[i, i] > 0]
+        safe = [i for i in left if abs(A[i, i]) > accepted * size[i, i] > 0]
         if not safe:
-            return None
+            rest = np.ix_(left, left)
+            redundant = min(left) >= n and (np.abs(A[rest]) <= REDUNDANT * size[rest]).all()
+            return tuple(order) if redundant else None
         i = min(safe, key=work)
         left.remove(i)
         order.append(i)

@@ -15,6 +15,7 @@ import sympy as sp
 
 from gaussopt.codegen import source
 from gaussopt.codegen.ldl import Entry, StepFactors, Writer
+from gaussopt.codegen.pivot_order import Elimination
 from gaussopt.codegen.sincos import LARGEST
 from gaussopt.symbolic.model import SymbolicModel
 
@@ -172,7 +173,34 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
     return found
 
 
-def acceleration(model: SymbolicModel, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+class SaddleSystem:
+    """The equations M a - J^T lam = f, J a = g of names, eliminated for any right sides."""
+
+    def __init__(self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> None:
+        self._w, self._J, self._added = w, J, how.added
+        heavy = [list(row) for row in M]
+        for r, weight in how.added:
+            for i in range(len(M)):
+                for j in range(i + 1):
+                    more = w.product(repr(weight), J[r][i], J[r][j])
+                    if more:
+                        heavy[i][j] = heavy[j][i] = w.let(w.total([heavy[i][j], more]))
+        self._n = len(M)
+        self._factors = StepFactors(w, step_matrix(heavy, J), how.order, self._n)
+        self.checks = self._factors.checks
+
+    def solve(self, f: Sequence[Entry], g: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
+        """Return names of a and lam; those of rows that are left out are None."""
+        w, force = self._w, list(f)
+        for r, weight in self._added:
+            for i in range(self._n):
+                if more := w.product(repr(weight), self._J[r][i], g[r]):
+                    force[i] = w.let(w.total([force[i], more]))
+        x = self._factors.solve([*force, *g])
+        return x[: self._n], [w.let(f"-{entry}") if entry else None for entry in x[self._n :]]
+
+
+def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> tuple[Lines, Lines]:
     """Write acceleration a (n) and multipliers lam (m) of a state, and `residuals` of its equations.
 
     These are the squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of gamma and of
@@ -181,11 +209,10 @@ def acceleration(model: SymbolicModel, order: Sequence[int], polynomials: bool) 
     """
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations
-    n, m = len(model.q), len(e.J)
+    m = len(e.J)
     M, J, (f, g) = writer.matrices([Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
-    found = StepFactors(w, step_matrix(M, J), order, n)
-    x = found.solve([*f, *g])
-    a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
+    found = SaddleSystem(w, M, J, how)
+    a, lam = found.solve(f, g)
     end = len(w.lines)
     c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
     residuals = relative_squares(w, (c, g), (unbalanced(w, M, J, f, a, lam), f))
@@ -193,20 +220,20 @@ def acceleration(model: SymbolicModel, order: Sequence[int], polynomials: bool) 
     return step, writer.lines({"residuals": residuals}, (), end)
 
 
-def projection(model: SymbolicModel, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
+def projection(model: SymbolicModel, how: tuple[Elimination, Elimination], polynomials: bool) -> Lines:
     """Write corrections of a state towards the constraints, smallest in the mass metric.
 
     M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.
 
-    `orders` are the pivots of the first and of the second system. Results are phi (m_h); dq (n), to be subtracted from
+    `how` tells how the first and the second system are eliminated. Results are phi (m_h); dq (n), to be subtracted from
     q; dv (n), to be subtracted from v where phi vanishes.
     """
     writer = StepWriter(model, polynomials, "c")
     w, e = writer.w, model.equations
     n, m_h = len(model.q), len(model.holonomic)
     M, J, (phi, rates) = writer.matrices(model.holonomic, e.rates)
-    position = StepFactors(w, step_matrix(M, J[:m_h]), orders[0], n)
-    velocity = position if m_h == len(J) else StepFactors(w, step_matrix(M, J), orders[1], n)
-    dq, dv = position.solve([*[None] * n, *phi])[:n], velocity.solve([*[None] * n, *rates])[:n]
+    position = SaddleSystem(w, M, J[:m_h], how[0])
+    velocity = position if m_h == len(J) else SaddleSystem(w, M, J, how[1])
+    (dq, _), (dv, _) = position.solve([None] * n, phi), velocity.solve([None] * n, rates)
     checks = [*writer.checks, *position.checks, *(velocity.checks if velocity is not position else ())]
     return writer.lines({"phi": phi, "dq": dq, "dv": dv}, checks)

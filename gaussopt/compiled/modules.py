@@ -32,7 +32,7 @@ from gaussopt.core.stepper import Stepper
 from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
-VERSION = "15"
+VERSION = "16"
 """Version of the generated functions, raised whenever they change."""
 
 

@@ -104,6 +104,7 @@ class Advance(ABC):
     events : list of MotionEvent
     sums : integrals at the recorded instants, where some are asked for
     looks : Looks or None, takes the positions within steps, where they are asked for
+    why_interpreted : str or None, what stands in the way of compiled code for a motion that is worth it
 
     Examples
     --------
@@ -143,6 +144,7 @@ class Advance(ABC):
     engine: ClassVar[str] = "interpreted"
     diverged: ClassVar[str] = "the motion diverged and is no longer finite; use a smaller step."
     looks: Looks | None = None
+    why_interpreted: str | None = None
 
     def __init__(
         self, motion: CertifiedAccelerations, method: Stepper, control: Control, recorder: Recorder, every: int = 1,
@@ -211,8 +213,15 @@ class Advance(ABC):
         return self.motion.acceleration(t, q, v)
 
     def about(self) -> dict[str, Any]:
-        """Return entries of `Trajectory.meta`: the engine and the number of steps."""
-        return {"engine": self.engine, "steps": self.steps}
+        """Return entries of `Trajectory.meta`: the engine, why it is not compiled code, and the number of steps."""
+        slow = {} if self.why_interpreted is None else {"why_interpreted": self.why_interpreted}
+        return {"engine": self.engine, "steps": self.steps, **slow}
+
+    def slow_sentence(self) -> str | None:
+        """Warn of a motion that is worth compiling and was interpreted; None otherwise."""
+        if self.why_interpreted is None:
+            return None
+        return f"Every step was interpreted, which is slow, because {self.why_interpreted}."
 
     def record_start(self) -> None:
         """Write down the start of a motion whose first step has no accepted answer, with NaN for all that it gives."""

@@ -59,14 +59,16 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
     else:
         motion = _with_contacts(s) if s.with_contacts else _without_contacts(s)
         motion.know(s.first, s.first.t, s.start.q, s.start.v)
-    reason, outlook = None, None
+    reason, outlook, slow = None, None, None
     for kind in ADVANCES:
         compiled = kind.engine == "compiled"
         if not kind.suits(s.system, s.method) or s.engine not in ("auto", kind.engine):
             continue
         if compiled:
             reason, outlook = _why_not_worth(s, long) if s.engine == "auto" else (None, None)
+            worth = reason is None
             reason = reason or kind.can(motion, s.method, s.rules)
+            slow = reason if worth else slow
             if reason is not None or outlook is not None:
                 continue
         elif (unfit := kind.can(motion, s.method, s.rules)) is not None:
@@ -75,8 +77,9 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
         try:
             advance.prepare(s.first, _evaluations(s))
         except NotCompiled as obstacle:
-            reason = str(obstacle)
+            slow = reason = str(obstacle)
             continue
+        advance.why_interpreted = None if compiled or outlook is not None else slow
         return MotionLoop(advance, progress, None if compiled or reason is not None else outlook)
     raise NotAccepted(f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'.")
 

@@ -256,7 +256,8 @@ def _trajectory(
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
     moved = start_sentence(settings, columns)
-    found = (*slips, moved, *motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact)
+    found = (*slips, moved, *motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact,
+             advance.slow_sentence())  # fmt: skip
     warnings = tuple(sentence for sentence in found if sentence is not None)
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):

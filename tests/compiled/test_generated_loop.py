@@ -15,7 +15,7 @@ import sympy as sp
 import gaussopt as go
 from gaussopt.codegen import sincos
 from gaussopt.codegen.job import Orders
-from gaussopt.codegen.pivot_order import elimination_order
+from gaussopt.codegen.pivot_order import elimination, elimination_order
 from gaussopt.compiled import modules
 from gaussopt.compiled.advances import generated
 from gaussopt.compiled.march import recording
@@ -249,15 +249,6 @@ def test_a_plain_system_cannot_be_compiled() -> None:
         go.simulate(go.problem("n-four-bar", variant="N=40"), engine="compiled")
 
 
-def test_dependent_rows_stay_interpreted() -> None:
-    x, v = sp.symbols("x v")
-    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces=[1], holonomic=[x, 2 * x], name="twice held")
-    start: dict[str, Any] = {"q0": [0.0], "v0": [0.0], "t_end": 1.0, "dt": 0.5}
-    with pytest.raises(NotAccepted, match="no fixed order of pivots"):
-        go.simulate(system, engine="compiled", **start)
-    assert go.simulate(system, engine="auto", **start).status is Status.SOLVED
-
-
 def test_wrong_engines_and_strides() -> None:
     with pytest.raises(UnknownName, match="compiled"):
         go.simulate("crank-slider", engine="compild")
@@ -372,10 +363,62 @@ def test_orders_of_pivots() -> None:
     """Massless coordinates come after the rows that hold them; a row on massless coordinates alone has no order."""
     M, J = np.diag([2.0, 0.0]), np.array([[1.0, -1.0]])
     varying = np.zeros((3, 3), dtype=bool)
-    order = elimination_order(saddle(M, J), varying)
+    order = elimination_order(saddle(M, J), varying, 2)
     assert order is not None
     assert order.index(1) > order.index(2)
-    assert elimination_order(saddle(M, np.array([[0.0, 1.0]])), varying) is None
+    assert elimination_order(saddle(M, np.array([[0.0, 1.0]])), varying, 2) is None
+
+
+def test_rows_on_massless_directions_are_added_and_redundant_rows_left_out() -> None:
+    """Weights are powers of two like the masses; of two rows that say the same the second is left out."""
+    M, J = np.diag([2.0, 0.0, 3.0]), np.array([[0.0, 2.0, 0.0], [1.0, 0.0, -1.0], [-2.0, 0.0, 2.0]])
+    found = elimination(M, J, (np.ones((3, 3), dtype=bool), np.ones((3, 3), dtype=bool)))
+    assert found is not None
+    assert found.added == ((0, 1.0),)
+    assert sorted(found.order) in ([0, 1, 2, 3, 4], [0, 1, 2, 3, 5])
+    assert elimination(np.diag([2.0, 0.0, 0.0]), J[:1], (np.ones((3, 3), bool), np.ones((1, 3), bool))) is None
+
+
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+@pytest.mark.parametrize("stepper", ["rk4", "semi-implicit", "velocity-gauss", "rattle"])
+def test_massless_directions_and_redundant_rows_are_compiled(stepper: str, stabilisation: str) -> None:
+    """A pendulum whose row stands twice, with a third coordinate that has no mass and is held by a row alone."""
+    x, y, z, vx, vy, vz = sp.symbols("x y z vx vy vz")
+    row = x**2 + y**2 - 1
+    system = go.System.from_lagrangian(
+        [x, y, z], [vx, vy, vz], kinetic=(vx**2 + vy**2) / 2, potential=9.81 * y,
+        holonomic=[row, 2 * row, z**3 + z - x], name="held twice",
+    )  # fmt: skip
+    z0 = float(np.real(np.roots([1.0, 0.0, 1.0, -0.6])[np.isreal(np.roots([1.0, 0.0, 1.0, -0.6]))][0]))
+    start: dict[str, Any] = {"q0": [0.6, -0.8, z0], "v0": [0.8, 0.6, 0.8 / (3 * z0**2 + 1)]}
+    slow, quick = (
+        go.simulate(system, **start, dt=1e-3, t_end=0.3, stepper=stepper, stabilisation=stabilisation, engine=engine,
+                    record_every=100)
+        for engine in ("interpreted", "compiled")
+    )  # fmt: skip
+    assert quick.status is slow.status is Status.SOLVED
+    assert quick.meta["engine"] == "compiled"
+    assert quick.meta["handed_over"] == 0
+    for column in ("q", "v", "a", "lam"):
+        assert relative(getattr(quick, column), getattr(slow, column)) <= 1e-11, column
+
+
+def test_a_top_by_quaternion_is_compiled() -> None:
+    slow, quick = (
+        go.simulate("heavy-top", dt=1e-3, t_end=0.02, record_every=10, engine=engine, error_estimate=False)
+        for engine in ("interpreted", "compiled")
+    )
+    assert (quick.meta["engine"], quick.meta["handed_over"]) == ("compiled", 0)
+    for column in ("q", "v", "a", "lam"):
+        assert relative(getattr(quick, column), getattr(slow, column)) <= 1e-11, column
+
+
+def test_a_long_motion_that_cannot_be_compiled_says_why() -> None:
+    motion = go.simulate(
+        go.System([[1.0]], [-9.81]), q0=[0.0], v0=[0.0], dt=1e-4, t_end=0.5, record_every=1000, error_estimate=False
+    )
+    assert motion.meta["why_interpreted"] == "the system is not given by energies (System.from_lagrangian)"
+    assert motion.warnings == (f"Every step was interpreted, which is slow, because {motion.meta['why_interpreted']}.",)
 
 
 def test_constant_pivots_come_first() -> None:
@@ -383,7 +426,7 @@ def test_constant_pivots_come_first() -> None:
     M, J = np.diag([2.0, 3.0, 4.0]), np.array([[1.0, 0.5, 0.0], [0.0, 1.0, -1.0]])
     constant = np.ones((5, 5), dtype=bool)
     constant[3, 1] = constant[1, 3] = False
-    order = elimination_order(saddle(M, J), constant)
+    order = elimination_order(saddle(M, J), constant, 3)
     assert order is not None
     assert set(order[-2:]) == {1, 3}
 
