@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.compiled import cuda
 from gaussopt.contact.impact_laws import impact_law
 from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
@@ -102,18 +103,15 @@ def simulate_batch(
                 "tolerance": tolerance, "stabilisation": stabilisation, "impact": impact,
                 "accumulation": accumulation}  # fmt: skip
     check_kinds(stabilisation, progress)
-    _check_threads(threads)
-    _check_device(device)
+    _check_resources(threads, device)
     if out is not None:
         entry = problem_or_system(problem)
-        rest: dict[str, Any] = {"record_every": stride(record_every), "certify": certify}
+        settings |= {"record_every": stride(record_every), "certify": certify}
         compute = partial(
-            simulate_batch, entry, **{**settings, **rest}, threads=threads, device=device,
-            keep_interrupted=keep_interrupted,
-        )  # fmt: skip
-        if device != "cpu":
-            rest["device"] = device
-        return _in_folder(out, BatchMembers.of(entry, parameters, initial), {**settings, **rest}, compute, progress)
+            simulate_batch, entry, **settings, threads=threads, device=device, keep_interrupted=keep_interrupted
+        )
+        about = settings if device == "cpu" else {**settings, "device": device}
+        return _in_folder(out, BatchMembers.of(entry, parameters, initial), about, compute, progress)
     batch = _batch(problem, (parameters, initial), settings, stride(record_every), certify, progress)
     return _run(batch, threads, device, keep_interrupted, begin)
 
@@ -177,16 +175,11 @@ def _run(batch: Batch, threads: int | None, device: str, keep_interrupted: bool,
         return batch.dataset(perf_counter() - begin)
 
 
-def _check_device(device: str) -> None:
+def _check_resources(threads: int | None, device: str) -> None:
     if device not in DEVICES:
         raise BadInput(f"device is {device!r}; give one of {', '.join(map(repr, DEVICES))}.")
     if device == "cuda":
-        from gaussopt.compiled.cuda import driver
-
-        driver()
-
-
-def _check_threads(threads: int | None) -> None:
+        cuda.driver()
     if threads is None:
         return
     most = cores()

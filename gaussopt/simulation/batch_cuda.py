@@ -22,7 +22,7 @@ SHARE = 0.2
 """Share of the card's free memory that a part may take: two are there at a time."""
 
 
-class Part(NamedTuple):
+class CardPart(NamedTuple):
     """Members under way: their range, arrays of the card, and the events before and after the last launch."""
 
     members: slice
@@ -57,7 +57,7 @@ class CudaBatch(MarchedBatch):
         row = 8 * (self._code.numbers["LENGTH"] + self.states[0].size)
         free, _ = self._card.current_context().get_memory_info()
         size = max(1, int(min(MEMBERS, SHARE * free / row)))
-        waiting: Part | None = None
+        waiting: CardPart | None = None
         try:
             for first in range(0, N, size):
                 last = min(first + size, N)
@@ -72,7 +72,7 @@ class CudaBatch(MarchedBatch):
             self._fetch(waiting)
         progress(1.0)
 
-    def _launch(self, members: slice, progress: Callable[[float], None], steps: int | None = None) -> Part:
+    def _launch(self, members: slice, progress: Callable[[float], None], steps: int | None = None) -> CardPart:
         """Start a part; return when its last launch is under way."""
         i, numbers, total = self.instants, self._code.numbers, self._total
         count, steps = members.stop - members.start, total if steps is None else steps
@@ -85,7 +85,7 @@ class CudaBatch(MarchedBatch):
         limit, done = min(self.tolerance, DEFAULT_TOLERANCE) ** 2, 0
         while True:
             taken = min(self._pace or FIRST, steps - done)
-            part = Part(members, memory, states, self._card.event(), self._card.event())
+            part = CardPart(members, memory, states, self._card.event(), self._card.event())
             part.begin.record(self._steps)
             kernel[-(-count // cuda.THREADS), cuda.THREADS, self._steps](
                 memory, count, done == 0, float(i.begin), float(i.dt), float(i.end), done, taken, self._every,
@@ -99,14 +99,14 @@ class CudaBatch(MarchedBatch):
             self._pace = max(taken, min(8 * taken, int(taken * CHUNK / max(seconds, 1e-9))))
             progress(done / total)
 
-    def _waited(self, part: Part) -> float:
+    def _waited(self, part: CardPart) -> float:
         """Wait for the last launch of a part and return its time."""
         part.end.synchronize()
         seconds = max(0.0, float(part.begin.elapsed_time(part.end))) / 1e3
         self.kernel += seconds
         return seconds
 
-    def _fetch(self, part: Part | None) -> None:
+    def _fetch(self, part: CardPart | None) -> None:
         """Take over the states of a part, if there is one."""
         if part is None:
             return

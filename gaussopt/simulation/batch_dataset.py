@@ -22,6 +22,7 @@ from gaussopt.jit.kernel import SWITCHED_OFF
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_alone import CERTIFIED, STATES, LoneMembers
+from gaussopt.simulation.batch_cuda import CudaBatch
 from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.batch_simd import MarchedBatch, SimdBatch
 from gaussopt.simulation.setting_table import completed
@@ -87,7 +88,7 @@ class Batch:
         """Integrate together the members that generated code can take; raises BadInput if a card cannot take them."""
         reason, run = self._why_alone(), None
         if reason is None:
-            kind = _marched(device)
+            kind = SimdBatch if device == "cpu" else CudaBatch
             try:
                 control = completed({name: self._settings[name] for name in ("rtol", "atol")})
                 run = kind(
@@ -225,14 +226,6 @@ class Batch:
         }  # fmt: skip
         units = [problem.units.get(name, "") for name in coords["coordinate"]] if isinstance(problem, Problem) else None
         return describe(xr.Dataset(variables, coords, attributes), f"trajectories of {problem.name}", units)
-
-
-def _marched(device: str) -> type[MarchedBatch]:
-    if device == "cpu":
-        return SimdBatch
-    from gaussopt.simulation.batch_cuda import CudaBatch
-
-    return CudaBatch
 
 
 def _keys(names: Sequence[str], taken: set[str]) -> dict[str, str]:

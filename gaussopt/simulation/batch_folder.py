@@ -21,8 +21,8 @@ from gaussopt.storage.netcdf import load_dataset, save_dataset
 if TYPE_CHECKING:
     import xarray as xr
 
-PART = {"cpu": 64, "cuda": 65536}
-"""Number of members of a part by device, which are lost together if a process is killed."""
+PART, CARD_PART = 64, 65_536
+"""Number of members of a part, on a processor and on a card; they are lost together if a process is killed."""
 
 HEAD = "batch.json"
 
@@ -38,7 +38,7 @@ class BatchFolder:
     """
 
     def __init__(self, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
-        self._folder, self._size = Path(folder), PART[about.get("device", "cpu")]
+        self._folder, self._size = Path(folder), CARD_PART if "device" in about else PART
         plain: dict[str, Any] = json.loads(json.dumps({"gaussopt": __version__, **about}))
         prepare_folder(self._folder)
         head = self._folder / HEAD

@@ -499,4 +499,4 @@ def test_settings_are_those_of_the_table() -> None:
     of_command = set(inspect.signature(run_command).parameters)
     assert of_command - set(names) == {"context", "problem", "solver_option", "set_", "from_", "save", "json_"}
     of_batch = set(inspect.signature(go.simulate_batch).parameters)
-    assert of_batch - set(names) == {"problem", "parameters", "initial", "certify", "threads", "out"}
+    assert of_batch - set(names) == {"problem", "parameters", "initial", "certify", "threads", "device", "out"}
