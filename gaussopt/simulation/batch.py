@@ -71,9 +71,8 @@ def simulate_batch(
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
     threads : cores to use; results do not depend on it
-    device : "cpu", or "cuda" for an NVIDIA card: each member is a thread there, and results do not depend on how many
-        there are; they differ from those of a processor by rounding. Members that fail there, and certificates of
-        recorded states, are computed on the processor. Needs the extra `cuda`
+    device : "cpu", or "cuda" for an NVIDIA card (extra `cuda`), where each member is a thread: results differ from those
+        of a processor by rounding, which computes what fails there, and the certificates of recorded states
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     out : folder that keeps members, 64 at a time (65,536 on a card), so that the same call can go on where it stopped
@@ -105,13 +104,9 @@ def simulate_batch(
     check_kinds(stabilisation, progress)
     _check_resources(threads, device)
     if out is not None:
-        entry = problem_or_system(problem)
+        members, limits = BatchMembers.of(problem_or_system(problem), parameters, initial), (threads, keep_interrupted)
         settings |= {"record_every": stride(record_every), "certify": certify}
-        compute = partial(
-            simulate_batch, entry, **settings, threads=threads, device=device, keep_interrupted=keep_interrupted
-        )
-        about = settings if device == "cpu" else {**settings, "device": device}
-        return _in_folder(out, BatchMembers.of(entry, parameters, initial), about, compute, progress)
+        return _in_folder(out, members, settings, device, limits, progress)
     batch = _batch(problem, (parameters, initial), settings, stride(record_every), certify, progress)
     return _run(batch, threads, device, keep_interrupted, begin)
 
@@ -139,15 +134,20 @@ def _batch(
 
 
 def _in_folder(
-    out: str | os.PathLike[str], members: BatchMembers, settings: dict[str, Any], compute: Callable[..., xr.Dataset],
-    progress: Callable[[float], None] | None,
+    out: str | os.PathLike[str], members: BatchMembers, settings: dict[str, Any], device: str,
+    limits: tuple[int | None, bool], progress: Callable[[float], None] | None,
 ) -> xr.Dataset:  # fmt: skip
     """Compute the batch in parts that are kept in a folder."""
+    threads, keep = limits
+    compute = partial(
+        simulate_batch, members.problem, **settings, threads=threads, device=device, keep_interrupted=keep
+    )
     entry, start = members.problem, digest_of(np.hstack((members.q, members.v)).tobytes())
     about = {
         **settings, "stabilisation": as_mapping(stabilisation.make(settings["stabilisation"])), "problem": entry.name,
         "variant": entry.variant if isinstance(entry, Problem) else "", "start": start,
         "parameters": {name: digest_of(values.tobytes()) for name, values in members.values.items()},
+        **({} if device == "cpu" else {"device": device}),
     }  # fmt: skip
 
     def some(chosen: NDArray[np.intp]) -> xr.Dataset:
