@@ -71,7 +71,7 @@ def simulate_batch(
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
     threads : cores to use; results do not depend on it
-    device : "cpu", or "cuda" for an NVIDIA card (extra `cuda`), where each member is a thread: results differ from those
+    device : "cpu", or "cuda" for an NVIDIA card (extra `cuda`), a thread for each member: results differ from those
         of a processor by rounding, which computes what fails there, and the certificates of recorded states
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
