@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from gaussopt.certificates.bilateral_sparse import certify_sparse
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import StepData
+
+ENTRIES = 250_000
+"""Most entries of a matrix up to which a sparse certificate that does not pass is computed again as a dense one."""
 
 
 def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:
@@ -50,4 +54,11 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         a = None
     if lam is not None and not math.isfinite(float(lam.sum())):
         lam = np.full(step.m, np.inf)
-    return certify_sparse(step, a, lam) if step.sparse else certify_dense(step, a, lam)
+    if not step.sparse:
+        return certify_dense(step, a, lam)
+    found = certify_sparse(step, a, lam)
+    if found.passed() or step.n * max(step.n, step.m) > ENTRIES:
+        return found
+    # Sparse factors of a singular M or of dependent rows are regularised, and see rank only to the size of that; where
+    # the matrices are small enough, singular values decide.
+    return certify_dense(replace(step, M=step.M.toarray(), J=step.J.toarray()), a, lam)  # type: ignore[attr-defined]

@@ -131,8 +131,9 @@ def _near(step: bilateral.Step, a: Exact, claim: Claim) -> Finding | None:
     if error > claim.error_bound * SLACK + FLOORS * claim.rounding_floor:
         return Finding(WRONG, "error bound below the error", error)
     if any(step.M[i][i] == 0 for i in range(step.n)):
-        plain = length(gap)
-        if plain > TOLERANCE * (1.0 + length(common(claim.x))) * SLACK and in_units(step, gap) > 10 * TOLERANCE * size:
+        # Where nothing has a mass the mass norm measures nothing, and the size is what the rows call for.
+        plain, whole = length(gap), size or natural(step)
+        if plain > TOLERANCE * (1.0 + length(common(claim.x))) * SLACK and in_units(step, gap) > 10 * TOLERANCE * whole:
             return Finding(WRONG, "far along a direction without mass", plain)
     return None
 
