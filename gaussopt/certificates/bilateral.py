@@ -178,8 +178,9 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     condition = float(values[-1] / values[0]) if len(values) else 1.0
     # The error in the mass norm that rounding of the residuals may cause. The basis of the null space is only as exact
     # as the rows are independent, and lets a corresponding part of the other forces through.
-    size_f = np.abs(Md) @ (np.abs(ad) + np.abs(particular)) + np.abs(fd) + np.abs(Jd).T @ np.abs(held)
-    size_c = np.abs(Jd) @ np.abs(ad) + np.abs(gd)
+    size_a, size_J = np.abs(ad), np.abs(Jd)
+    size_f = np.abs(Md) @ (size_a + np.abs(particular)) + np.abs(fd) + size_J.T @ np.abs(held)
+    size_c = size_J @ size_a + np.abs(gd)
     answers = (Z / np.sqrt(values)).T  # to forces
     called = Jp - answers.T @ (answers @ (Md @ Jp))  # by rows
     lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
@@ -216,11 +217,13 @@ def _explained(
     # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,
     # and if no force acts at all, the multipliers are such rounding.
     called = data.space.pinv @ data.g
-    inertia = np.abs(Md) @ np.abs(called) if fd.any() else called
-    left = norm(gap) if norm(gap) > 8 * step.n * EPS * norm(inertia) else 0.0
+    size_M, left, forces, reactions = np.abs(Md), norm(gap), norm(fd), norm(pull)
+    inertia = size_M @ np.abs(called) if forces else called
+    if not left > 8 * step.n * EPS * norm(inertia):
+        left = 0.0
     # Terms of M a and all forces; M a itself may vanish although its terms do not.
-    share = beside(left, norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull))
-    return without_mass(gap, Md.diagonal() > 0, norm(fd) + norm(pull)), share
+    share = beside(left, norm(size_M @ np.abs(ad)), forces, reactions)
+    return without_mass(gap, Md.diagonal() > 0, forces + reactions), share
 
 
 def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, float]:

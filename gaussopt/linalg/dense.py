@@ -218,6 +218,8 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
     This happens if M is singular and its null vector is nearly along a coordinate: the reciprocal root of its mass is
     then as much too large as the scaled entries of the others in the row are too small; the scale is a geometric mean.
     """
+    if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # a null vector is along coordinates without any mass
+        return d
     scaled = size * d
     largest_entry = scaled.max(axis=1, initial=0.0, keepdims=True)
     alone = (scaled > share * (scaled.sum(axis=1, keepdims=True) - largest_entry)) & (scaled == largest_entry)
