@@ -59,7 +59,7 @@ def _rows(m: int, k: int, d: int) -> str:
 
 
 def largest(residual: Vector | None) -> float:
-    """Return the largest absolute entry: 0 of an empty array; NaN of None or where an entry is not finite."""
+    """Return the largest absolute entry: 0 for an empty array, NaN for None, NaN or inf if an entry is not finite."""
     if residual is None:
         return math.nan
     if not 0 < len(residual) <= FEW:
@@ -78,7 +78,7 @@ class CertifiedAccelerations:
         Forces that were found not to be unique where a state was recorded: lam, lam_N or lam_T, and the row or the
         contact, counted from 0.
     warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and its message
-    singular : SingularWatch, how independent the rows were at recorded states
+    singular : SingularWatch, the independence of the rows at recorded states
     """
 
     state: ClassVar[str] = "velocity"
@@ -100,7 +100,7 @@ class CertifiedAccelerations:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Formulations and solvers that stood in where those of the motion do not fit, as "stick-slip by lemke"."""
+        """Pairs that replaced formulation and solver where these do not apply, such as "stick-slip by lemke"."""
         return []
 
     @property
@@ -110,7 +110,7 @@ class CertifiedAccelerations:
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Add the seconds that a block takes to a part, without those that the block itself counts to other parts."""
+        """Add the seconds that a block takes to a part, less those that the block itself adds to other parts."""
         begin, counted = perf_counter(), self.seconds
         try:
             yield
@@ -156,7 +156,7 @@ class CertifiedAccelerations:
         return step
 
     def know(self, step: StepData, t: float, q: Vector, v: Vector) -> None:
-        """Take over the step data of a state that were evaluated elsewhere."""
+        """Store step data that were evaluated elsewhere as those of a state."""
         self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
@@ -206,7 +206,7 @@ class CertifiedAccelerations:
                 worst[name] = value
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the forces of the answer at a state are unique; others are noted in `open_forces`."""
+        """Tell whether the forces of the answer at a state are unique; `open_forces` lists those that are not."""
         if not answer.forces_unique and not self.open_forces:
             step = self.step(t, q, v)
             rows = range(0) if step.sparse else open_forces(step)[0]
@@ -221,7 +221,7 @@ class CertifiedAccelerations:
         return t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *about, self.determined(t, q, v, answer)
 
     def row_without_answer(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
-        """Return the record of a state whose step has no accepted answer, with NaN for all that an answer gives."""
+        """Return the record of a state whose step has no accepted answer, with NaN for all values of an answer."""
         step, nan = self.system.evaluate(t, q, v), math.nan
         about = *self.drift(t, q, v), *self._energies(t, q, v)
         plain = t, q, v, np.full(step.n, nan), np.full(step.m, nan), nan, nan, *about, True
@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Watch the independence of the rows at an accepted state, and within the step before it unless it is short."""
+        """Watch the independence of the rows at an accepted state and within the step to it, if short by its ends."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:
@@ -289,7 +289,7 @@ class CertifiedAccelerations:
         return v
 
     def memory(self) -> dict[str, Any]:
-        """Return the data besides the state that later answers depend on, without the memory of solvers."""
+        """Return the data, in addition to the state, on which later answers depend, except the memory of solvers."""
         return {}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:

@@ -54,7 +54,7 @@ class MotionLoop:
         a.begin()
 
     def resume(self, mark: Mark) -> End:
-        """Go on to the end from the mark of a loop of the same settings, as that loop would have.
+        """Go on to the end from the mark of a loop with the same settings, as that loop would have done.
 
         Raises what `integrate` raises.
         """

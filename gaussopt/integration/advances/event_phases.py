@@ -40,12 +40,12 @@ from gaussopt.integration.stabilisation import Projection
 
 @dataclass(frozen=True)
 class PhaseSegment:
-    """Steps taken, N of them.
+    """N consecutive steps of a phase.
 
     Attributes
     ----------
     columns : arrays of N rows
-        Recorded values of every step, in the order and by the names of `gaussopt.integration.trajectory.Recorder`.
+        Recorded values after every step, by the names and in the order of `gaussopt.integration.trajectory.Recorder`.
     undecided : (N,), True where uniqueness of the contact forces is still to be confirmed
     """
 
@@ -56,7 +56,7 @@ class PhaseSegment:
         return len(self.undecided)
 
     def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
-        """Return some of the steps."""
+        """Return the selected steps."""
         return PhaseSegment({name: column[part] for name, column in self.columns.items()}, self.undecided[part])
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
@@ -68,10 +68,10 @@ class FastForward(Protocol):
     """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state of the present phase; None where not even one is certain to be without an event."""
+        """Take steps from a state of the present phase; None if not even one is sure to have no event."""
 
     def memory(self) -> dict[str, Any]:
-        """Return what later segments depend on."""
+        """Return the data on which later segments depend."""
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Restore what `memory` returned, in the present phase."""
@@ -295,7 +295,7 @@ class EventPhases(Advance):
         )
 
     def _approach_failure(self) -> float:
-        """Go near a failure of a step by indefiniteness; return the least eigenvalue there, infinite if not watched."""
+        """Approach a failure of a step by indefiniteness; return the least eigenvalue there, inf if not watched."""
         before = self._before
         if not any(w.kind is Watched.DEFINITE for w in self._watches):
             return math.inf
@@ -386,7 +386,7 @@ class EventPhases(Advance):
         )
 
     def _friction_direction(self, i: int, after: Sample) -> Vector:
-        """Return the direction of friction at contact i: beyond an event, or at it where the contact opens beyond.
+        """Return the direction of friction at contact i beyond an event, or at the event if the contact opens there.
 
         Zero where there is no friction force.
         """

@@ -5,7 +5,7 @@ With the contacts that may close within the step, g_N + h/2 gdot_N <= 0,
     M (v' - v) = h f_theta + J^T Lam + J_N^T Lam_N + J_T^T Lam_T,     q' = q + h ((1 - theta) v + theta v'),
     0 <= J_N v' + e_N J_N v   complementary to   Lam_N >= 0,     Coulomb's law between Lam_T and J_T v' + e_T J_T v,
 
-f_theta the force Q - h at (1 - theta) (q, v) + theta (q', v'). Forces that depend on the state are iterated.
+where f_theta is the force Q - h at (1 - theta) (q, v) + theta (q', v'), iterated if it depends on the state.
 Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988; M. Jean,
 "The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999.
 """
@@ -46,14 +46,14 @@ SETTLED = 1e-14
 """Change of the force, relative to its size, at which the iteration on f_theta ends."""
 
 PENETRATED = 1e-4
-"""Depth inside an obstacle, relative to 1 + max |q|, with which a motion may start; such steps leave such depths."""
+"""Largest depth inside an obstacle, relative to 1 + max |q|, at which a motion may start: steps leave such depths."""
 
 LIFTED = 3
-"""Steps without a push after which a contact has lifted off."""
+"""Number of steps without a normal force after which a contact counts as lifted off."""
 
 
 class MoreauJeanSteps(Advance):
-    """The loop of velocity-level steps, with Newton's impact law built in; users' events are located up to a step."""
+    """The loop of velocity-level steps, with Newton's impact law built in; events are located to within a step."""
 
     motion: ContactAccelerations
 
@@ -157,7 +157,7 @@ class MoreauJeanSteps(Advance):
         whole = motion.whole(t, q, v)
         active: list[int] = []
         if whole.g_N is not None and whole.gdot_N is not None:
-            # In space a touching contact has a gap of rounding errors, from the orientation of its body.
+            # In space the gap of a touching contact is a rounding error of the orientation of its body.
             near = TOLERANCES.noise * (1.0 + float(np.abs(q).max())) if whole.J_T.shape[1] > 1 else 0.0
             active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
@@ -165,7 +165,7 @@ class MoreauJeanSteps(Advance):
         step = without_restitution(whole.select(active), guides)
         drift = self.system.velocity_residual(t, q, v)
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
-            # On the guides before and after the step: otherwise friction would not feel the forces that turn v.
+            # Guides hold at both ends of the step: otherwise friction would not include the forces that turn v.
             drift = None if drift is None else drift - h * whole.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = whole.force
@@ -186,7 +186,7 @@ class MoreauJeanSteps(Advance):
         """Say that a step is too long if a contact enters and leaves its obstacle unseen within it; None if not.
 
         Penetration at the ends of steps is an error of the method, of order h, and so is penetration between two ends
-        while the gaps do not turn far.
+        as long as no angle turns by more than `TURN`.
         """
         if self._turning is None:
             self._turning = turning_of(self.system, t, q)

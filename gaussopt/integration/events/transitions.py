@@ -93,7 +93,7 @@ class Transitions:
         return self.motion.whole(self.loop.t, self.loop.q, self.loop.v)
 
     def settle(self, hints: dict[int, Hint], loose: Mapping[int, Vector]) -> ImpactAccumulation | None:
-        """Find the phase that follows at the present instant: first impacts, then modes.
+        """Find the phase that follows at the present instant: process impacts first, then determine modes.
 
         `hints` are the changes that events announce, by contact, `loose` the directions of friction of contacts that
         start to slip. Raises BadInput if the modes do not settle.

@@ -1,8 +1,8 @@
 """Parts common to the methods that keep constraints at the end of a step rather than in its accelerations.
 
-Their equations are those of a Gauss step with another right-hand side: the acceleration a of
+Their equations are those of a Gauss step with another right-hand side: with the acceleration a of
 
-    M a + h = Q + J^T lam,   J a = (b - J v) / dt   is the change of velocity of   J (v + dt a) = b
+    M a + h = Q + J^T lam,   J a = (b - J v) / dt   the velocity v + dt a satisfies   J (v + dt a) = b
 
 so that every formulation and solver can be used, and every solve is certified.
 """

@@ -49,7 +49,7 @@ class _Fixed(Integration):
 
 
 class Unwatched:
-    """A motion whose accepted states are not passed on: for extra steps that do not belong to the motion."""
+    """A motion that ignores accepted states: for extra steps that do not belong to the motion."""
 
     def __init__(self, motion: Motion) -> None:
         self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
@@ -60,7 +60,7 @@ class Unwatched:
 
 
 def beside(method: Stepper, motion: Motion, control: Control, start: State, t: float) -> tuple[Vector, Vector]:
-    """Return q and v at an instant, by an extra, shorter step from the state before it that is not passed on."""
+    """Return q and v at an instant, by an extra, shorter step from the state before, not reported to the motion."""
     reached, q, u = start
     shorter = Control(t, None, control.rtol, control.atol, first_step=t - reached)
     integration = method.start(Unwatched(motion), reached, q, u, shorter)
