@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 DEVICES = "cpu", "cuda"
-"""Where batches are computed."""
+"""Devices on which batches are computed."""
 
 
 @suggesting
@@ -61,8 +61,8 @@ def simulate_batch(
     Parameters
     ----------
     problem : name, Problem or System; a bare system needs `initial` with q0 and v0, `dt` and `t_end`
-    parameters : mapping of names, or their SymPy symbols, to (N,) arrays; a single number is for all trajectories, and
-        parameters not named have the problem's values
+    parameters : mapping of names, or their SymPy symbols, to (N,) arrays; a single number applies to all trajectories;
+        parameters that are not given keep the problem's values
     initial : mapping with "q0" and "v0", each (N, n), or (n,) for all trajectories; the problem's own start at each
         trajectory's parameters if not given
     stepper, dt, t_end, t0, rtol, atol, tolerance, stabilisation, impact, accumulation : as in `simulate`
@@ -70,8 +70,8 @@ def simulate_batch(
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
     threads : cores to use; results do not depend on it
-    device : "cpu", or "cuda" for an NVIDIA card: each member is a thread there, and results do not depend on how many
-        there are; they differ from those of a processor by rounding. Members that fail there, and certificates of
+    device : "cpu", or "cuda" for an NVIDIA card: each member is a thread there, and results do not depend on the number
+        of members; they differ from those of a processor by rounding. Members that fail there, and certificates of
         recorded states, are computed on the processor. Needs the extra `cuda`
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
@@ -122,7 +122,7 @@ def _batch(
     problem: str | Problem | AbstractSystem, varied: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
     settings: dict[str, Any], every: int, certify: bool, progress: Callable[[float], None] | None,
 ) -> Batch:  # fmt: skip
-    """Return the batch of checked settings, completed by the problem's own."""
+    """Check the settings, complete them by the problem's own, and return the batch."""
     check_tolerance(settings["tolerance"])
     check_choices(settings)
     impact_law(settings["impact"])

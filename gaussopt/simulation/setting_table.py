@@ -64,7 +64,7 @@ SETTINGS = (
 """The settings, in the order of the signature."""
 
 KEPT = tuple(x.name for x in SETTINGS if x.kept is not None)
-"""Settings that a continuation shares, besides stabilisation, events and solver options, which have forms."""
+"""Settings that a continuation shares, in addition to stabilisation, events and solver options."""
 
 _DEFAULTS = {x.name: x.default for x in SETTINGS}
 
