@@ -48,7 +48,7 @@ class PinRow:
 
     Attributes
     ----------
-    bodies : (K,), bodies by place, GROUND at either end where it begins or ends at the ground
+    bodies : (K,), bodies by place, GROUND at an end that is pinned to the ground
     pins : (K - 1,), the pin between the places k and k + 1
     forward : (K - 1,), whether `first` of that pin lies at place k
     """
