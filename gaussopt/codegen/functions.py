@@ -58,7 +58,7 @@ class StraightFunctions:
     Attributes
     ----------
     n, m, m_h : numbers of coordinates, constraints, holonomic constraints
-    places : source that a name is read from: the state y, or `once`; numbers stand in the lines, where they are folded
+    places : source from which a name is read: the state y, `once`, or a number, which the compiler folds
     once : number of entries of `once`: the parameters, and values that depend on them alone
     """
 

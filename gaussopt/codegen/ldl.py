@@ -73,7 +73,7 @@ class Writer:
         return self.total([self.product(a, b) for a, b in zip(x, y, strict=True)])
 
     def check(self, condition: str) -> None:
-        """Return False from the function unless a condition holds."""
+        """Write code that returns False unless a condition holds."""
         self.lines += [f"if not {condition}:", "    return False"]
 
 
@@ -160,7 +160,7 @@ class DefiniteFactors(Factors):
             self._shares.append(f"({pivot.name}/{pivot.diagonal})")
 
     def check_determinant(self, threshold: float) -> None:
-        """Return False where the determinant, relative to the product of the diagonal, is that of a singular matrix."""
+        """Write code that returns False if the determinant, relative to the diagonal's product, shows singularity."""
         if self._shares:
             self._w.check(f"{'*'.join(self._shares)} > {threshold!r}")
 

@@ -177,7 +177,7 @@ class SingularWatch:
         return [(t0 + x * h, *within_step(h, before, after, x)) for x in parts]
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
-        """Return rows relative to the greatest length of each so far, and the least such length; zero rows do not count."""
+        """Return rows relative to their greatest lengths so far, and the least such length; zero rows do not count."""
         # With plain masses a coordinate whose mass is rounding error would turn the rows at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
