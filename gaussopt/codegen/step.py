@@ -225,7 +225,7 @@ def projection(model: SymbolicModel, how: tuple[Elimination, Elimination], polyn
 
     M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.
 
-    `how` tells how the first and the second system are eliminated. Results are phi (m_h); dq (n), to be subtracted from
+    `how` are the eliminations of the first and the second system. Results are phi (m_h); dq (n), to be subtracted from
     q; dv (n), to be subtracted from v where phi vanishes.
     """
     writer = StepWriter(model, polynomials, "c")
