@@ -1,4 +1,4 @@
-"""Which contacts of a state are closed, open, or about to impact."""
+"""Activity of the contacts of a state: closed, open, or about to impact."""
 
 from __future__ import annotations
 

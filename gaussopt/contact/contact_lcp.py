@@ -29,7 +29,7 @@ class ContactLCP:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Say why the laws of a step are no LCP; None if they are."""
+        """Say why the laws of a step are not an LCP; None if they are."""
         if not step.rests_in_space:
             return None
         return (

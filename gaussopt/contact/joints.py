@@ -16,7 +16,7 @@ from gaussopt.linalg.saddle_point import careful_posedness, factorise
 
 @dataclass(frozen=True)
 class Joints:
-    """The acceleration without contact forces, and how a force f changes it.
+    """The acceleration without contact forces, and its response to a force f.
 
     Attributes
     ----------

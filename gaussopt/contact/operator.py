@@ -87,7 +87,7 @@ _latest: ContactOperator | None = None
 
 
 def smallest_eigenvalue(S: Matrix) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix (c, c) of entries near 1; zero if it is rounding."""
+    """Return the smallest eigenvalue of a symmetric matrix (c, c) of entries near 1; zero if it is a rounding error."""
     if len(S) == 2:
         (a, b), (_, c) = S.tolist()
         value = 0.5 * (a + c) - math.hypot(0.5 * (a - c), b)

@@ -33,7 +33,7 @@ def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
     Returns
     -------
     done
-        Number of leading pivots of the right sign and above rounding; n + m if K is regular.
+        Number of leading pivots of the right sign and above the rounding level; n + m if K is regular.
     """
     for i in range(len(K)):
         start = 0

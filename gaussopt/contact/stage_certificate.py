@@ -34,7 +34,7 @@ def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
 def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
     """Write numbers 0 to 6 and 10 for x = (a, -lam), where b is all forces and gamma.
 
-    Computed from the equations of motion, K x - b, as `gaussopt.certificates.bilateral` does: K shows which error of
+    They follow from the equations of motion, K x - b, as `gaussopt.certificates.bilateral` does: K shows which error of
     the acceleration explains their residual.
     """
     K, L, first, p = space.K, space.L, space.first, len(space.norm) // 2
@@ -122,7 +122,7 @@ def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers:
             out[at] = friction
             violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
     numbers[8], numbers[9] = math.sqrt(violated), smallest
-    # Relative to what the step calls for: relative to its own huge accelerations any answer would pass.
+    # Relative to accelerations without contacts: relative to its own huge accelerations any answer would pass.
     for r in range(p):
         called += q[r] * q[r]
     return bool(numbers[8] <= EXACT * (math.sqrt(called) + free))

@@ -14,8 +14,8 @@ MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
 so; a row is not moved by its own force; laws do not hold to rounding."""
 
 DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5
-"""Proofs of uniqueness, also of forces for those before `MONOTONE`; undecided, also by the general path, for contacts
-that may stick, or open: the contacts slide, and the general path would try more proofs."""
+"""Proofs of uniqueness; those before `MONOTONE` hold for forces, too. `UNDECIDED`: contacts may stick, and the general
+path does not decide either. `OPEN`: all contacts slide, and the general path would try more proofs."""
 
 NUMBERS = 11
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
