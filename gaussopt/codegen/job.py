@@ -21,7 +21,7 @@ MOST_LINES = 3000
 
 @dataclass(frozen=True)
 class Orders:
-    """Eliminations: of a `step` and of the projection of velocities, and that of the projection of `positions`."""
+    """Eliminations for a `step`, also for the projection of velocities, and for the projection of `positions`."""
 
     step: Elimination
     positions: Elimination

@@ -88,7 +88,7 @@ class Pivot(NamedTuple):
 
 
 class Factors(ABC):
-    """The factorisation of a matrix of names, written on construction; fill-in is followed.
+    """The factorisation of a matrix of names, written on construction; fill-in is included.
 
     The first `positive` indices have positive pivots. Raises StructurallySingular if a pivot is always zero.
     """

@@ -190,7 +190,7 @@ class SaddleSystem:
         self.checks = self._factors.checks
 
     def solve(self, f: Sequence[Entry], g: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Return names of a and lam; those of rows that are left out are None."""
+        """Return names of a and lam; multipliers of rows that are left out are None."""
         w, force = self._w, list(f)
         for r, weight in self._added:
             for i in range(self._n):
@@ -204,8 +204,8 @@ def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> t
     """Write acceleration a (n) and multipliers lam (m) of a state, and `residuals` of its equations.
 
     Residuals are the squares of J a - gamma and of M a + h - Q - J^T lam, relative to 1 + the squares of gamma and of
-    Q - h. The second lines come after the first ones and read the values of the model's expressions from them, but
-    no values of the elimination.
+    Q - h. The lines of the residuals follow those of the acceleration and read the values of the model's
+    expressions from them, but no values of the elimination.
     """
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations

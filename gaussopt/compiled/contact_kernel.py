@@ -114,7 +114,7 @@ def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
 
 
 def copy(x: Vector, target: Vector, at: int) -> int:
-    """Copy x to target[at], ...; return the index after it."""
+    """Copy x to target[at], ...; return the index after the copy."""
     for i in range(len(x)):
         target[at + i] = x[i]
     return at + len(x)

@@ -165,7 +165,7 @@ class ComplementarityLaws(ContactLCP):
         return norm(np.concatenate(parts))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return the true forces nearest to an acceleration given without forces; an estimate if none are found."""
+        """Return lawful forces that best fit an acceleration given without forces; an estimate if none are found."""
         op, x = self.op, self._estimate(a)
         true, _ = self._complete(x)
         if true is not None:
@@ -215,7 +215,7 @@ class ComplementarityLaws(ContactLCP):
         scale = float(op.scale.max())
         # Relative to the data of the step: relative to its own huge accelerations any candidate would pass.
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
-            # All laws hold to rounding: this is a solution, even if its mode is degenerate.
+            # All laws hold up to rounding errors: this is a solution, even if its mode is degenerate.
             size = own_error + residual
             return size, size * scale, 0.0
         bound = own_error + self._natural_bound(x)

@@ -125,7 +125,7 @@ class ContactLaws(Protocol):
         Returns
         -------
         (size of x,)
-            Lawful forces nearest to a; an estimate if none are found, which `distance` does not accept as lawful.
+            Lawful forces that fit a best; an estimate if none are found, which `distance` does not accept as lawful.
         """
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:

@@ -18,7 +18,7 @@ DECIDED = 1e-9
 """Size of entries of eta and w, relative to the largest, up to which they count as zero."""
 
 CYCLE = 1e-10
-"""Relative difference between the two products around a cycle that still counts as rounding."""
+"""Relative difference between the two products around a cycle that still counts as a rounding error."""
 
 
 def multipliers(A: Matrix, z: Vector, ell: Vector | None = None) -> Vector:

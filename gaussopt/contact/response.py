@@ -129,12 +129,12 @@ class ContactResponse:
 
     @cached_property
     def response_size(self) -> Matrix:
-        """Size of the terms that the entries of `response` are summed from, (k + r, k + r)."""
+        """Size of the terms of which the entries of `response` are sums, (k + r, k + r)."""
         return np.asarray(np.abs(self.rows) @ self.effect_size)
 
     @cached_property
     def effect_size(self) -> Matrix:
-        """Size of the terms that the entries of `effect` are summed from, (n, k + r)."""
+        """Size of the terms of which the entries of `effect` are sums, (n, k + r)."""
         root = np.abs(self.joints.root)
         terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
                                                     np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
@@ -143,7 +143,7 @@ class ContactResponse:
 
     @cached_property
     def free_size(self) -> Vector:
-        """Size of the terms that the entries of `joints.a_J` are summed from, (n,)."""
+        """Size of the terms of which the entries of `joints.a_J` are sums, (n,)."""
         root, joints = np.abs(self.joints.root), self.joints
         own = root @ (root.T @ np.abs(self.step.force)) + np.abs(joints.lift).T @ np.abs(self.step.gamma)
         return np.asarray(np.maximum(own, np.abs(joints.a_J)))

@@ -89,7 +89,7 @@ def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
 def respond(
     K: Matrix, L: Matrix, first: Index, n: int, b: Matrix, x: Matrix, norm: Vector, rest: Vector, p: int
 ) -> None:
-    """Write row p of x from that of b: K^-1 b from the factors, refined until the joint rows hold to rounding.
+    """Write row p of x from that of b: K^-1 b from the factors, refined so that the joint rows hold.
 
     Parameters
     ----------

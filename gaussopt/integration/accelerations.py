@@ -69,14 +69,14 @@ def largest(residual: Vector | None) -> float:
 
 
 class CertifiedAccelerations:
-    """Accelerations of a system by a formulation and a solver, each one certified.
+    """Accelerations of a system by a formulation and a solver, each certified.
 
     Attributes
     ----------
     state : "velocity" or "quasi-velocity", integrated with q
     open_forces : set of (name, number)
-        Forces that were found not to be unique where a state was recorded: lam, lam_N or lam_T, and the row or the
-        contact, counted from 0.
+        Forces that are not unique at a recorded state: lam, lam_N or lam_T, and the number of the row or contact,
+        counted from 0.
     warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and its message
     singular : SingularWatch, the independence of the rows at recorded states
     """
@@ -119,7 +119,7 @@ class CertifiedAccelerations:
             self.timing[part] = self.timing.get(part, 0.0) + own
 
     def answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Return the certified answer at a state; asking again for the same state costs nothing."""
+        """Return the certified answer at a state; a repeated call for the same state costs nothing."""
         state = q.tobytes() + v.tobytes()
         if self._last is not None:
             t0, known_state, known = self._last
@@ -172,11 +172,11 @@ class CertifiedAccelerations:
         return step
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
-        """Solve and certify, keeping count; raises Rejected if the answer is not accepted."""
+        """Solve and certify a step, and count the answer; raises Rejected if the answer is not accepted."""
         return self.counted(step, (self.solver if solver is None else solver).solve(step))
 
     def counted(self, step: StepData, answer: Answer) -> Answer:
-        """Keep count of an answer, wherever it comes from; raises Rejected if the answer is not accepted."""
+        """Count an answer from any source; raises Rejected if the answer is not accepted."""
         self._count(answer)
         if answer.status is not Status.SOLVED or answer.a is None:
             raise Rejected(step, answer)
@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Watch the independence of the rows at an accepted state and within the step to it, if short by its ends."""
+        """Watch the independence of the rows at an accepted state and in the step to it; `short` omits their rates."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:

@@ -28,11 +28,11 @@ from gaussopt.integration.trajectory import Recorder
 from gaussopt.solving.answer import Answer
 
 End = tuple[Status, str]
-"""How a motion ended: status and message."""
+"""End of a motion: status and message."""
 
 
 class EventKind(StrEnum):
-    """Kinds of events, except those that a user defines: their kind is their name."""
+    """Kinds of events; the kind of an event that a user defines is its name."""
 
     IMPACT = "impact"
     LANDING = "landing"
@@ -202,7 +202,7 @@ class Advance(ABC):
         return {}
 
     def trace_failure(self) -> None:  # noqa: B027 - most advances know the step that failed
-        """Find the failed step if only the recorded states are known; raises the failure there."""
+        """Find the failed step where only recorded states are known, and raise its failure."""
 
     def reached(self) -> str:
         """Return the message of a motion that reached its end."""
@@ -213,7 +213,7 @@ class Advance(ABC):
         return self.motion.acceleration(t, q, v)
 
     def about(self) -> dict[str, Any]:
-        """Return entries of `Trajectory.meta`: the engine, why it is not compiled code, and the number of steps."""
+        """Return entries of `Trajectory.meta`: the engine, the reason for not compiling, and the number of steps."""
         slow = {} if self.why_interpreted is None else {"why_interpreted": self.why_interpreted}
         return {"engine": self.engine, "steps": self.steps, **slow}
 
@@ -224,7 +224,7 @@ class Advance(ABC):
         return f"Every step was interpreted, which is slow, because {self.why_interpreted}."
 
     def record_start(self) -> None:
-        """Write down the start of a motion whose first step has no accepted answer, with NaN for its values."""
+        """Record the start of a motion whose first step has no accepted answer, with NaN for values of an answer."""
         self.recorder.add(*self.motion.row_without_answer(self.t, self.q, self.v))
 
     # -- common to all advances ------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Advance(ABC):
             raise BadInput(self.diverged)
 
     def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        """Write down a state with the certified answer there."""
+        """Record a state with the certified answer there."""
         begin = perf_counter()
         self.recorder.add(*self.motion.row(t, q, v, answer))
         self.motion.timing["record"] += perf_counter() - begin

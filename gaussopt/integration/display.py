@@ -1,4 +1,4 @@
-"""How a motion is shown: a text of up to three lines, a table with a figure, and curves by name."""
+"""Display of a motion: a text of up to three lines, a table with a figure, and curves by name."""
 
 from __future__ import annotations
 

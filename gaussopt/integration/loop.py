@@ -13,7 +13,7 @@ from gaussopt.integration.advance import Advance, End
 from gaussopt.integration.restart import Mark
 
 Progress = Callable[[float], None]
-"""Called with the fraction of the motion that is done."""
+"""A function that is called with the fraction of the motion that is done."""
 
 
 class MotionLoop:
@@ -61,7 +61,7 @@ class MotionLoop:
         return self._traced(lambda: self._recall(mark))
 
     def forward(self) -> End | None:
-        """Advance, and look at the new state; return how the motion ended there, or None."""
+        """Advance, and pass on the new position; return how the motion ended there, or None."""
         ended = self.advance.take()
         if ended is None and self.advance.looks is not None:
             self.advance.looks.at(self.advance.t, self.advance.q)

@@ -165,7 +165,7 @@ class SingularWatch:
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """Return more states of that step, next to those of `between` that are nearly singular by `distances`."""
+        """Return more states of the same step, next to states of `between` that are nearly singular by `distances`."""
         *_, parts, small = self._step
         parts *= CLOSER
         middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))
@@ -199,7 +199,7 @@ class SingularWatch:
         t, first = np.unique(t, return_index=True)  # states between steps may be noted after those at their ends
         angles, closeness = angles[first], closeness[first]
         usual = usual_closeness(t, closeness)
-        # These largest values suffice for most motions; the others are examined more closely.
+        # For most motions the largest values suffice; the other motions are examined more closely.
         if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():
             return None
         return singular_sentence(t, np.fmin(angles**-0.5, beside_usual(closeness, usual)))

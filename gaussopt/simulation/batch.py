@@ -55,8 +55,8 @@ def simulate_batch(
     Members of a system given by energies, without contacts, with a method like rk4, march side by
     side: generated code over lanes of SIMD vectors and over the cores. Members that fail there, and members without
     such a form (contacts, plain functions, adaptive methods), go through `simulate` one by one, with the same result,
-    on several processes where that saves time. A trajectory that fails has its status and its states until then; the
-    others go on.
+    on several processes where that saves time. A trajectory that fails keeps its states up to the failure; the
+    others continue.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def simulate_batch(
     record_every : steps between two recorded states; of an adaptive method, intervals of dt
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
-    threads : cores to use; results do not depend on it
+    threads : number of cores to use; results do not depend on it
     device : "cpu", or "cuda" for an NVIDIA card: each member is a thread there, and results do not depend on the number
         of members; they differ from those of a processor by rounding. Members that fail there, and certificates of
         recorded states, are computed on the processor. Needs the extra `cuda`

@@ -1,4 +1,4 @@
-"""Continuation of a motion: the data that a motion keeps for it, and checks of the settings given."""
+"""Continuation of a motion: the data that are kept for it, and checks of the given settings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: 
     ----------
     settings : by the names of `KEPT`, with stabilisation, events (their names) and solver_options
     begin : the start as given
-    first : the step there
+    first : the step at the start
     mark : state of the loop
     """
     kept = {

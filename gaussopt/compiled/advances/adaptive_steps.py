@@ -57,7 +57,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return found
 
     def take(self) -> End | None:
-        """Take some accepted steps and record what is due; raises BadInput if the step size vanishes."""
+        """Take up to `LEAP` accepted steps and record the due states; raises BadInput if the step size vanishes."""
         clock, n = self._clock, len(self.q)
         before = np.array([self.t, *self.q, *self.v])
         y, begin = before[1:].copy(), perf_counter()
@@ -122,7 +122,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
     def _look(self, before: Vector, rows: Matrix) -> None:
-        """Look at steps that end at these rows, each (t, q, v), or at the requested instants within them."""
+        """Pass on positions at these rows, each (t, q, v), or at the requested instants in the steps to them."""
         looks, n = self.looks, len(self.q)
         if looks is None:
             return

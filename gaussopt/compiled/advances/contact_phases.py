@@ -92,9 +92,9 @@ class PhaseMarcher:
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state in the present phase; None if not even one is regular and without an event.
+        """Take steps from a state in the present phase; None if the first is not regular or may have an event.
 
-        If so, the marcher pauses: a phase that is not regular, as with redundant sliding contacts, mostly stays so.
+        Then the marcher pauses: a phase that is not regular, as with redundant sliding contacts, mostly stays so.
 
         `origin` is the instant from which steps are counted in multiples of dt.
         """

@@ -68,7 +68,7 @@ class FastForward(Protocol):
     """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state of the present phase; None if not even one is sure to have no event."""
+        """Take steps from a state of the present phase; None if the first may have an event."""
 
     def memory(self) -> dict[str, Any]:
         """Return the data on which later segments depend."""
@@ -84,7 +84,7 @@ class FastForward(Protocol):
 
 
 class EventPhases(Advance):
-    """The loop around phases; dt is the recording interval of an adaptive method.
+    """The loop over phases; dt is the recording interval of an adaptive method.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class EventPhases(Advance):
         return None
 
     def _take_step(self) -> None:
-        """Turn the friction directions with the slip, project, and record the step just taken."""
+        """Align the directions of friction with the slip, project the state, and record the step just taken."""
         self._turn()
         if isinstance(self.motion.stabiliser, Projection):
             self._transitions.project(self.motion.phase.closed, self.motion.phase.sticking)
@@ -255,7 +255,7 @@ class EventPhases(Advance):
             )
 
     def _number(self) -> int | None:
-        """Return the number of the present instant among those that may be recorded; None if it is not among them."""
+        """Return the number of the present instant on the recording grid; None if it is off the grid."""
         dt = self.control.dt
         if dt is None or self.t >= self.control.t_end:
             return self.steps
@@ -263,13 +263,13 @@ class EventPhases(Advance):
         return round(steps) if abs(steps - round(steps)) < 1e-9 * max(1.0, steps) else None
 
     def _record(self, due: bool = True) -> None:
-        """Check the present state, and write it down where it is due."""
+        """Check the present state, and record it where it is due."""
         answer = self.motion.answer(self.t, self.q, self.v)
         if undecided(answer):
             self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
         if due:
             self.record(self.t, self.q, self.v, answer)
-        # Friction opposes the slip by construction; that it feeds no power is still checked.
+        # Friction opposes the slip by construction; that it adds no power is still checked.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
         power = float(np.vdot(lam_T, slip))
         extent = float(np.abs(lam_T).max() * np.linalg.norm(self.v)) if power > TOLERANCES.fed else 0.0

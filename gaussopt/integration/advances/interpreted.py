@@ -139,7 +139,7 @@ class InterpretedSteps(Advance):
         return None
 
     def _look_between(self, end: float) -> None:
-        """Look at the requested instants up to `end`."""
+        """Pass on the positions at the requested instants up to `end`."""
         if self.looks is not None and self._watched is not None:
             for t in self.looks.due(end).tolist():
                 self.looks.at(t, self._watched.state(t)[0])
@@ -166,7 +166,7 @@ class InterpretedSteps(Advance):
         self.record(t, q, v, self.motion.answer(t, q, v))
 
     def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        """Write down a state with the certified answer there, and the integrals up to it."""
+        """Record a state with the certified answer there, and the integrals up to it."""
         super().record(t, q, v, answer)
         if self._watched is not None:
             self.sums.append(self._watched.sum_at(t))

@@ -108,7 +108,7 @@ class MoreauJeanSteps(Advance):
         self.q, self.v = q, v
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps for which contacts have not pushed, and the sides of the user's events."""
+        """Return the number of steps without a normal force, by contact, and the sides of the user's events."""
         return {"idle": list(self._idle.items()), "sides": list(self._sides)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -183,7 +183,7 @@ class MoreauJeanSteps(Advance):
         raise BadInput(f"The force of the step at t = {t:.9g} does not settle; use a smaller step.")
 
     def _through(self, t: float, q: Vector, v: Vector, h: float, active: list[int]) -> str | None:
-        """Say that a step is too long if a contact enters and leaves its obstacle unseen within it; None if not.
+        """Say that a step is too long if a contact enters and leaves its obstacle within the step; None otherwise.
 
         Penetration at the ends of steps is an error of the method, of order h, and so is penetration between two ends
         as long as no angle turns by more than `TURN`.
@@ -223,7 +223,7 @@ class MoreauJeanSteps(Advance):
         return answer
 
     def _note_contacts(self, t: float, dv: Vector, answer: Answer, active: list[int]) -> None:
-        """Note contacts that begin or cease to push in the step to t, and energy that they feed.
+        """Note contacts that begin or cease to push in the step to t, and energy that they add.
 
         A resting contact may skip a step where it drifts across its activation threshold; it has lifted off when it has
         not pushed for `LIFTED` steps.
@@ -241,7 +241,7 @@ class MoreauJeanSteps(Advance):
                 if idle[i] == LIFTED:
                     self.events.append(MotionEvent(t, EventKind.LIFT_OFF, names[i]))
         if not landed:
-            return  # between impacts, energy that contacts seem to feed is the error of the step
+            return  # between impacts, energy that contacts seem to add is an error of the step
         step = self.motion.whole(self.t, self.q, self.v).select(active)
         fed = VelocityJump(dv, answer.lam_N, answer.lam_T).energy_fed(step)
         if fed > TOLERANCES.energy * (1.0 + 0.5 * float(self.v @ step.M @ self.v)):

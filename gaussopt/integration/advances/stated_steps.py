@@ -126,7 +126,7 @@ class StatedSteps(MoreauJeanSteps):
         self._start(self.t, self.q, self.v)
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps for which contacts have not pushed, and the sides of the user's events."""
+        """Return the number of steps without a normal force, by contact, and the sides of the user's events."""
         return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> None:
@@ -190,7 +190,7 @@ class StatedSteps(MoreauJeanSteps):
         return raw.x, None
 
     def _record(self, at: TimeStep, of: _Taken) -> None:
-        """Write down the present state with the forces of a step."""
+        """Record the present state with the forces of a step."""
         with self.motion.timed("record"):
             names, gaps, slip = at.found
             problem, pushes = of.problem, rows_of(of.r) / of.h
@@ -225,7 +225,7 @@ class StatedSteps(MoreauJeanSteps):
         return True
 
     def record_start(self) -> None:
-        """Write down the start of a motion whose first step has no accepted answer."""
+        """Record the start of a motion whose first step has no accepted answer."""
         names, gaps, slip = self._here.found
         values = np.full((len(names), 7), math.nan)
         values[:, 1], values[:, 5:] = gaps, slip

@@ -19,7 +19,7 @@ OFTEN = 4
 """Least number of pieces of an adaptive method's step in which a user's function is searched, each by its midpoint."""
 
 NEIGHBOURS = 1e-5
-"""Distance, relative to the step, of the instants from which the rate of a user's function is taken."""
+"""Distance, relative to the step, of the instants from which the rate of a user's function is estimated."""
 
 FIRST = 1e-12
 """Time after the beginning of a step, relative to its length, that counts as its beginning."""
@@ -52,7 +52,7 @@ class QuinticPath:
 
 
 def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense: Dense) -> None:
-    """Look at the requested instants of a step up to `end`."""
+    """Pass on the positions at the requested instants of a step up to `end`."""
     due = looks.due(end).tolist()
     if due:
         n, exact, path = len(before.q), dense(), QuinticPath(before, after)

@@ -66,7 +66,7 @@ class ContactModes:
         return replace(part, v_T=slip)
 
     def key(self, v: Vector) -> str:
-        """Return a text that is equal for equal modes at equal velocities, up to rounding."""
+        """Return a text that is equal for equal modes at equal velocities, up to rounding errors."""
         moving = (v / (1.0 + np.abs(v).max())).round(6)
         numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # turns -0.0 into 0.0
         return repr((self.closed, sorted(self.sticking), numbers.tolist()))

@@ -17,7 +17,7 @@ class EventTolerances:
     returns : count, 2 to 5
         Largest number of returns to the same modes at one instant; rounding may cause one. Fewer: that one is refused.
     noise : 1e-15 to 1e-12, of 1 + the largest entry of the state
-        Gap or slip that is rounding error. Smaller: contacts open and close by rounding; larger: no short flights.
+        Gap or slip that is rounding error. Smaller: contacts switch by rounding; larger: short flights are missed.
     instant : 1e-15 to 1e-12, of 1 + t
         Accuracy of the length of a step to an event. Larger: impacts begin with a penetration.
     unshared : 1e-13 to 1e-9, of the largest normal force

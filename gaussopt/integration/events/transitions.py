@@ -190,7 +190,7 @@ class Transitions:
             speed = float(np.linalg.norm(step.v_T[i]))
             if step.mu[i] == 0:
                 continue
-            # In space a slip may pass zero sideways, and the contacts of a body stop simultaneously up to rounding.
+            # In space a slip may pass zero sideways, and the contacts of a body stop at once up to rounding errors.
             follows = in_space and (speed > rate or stops)
             if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS) and not follows:
                 sigma[i] = old.sigma[i]

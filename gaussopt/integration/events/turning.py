@@ -97,7 +97,7 @@ class _OfCoordinates:
 
 
 def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
-    """Return the angles of a system; plain functions may be called at the state t, q to find them."""
+    """Return the angles of a system; systems of plain functions are evaluated near t, q to find them."""
     while isinstance(system, ModifiedSystem):
         system = system.regular
     return _OfEnergies(system) if isinstance(system, LagrangianSystem) else _OfCoordinates(system, t, q)

@@ -25,7 +25,7 @@ class FixedStep(Stepper):
         """Return (q, u) at t + dt."""
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Begin; the last step is shortened to end at t_end."""
+        """Start the integration; the last step is shortened to end at t_end."""
         if control.dt is None:
             raise BadInput(f"The stepper {self.name!r} needs a step size dt.")
         return _Fixed(self, motion, t, q, u, control)
@@ -77,13 +77,13 @@ class Adaptive(Stepper):
 
     @classmethod
     def scipy_class(cls) -> Any:
-        """Return the class in SciPy."""
+        """Return SciPy's class of the method."""
         from scipy import integrate
 
         return getattr(integrate, cls.method)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> ScipyIntegration:
-        """Begin; with a recording interval the method lands on its multiples."""
+        """Start the integration; with a recording interval the method lands on its multiples."""
         return ScipyIntegration(self.scipy_class(), motion, t, q, u, control, self.order)
 
 

@@ -74,7 +74,7 @@ class RadauProjected(Stepper):
         return without_contacts(system, state, stabiliser)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Begin; with a recording interval the method lands on its multiples."""
+        """Start the integration; with a recording interval the method lands on its multiples."""
         return _Radau(motion, t, q, u, control)
 
 
