@@ -52,7 +52,7 @@ class Writer:
 
     @staticmethod
     def product(*factors: Entry) -> Entry:
-        """Return the product of factors, None if one is zero; ones are left out."""
+        """Return the product of factors, None if a factor is zero; factors of one are left out."""
         if None in factors:
             return None
         sign = "-" if sum(f == "-1.0" for f in factors) % 2 else ""
@@ -119,7 +119,7 @@ class Factors(ABC):
         """Write or remember the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
-        """Return K^-1 b, in the order of b; None where the order has no index."""
+        """Return K^-1 b, in the order of b; None for indices that the order leaves out."""
         w, N, L = self._w, len(self._order), self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):

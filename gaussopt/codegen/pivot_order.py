@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix
 
 ACCEPTED = 1e-3, 1e-5
-"""Pivots below this part of the sum of their terms are postponed when the order is chosen; the second where no order
-exists with the first."""
+"""Pivots below this part of the sum of their terms are postponed when the order is chosen; the second value applies if
+no order exists with the first."""
 
 REDUNDANT = 1e-10
 """Entries below this part of the sum of their terms are rounding errors: the remaining rows depend on the others."""

@@ -1,4 +1,4 @@
-"""Loops for graphics processors of NVIDIA: the functions of `gaussopt.compiled.march`, compiled by numba-cuda."""
+"""Loops for NVIDIA graphics processors: the functions of `gaussopt.compiled.march`, compiled by numba-cuda."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
 DEPENDENT = 1e-6
-"""Pivot of an equality row, relative to its entry of the diagonal, below which the rows count as possibly dependent."""
+"""Pivot of an equality row, relative to its diagonal entry, below which the rows count as possibly dependent."""
 
 HELD = 1e-13
 """Share of a row's response left by the equalities, below which the equalities hold the row."""
@@ -33,7 +33,7 @@ NEARLY = 1e-8
 """Depth, relative to that without pushes, below which a contact counts as just touching."""
 
 SHIFT = 1e-12
-"""Relative increase of diagonal responses of pushing contacts, so that redundant ones share their push."""
+"""Relative increase of diagonal responses of pushing contacts, so that redundant contacts share their push."""
 
 
 @kernel

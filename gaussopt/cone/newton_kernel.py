@@ -24,7 +24,7 @@ STEPS = 30
 
 
 SMALL = 1e-14
-"""Trace of a block, relative to the mean one, below which the block counts as zero."""
+"""Trace of a block, relative to the mean trace, below which the block counts as zero."""
 
 
 @kernel

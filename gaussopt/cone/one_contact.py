@@ -33,7 +33,7 @@ SINGULAR = 1e-12
 
 @dataclass(frozen=True)
 class OneContact:
-    """Solutions found of one contact.
+    """Solutions found for one contact.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
         missed += value * value if i >= n else 0.0
         demanded += b[i] * b[i] if i >= n else 0.0
     for i in range(len(x)):
-        # L^-1 u, and |L^-1| size bounded by substitution with absolute values, the joints on their own.
+        # L^-1 u, and |L^-1| size bounded by substitution with absolute values, joints separately.
         value, terms, inverse = u[i], size[i], L[i, i]
         for j in range(first[i] if i < n else n, i):
             value -= L[i, j] * half[j]

@@ -37,7 +37,7 @@ def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
 def read_laws(
     data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, space: StageWorkspace
 ) -> bool:
-    """Fill the rows of the laws, J_N and then J_T of the contacts without slip, and after them those of their forces.
+    """Fill the rows of the laws, J_N and then J_T of the contacts without slip, then the rows of their forces.
 
     lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction follows the
     phase in the plane; in space the slip, unless that is a rounding error or a trial step has passed its end.

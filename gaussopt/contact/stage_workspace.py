@@ -19,7 +19,7 @@ path does not decide either. `OPEN`: all contacts slide, and the general path wo
 
 NUMBERS = 11
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
-law_residual, smallest_w, norm_gamma: the numbers of its certificate that a stage writes, in this order."""
+law_residual, smallest_w, norm_gamma: the numbers of the certificate that a stage writes, in this order."""
 
 
 class StageWorkspace(NamedTuple):

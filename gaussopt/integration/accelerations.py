@@ -130,7 +130,7 @@ class CertifiedAccelerations:
         return answer
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Find the certified answer at a state other than the last one asked for."""
+        """Find the certified answer at a state that is not the latest one."""
         begin = perf_counter()
         step = self.step(t, q, v)
         self.timing["model"] += perf_counter() - begin
@@ -315,7 +315,7 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return v
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return the rate of the quasi-velocities that belongs to the acceleration."""
+        """Return the rate of the quasi-velocities for the certified acceleration."""
         v = self.velocity(t, q, u)
         return self.system.quasi_velocity_rate(t, q, v, super().rate(t, q, v))
 
@@ -327,7 +327,7 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return u
 
     def memory(self) -> dict[str, Any]:
-        """Return the velocity found last, the initial guess for the next one."""
+        """Return the velocity found last, the initial guess for the next velocity."""
         return {} if self._seen is None else {"velocity": self._seen[3]}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:

@@ -46,14 +46,14 @@ class Looks:
             self.take(t, q)
 
     def flush(self) -> None:
-        """Hand on the states not yet handed on."""
+        """Hand on the collected states."""
         if self._t:
             t, q = np.array(self._t), np.array(self._q)
             self._t, self._q = [], []
             self.take(t, q)
 
     def due(self, t: float) -> Vector:
-        """Return the requested instants up to t that were not returned before."""
+        """Return the requested instants up to t that have not been returned yet."""
         return np.zeros(0)
 
     def take(self, t: Vector, q: Matrix) -> None:
@@ -143,7 +143,7 @@ class Differences(Looks):
         return self._mine.states()
 
     def due(self, t: float) -> Vector:
-        """Return the instants of the reference motion up to t that were not returned before."""
+        """Return the instants of the reference motion up to t that have not been returned yet."""
         if not self.between:
             return super().due(t)
         times = self._known(t)[0]

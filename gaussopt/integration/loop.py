@@ -1,4 +1,4 @@
-"""The loop of every motion: take steps, look at states, keep marks and report progress to the end."""
+"""The loop of every motion: take steps, pass on positions, keep marks and report progress to the end."""
 
 from __future__ import annotations
 

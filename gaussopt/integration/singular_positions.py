@@ -34,7 +34,7 @@ NEAR = 0.3
 """Independence at a recorded state below which the independence between it and its neighbour is estimated."""
 
 REDUNDANT = 1e-7
-"""Usual distance of a row from the others, relative to the largest, below which it is redundant in any position."""
+"""Usual distance of a row from the others, relative to the largest distance, below which the row is redundant."""
 
 STOPPED = (
     "at t = {:.6g} the motion comes close to a singular position, the rows of J are independent to {:.2g} only, and "
@@ -98,7 +98,7 @@ class SingularWatch:
         return min(independence, float(beside_usual(closeness[None, :], counted)[0]))
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
-        """Note one state and its independence, unless its rows are unknown or it was the last state noted."""
+        """Note the independence at a state, unless the rows are unknown or the state was the last one noted."""
         if closeness is None or not len(closeness) or (self._rows and self._rows[-1][0] == t):
             return
         self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
@@ -256,7 +256,7 @@ def singular_sentence(t: Vector, independence: Vector) -> str | None:
 
 
 def _others(found: list[tuple[float, float]], worst: float) -> str:
-    """List the other instants near singular positions in words, one per passage; found is (independence, instant)."""
+    """List the other instants near singular positions in words, one per passage; given (independence, instant)."""
     instants: list[float] = []
     usual = float(np.median(np.diff(sorted(t for _, t in found)))) if len(found) > 1 else 0.0
     for s, t in sorted(found):

@@ -65,7 +65,7 @@ class _Record:
 
 
 def _array(entry: str, dimensions: int) -> Taker:
-    """Return a taker that checks an array and takes its address and shape."""
+    """Return a taker that checks an array and appends its address and shape."""
     kind, array = _KINDS[entry], np.ndarray
 
     def take(x: Any, places: list[Any]) -> None:

@@ -55,7 +55,7 @@ class LoneMembers:
     certify: bool
 
     def run(self, left: Sequence[int], threads: int | None) -> Iterator[tuple[int, LoneMember]]:
-        """Yield results of the members `left` in any order; long work runs on `threads` processes, else one a core."""
+        """Yield results of the members `left` in any order; long work uses `threads` processes (None: all cores)."""
         processes = 1 if is_guarded() else threads or cores()
         for count, i in enumerate(left, 1):
             begin = perf_counter()
@@ -93,7 +93,7 @@ class LoneMembers:
         return simulate(one, **given)
 
     def _recorded(self, motion: Trajectory) -> LoneMember:
-        """Return a trajectory at the instants of the batch; where an impact makes two rows at an instant, the later."""
+        """Return a trajectory at the instants of the batch; of two rows at the instant of an impact, the later one."""
         if not len(motion.t):
             return LoneMember(motion.status, motion.message)
         times, near = self.instants.times, 1e-9 * self.instants.dt

@@ -40,14 +40,14 @@ class CudaBatch(MarchedBatch):
     def _start(self, job: LoopJob, state: Matrix) -> None:
         self._code, self._card, self._state = cuda.march(job), cuda.driver(), state
         i = self.instants
-        # Loops with error control count recorded states, the others steps.
+        # Loops with error control count recorded states, other loops count steps.
         self._every, self._total = (1, i.count - 1) if job.method.adaptive else (i.every, i.steps)
         self._times = self._card.to_device(i.times)
         self._steps, self._copies = self._card.stream(), self._card.stream()
         self._failed = np.zeros(len(state), dtype=int)
         self._fetched = np.zeros(len(state), dtype=bool)
         self._pace, self.kernel = 0, 0.0
-        # The first launch compiles; it takes no step, of one member.
+        # The first launch, of one member and without a step, compiles.
         self._fetch(self._launch(slice(0, 1), lambda done: None, steps=0))
         self._fetched[0], self.kernel, self.steps = False, 0.0, 0
 

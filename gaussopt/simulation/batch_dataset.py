@@ -49,7 +49,7 @@ def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None
 
 
 class Batch:
-    """The computation of members to a dataset; `settings` are those of `simulate`, for members computed one by one."""
+    """The computation of a dataset of members; `settings` are those of `simulate`, for members computed one by one."""
 
     def __init__(
         self, members: BatchMembers, method: Stepper, instants: TimeGrid, settings: Mapping[str, Any], certify: bool,

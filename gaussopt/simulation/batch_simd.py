@@ -212,7 +212,7 @@ class SimdBatch(MarchedBatch):
         share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
 
     def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end; Ctrl-C is heard every fifth of a second."""
+        """March to the end; Ctrl-C takes effect every fifth of a second."""
         total, count = self.instants.steps, FIRST
         while self.steps < total:
             begin = perf_counter()

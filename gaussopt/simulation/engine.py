@@ -131,7 +131,7 @@ def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | N
 
 
 def _many(settings: RunSettings, weight: int = 1) -> bool:
-    """Tell whether a run is worth compiling; the same on every machine."""
+    """Tell whether a run is worth compiling; the answer is the same on every machine."""
     if settings.control.dt is None:
         return False
     # NumPy steps of long linkages take as long as many steps of small systems.

@@ -192,7 +192,7 @@ class _Mine:
         if status is not Status.SOLVED:
             return replace(failed, taken=loop.advance.steps)
         its = loop.advance.recorder.arrays(n)
-        # Where an event ended them at different instants, the other motion is extrapolated to the end of this one.
+        # Where an event ended both motions at different instants, the other is extrapolated to the end of this one.
         late = self.end - float(its["t"][-1])
         there = its["q"][-1] + late * (its["v"][-1] + 0.5 * late * its["a"][-1]) if late else its["q"][-1]
         largest = np.maximum(differences.largest, np.abs(there - self._last))

@@ -60,7 +60,7 @@ def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Ve
 
 
 def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vector) -> Vector:
-    """Return impulses of the forces and changes of the rows over a step, at a held state, (n + m,)."""
+    """Return impulses of the forces and changes of the rows over a step, its state held fixed, (n + m,)."""
     begin, h, q, v = there
     found = [system.evaluate(float(begin + h * x), q, v) for x in nodes]
     values = np.array([np.concatenate((step.Q - step.h, step.gamma)) for step in found])

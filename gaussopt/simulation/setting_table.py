@@ -1,6 +1,6 @@
 """The settings of `simulate`, each listed once: default, allowed values, whether a continuation shares it.
 
-The signature of `simulate` is tested against this table. It determines which values are checked by name, the defaults,
+The signature of `simulate` is tested against the table, which determines the values checked by name, the defaults,
 what a continuation shares and what a trajectory keeps for a continuation.
 """
 

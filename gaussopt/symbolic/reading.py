@@ -20,7 +20,7 @@ from gaussopt.symbolic.slips import of_symbols
 
 
 class GivenModel(NamedTuple):
-    """A model as read, with its parameter values by name."""
+    """A model read from a user's arguments, with its parameter values by name."""
 
     model: SymbolicModel
     symbols: Symbols

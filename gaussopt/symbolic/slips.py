@@ -18,7 +18,7 @@ def of_symbols(q: Sequence[str], v: Sequence[str]) -> Iterator[str]:
 
 
 def _paired(q: Sequence[str], v: Sequence[str]) -> list[str] | None:
-    """Return the velocities in the order of the coordinates, if all are coordinates with the same prefix and suffix."""
+    """Return the velocities in the order of the coordinates, if their names have one common prefix and suffix."""
     for name in q:
         if name in v[0]:
             before, _, behind = v[0].partition(name)

@@ -94,7 +94,7 @@ class PhaseMarcher:
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
         """Take steps from a state in the present phase; None if the first is not regular or may have an event.
 
-        Then the marcher pauses: a phase that is not regular, as with redundant sliding contacts, mostly stays so.
+        After None the marcher pauses: a phase that is not regular, as with redundant sliding contacts, mostly stays so.
 
         `origin` is the instant from which steps are counted in multiples of dt.
         """
@@ -164,7 +164,7 @@ class PhaseMarcher:
         return int(far.argmax()) if far.any() else len(rows)
 
     def record(self, segment: PhaseSegment) -> None:
-        """Write down every step; an empty segment writes nothing."""
+        """Record every step; an empty segment records nothing."""
         if len(segment):
             self._recorder.extend(*segment.columns.values())
 

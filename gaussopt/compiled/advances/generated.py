@@ -36,7 +36,7 @@ from gaussopt.modelling.linkage import LinkageSystem
 from gaussopt.solving.answer import Answer
 
 CHUNK = 0.2
-"""Approximate time between two reports of progress, s; Ctrl-C is heard in between."""
+"""Approximate time between two reports of progress, s; Ctrl-C takes effect in between."""
 
 
 def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -182,7 +182,7 @@ class GeneratedAdvance(Advance):
         self.residuals = [max(r, math.sqrt(w)) for r, w in zip(self.residuals, worst, strict=True)]
 
     def _write_down(self, times: Vector, states: Matrix) -> None:
-        """Certify and write down states.
+        """Certify and record states.
 
         Raises Rejected at the first state whose certificate passes neither here nor interpreted; states before it are
         kept. Raises BadInput if the motion is no longer finite.
@@ -207,7 +207,7 @@ class GeneratedAdvance(Advance):
             at = bad + 1
 
     def _write(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        """Write down a state that was certified individually."""
+        """Record a state that was certified individually."""
         self.record(t, q, v, answer)
         self._certified(t, q, v)
 

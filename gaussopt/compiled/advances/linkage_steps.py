@@ -146,7 +146,7 @@ class LinkageKernels:
 
     @property
     def memory(self) -> int:
-        """Number of bytes that a step works in: tables of the links, state and factors."""
+        """Number of bytes in the work space of a step: tables of the links, state and factors."""
         return sum(x.nbytes for x in (self._table, self._work, self._store))
 
     def steps(
@@ -221,7 +221,7 @@ class LinkageSteps(GeneratedFixedSteps):
         return max(1, MEMORY // width) * self._each
 
     def _write_down(self, times: Vector, states: Matrix) -> None:
-        """Certify and write down states, one by one."""
+        """Certify and record states, one by one."""
         motion, n = self.motion, states.shape[1] // 2
         for t, state in zip(times.tolist(), states, strict=True):
             self._suspect = t

@@ -54,7 +54,7 @@ class ContactSolvers:
 
     @cached_property
     def stick(self) -> StepSolver:
-        """Solver of contacts without slip if `main` fits only sliding ones: the solver of `main` if it accepts LCPs."""
+        """Solver of contacts without slip where `main` needs slips: the solver of `main` if it accepts LCPs."""
         solver, options = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
         return StepSolver("stick-slip", solver, options, self._tolerance, self._warm)
 

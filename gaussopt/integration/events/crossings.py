@@ -1,4 +1,4 @@
-"""The first event within a step: which functions fall through zero, and where."""
+"""The first event within a step: the functions that fall through zero, and the instant."""
 
 from __future__ import annotations
 

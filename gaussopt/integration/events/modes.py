@@ -1,4 +1,4 @@
-"""Contact modes between two events: which contacts are closed and how they touch."""
+"""Contact modes between two events: the closed contacts, and whether they slide or stick."""
 
 from __future__ import annotations
 

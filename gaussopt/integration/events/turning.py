@@ -104,7 +104,7 @@ def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
 
 
 def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
-    """Return how far the angles turn in each of the N - 1 steps between N states, reversals added up.
+    """Return the turn of the angles, with reversals added up, in each of the N - 1 steps between N states.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> C
 
 
 def depend_on_velocity(before: StepData, after: StepData) -> bool:
-    """Tell whether the equations at two velocities, all else equal, differ."""
+    """Tell whether the equations at two velocities differ, all else being equal."""
     J = (before.J.data, after.J.data) if is_sparse(before.J) else (before.J, after.J)
     return not (np.array_equal(before.force, after.force) and np.array_equal(*J))
 
