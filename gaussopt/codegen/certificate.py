@@ -28,7 +28,7 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
     of the rounding floor over machine precision, of ||a||_M, of ||a||_2, of ||gamma||, then 1 / sin^2 of the smallest
     angle between a row and those before it, in the metric of M^-1, then the multipliers (m), then the reciprocal
     squares of the distances of the rows from those before them (m).
-    Returns False where a pivot is too small.
+    The function returns False where a pivot is too small.
 
     Returns None if the system is too large to unroll, or M or J M^-1 J^T is singular by its pattern.
     """
@@ -46,7 +46,7 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
 
 
 class _Certificate:
-    """Names in the source, called after their counterparts in `gaussopt.certificates.bilateral`."""
+    """The writer of the source; its names are those of their counterparts in `gaussopt.certificates.bilateral`."""
 
     def __init__(self, n: int, M: Sequence[bool], J: Sequence[bool]) -> None:
         self.w = w = Writer()

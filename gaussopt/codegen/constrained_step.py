@@ -1,6 +1,6 @@
 """The arithmetic of the methods that keep constraints themselves, as straight lines; see `integration.steppers`.
 
-Besides the names of `gaussopt.codegen.step` the lines read h, the length of the step, and stop, its end.
+In addition to the names of `gaussopt.codegen.step` the lines read h, the length of the step, and stop, its end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
 def _misfit(
     w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
 ) -> list[Entry]:
-    """Return squares of residuals: of constraints, to 1 + |J a|^2, and of M a - f - J^T lam, to 1 + |f|^2."""
+    """Return squares of residuals: of constraints, relative to 1 + |J a|^2; of M a - f - J^T lam, to 1 + |f|^2."""
     a: list[Entry] = [f"a_{i}" for i in range(len(M))]
     lam: list[Entry] = [f"lam_{r}" for r in range(len(J))]
     d = unbalanced(w, M, J, f, a, lam)
@@ -65,7 +65,7 @@ def _repeated(
 def _linearised(
     writer: StepWriter,
 ) -> tuple[list[list[Entry]], list[list[Entry]], list[Entry], list[Entry], list[Entry]]:
-    """Return M, J, Q - h at the start, phi at the end of time, and rates of the other rows at the end of time."""
+    """Return M, J, Q - h at the start; phi and rates of the other rows at the time `stop` and the start's state."""
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
     groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
@@ -86,7 +86,7 @@ def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
 
 
 def velocity_residuals(model: SymbolicModel) -> Lines:
-    """Write `residuals` of such a step, as `gaussopt.codegen.step` does: of the linearised constraints, over h."""
+    """Write `residuals` of that step, as in `gaussopt.codegen.step`; those of linearised constraints divided by h."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, f, phi, rates = _linearised(writer)
@@ -137,7 +137,7 @@ def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
 
 
 def end_residuals(model: SymbolicModel) -> Lines:
-    """Write the holonomic constraints phi (m_h) at the end positions z and the end of time."""
+    """Write the holonomic constraints phi (m_h) at the positions z and the time `stop`, the end of the step."""
     writer = StepWriter(model, True, "b")
     names = end_positions(len(model.q))
     ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}
@@ -146,7 +146,7 @@ def end_residuals(model: SymbolicModel) -> Lines:
 
 
 def half_residuals(model: SymbolicModel) -> Lines:
-    """Write `residuals` of a half: of the velocity constraints at the end, over h/2."""
+    """Write `residuals` of a half: of the velocity constraints at the end, divided by h/2."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)

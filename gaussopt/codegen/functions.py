@@ -58,7 +58,7 @@ class StraightFunctions:
     Attributes
     ----------
     n, m, m_h : numbers of coordinates, constraints, holonomic constraints
-    places : source that a name is read from: the state y, or `once`; numbers stand in the lines, where they are folded
+    places : source from which a name is read: the state y, `once`, or a number, which the compiler folds
     once : number of entries of `once`: the parameters, and values that depend on them alone
     """
 
@@ -77,7 +77,7 @@ class StraightFunctions:
         return [x for entries in lines.results.values() for x in entries if x]
 
     def read_from(self, state: Any, once: Any) -> dict[str, str]:
-        """Return the source that names are read from, given functions of the place in the state and in `once`."""
+        """Return the source from which each name is read; `state` and `once` turn an index into source."""
         symbols = [str(s) for s in (*self.model.q, *self.model.v)]
         found = {name: state(i) for i, name in enumerate(symbols)}
         return found | {name: once(i) for i, name in enumerate(self.kept)}
@@ -121,9 +121,9 @@ class StraightFunctions:
         return self.function("correction(t, y, once, phi, d)", text)
 
     def written(self, functions: Sequence[str], space: int, correct: Lines | None, **constants: Any) -> Written:
-        """Return all functions, with that of a projection, and the sizes that the loops read.
+        """Return all functions, including `correction`, and the sizes that the loops read.
 
-        `space` is the number of entries that a step of the method works in, WORK that of a whole loop.
+        `space` is the number of entries in the work space of a step of the method, WORK that of a whole loop.
         """
         size = 2 * self.n
         work = self.once + 2 * size + self.m_h + space

@@ -1,4 +1,4 @@
-"""The input of a generated loop: model, method, how its equations are eliminated."""
+"""The input of a generated loop: model, method, and the elimination of the equations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_LINES = 3000
 
 @dataclass(frozen=True)
 class Orders:
-    """Eliminations: of a `step` and of the projection of velocities, and that of the projection of `positions`."""
+    """Eliminations for a `step`, also for the projection of velocities, and for the projection of `positions`."""
 
     step: Elimination
     positions: Elimination
@@ -41,7 +41,7 @@ class Orders:
 
 @lru_cache(maxsize=256)
 def _elimination(M: bytes, J: bytes, fixed: bytes, fixed_rows: bytes, n: int) -> Elimination | None:
-    """Return the elimination for matrices given by their bytes: motions of one system start from few states."""
+    """Return the elimination for matrices given by their bytes; kept, as motions of a system start from few states."""
     constant = (np.frombuffer(x, dtype=bool).reshape(-1, n) for x in (fixed, fixed_rows))
     return elimination(
         np.frombuffer(M).reshape(n, n), np.frombuffer(J).reshape(-1, n), (next(constant), next(constant))
@@ -62,7 +62,7 @@ class LoopJob:
 
     @property
     def label(self) -> str:
-        """What distinguishes the generated functions from others of the same model."""
+        """A name that distinguishes the generated functions from others of the same model."""
         return self.method.name
 
     def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
@@ -71,7 +71,7 @@ class LoopJob:
         return within_limit(step), check, self.correction()
 
     def correction(self) -> source.Lines | None:
-        """Return the lines of a projection, None without one."""
+        """Return the lines of a projection, None if there is none."""
         orders = self.orders.positions, self.orders.step
         return source.projection(self.model, orders, True) if self.projected else None
 

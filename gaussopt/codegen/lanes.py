@@ -137,7 +137,7 @@ class LaneFunctions(StraightFunctions):
 
 
 def _largest(terms: Sequence[str]) -> str:
-    """Return the largest of some terms as source, zero if there are none."""
+    """Return the largest of the terms as source, zero if there are none."""
     text = terms[0] if terms else "0.0"
     for term in terms[1:]:
         text = f"max({text}, {term})"

@@ -52,7 +52,7 @@ class Writer:
 
     @staticmethod
     def product(*factors: Entry) -> Entry:
-        """Return the product of factors, None if one is zero; ones are left out."""
+        """Return the product of factors, None if a factor is zero; factors of one are left out."""
         if None in factors:
             return None
         sign = "-" if sum(f == "-1.0" for f in factors) % 2 else ""
@@ -73,7 +73,7 @@ class Writer:
         return self.total([self.product(a, b) for a, b in zip(x, y, strict=True)])
 
     def check(self, condition: str) -> None:
-        """Return False from the function unless a condition holds."""
+        """Write code that returns False unless a condition holds."""
         self.lines += [f"if not {condition}:", "    return False"]
 
 
@@ -88,7 +88,7 @@ class Pivot(NamedTuple):
 
 
 class Factors(ABC):
-    """The factorisation of a matrix of names, written on construction; fill-in is followed.
+    """The factorisation of a matrix of names, written on construction; fill-in is included.
 
     The first `positive` indices have positive pivots. Raises StructurallySingular if a pivot is always zero.
     """
@@ -119,7 +119,7 @@ class Factors(ABC):
         """Write or remember the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
-        """Return K^-1 b, in the order of b; None where the order has no index."""
+        """Return K^-1 b, in the order of b; None for indices that the order leaves out."""
         w, N, L = self._w, len(self._order), self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
@@ -160,7 +160,7 @@ class DefiniteFactors(Factors):
             self._shares.append(f"({pivot.name}/{pivot.diagonal})")
 
     def check_determinant(self, threshold: float) -> None:
-        """Return False where the determinant, relative to the product of the diagonal, is that of a singular matrix."""
+        """Write code that returns False if the determinant, relative to the diagonal's product, shows singularity."""
         if self._shares:
             self._w.check(f"{'*'.join(self._shares)} > {threshold!r}")
 

@@ -1,4 +1,4 @@
-"""How the unrolled equations of a step are eliminated, chosen from the numbers of a sample state."""
+"""The elimination of the unrolled equations of a step, chosen from the numbers of a sample state."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix
 
 ACCEPTED = 1e-3, 1e-5
-"""Pivots below this part of the sum of their terms are postponed when the order is chosen; the second where no order
-exists with the first."""
+"""Pivots below this part of the sum of their terms are postponed when the order is chosen; the second value applies if
+no order exists with the first."""
 
 REDUNDANT = 1e-10
-"""Entries below this part of the sum of their terms are rounding noise: the rows that are left depend on the others."""
+"""Entries below this part of the sum of their terms are rounding errors: the remaining rows depend on the others."""
 
 MASSLESS = 1e-10
 """Singular value of the equilibrated M below which a direction counts as massless."""
 
 
 class Elimination(NamedTuple):
-    """How [M, J^T; J, 0] is eliminated.
+    """The elimination of [M, J^T; J, 0].
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class Elimination(NamedTuple):
 def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Elimination | None:
     """Return an elimination for M and J at a sample state, None if none is found.
 
-    `constant` tells of the entries of M and J which are the same at every state. Rows are added to M, and left out,
-    only where there is no order without.
+    `constant` marks the entries of M and J that are the same at every state. Rows are added to M only if there is no
+    order otherwise, and only redundant rows are left out.
     """
     rows = _rows_on_massless_directions(M, J)
     for added in [(), rows] if rows else [()]:
@@ -56,9 +56,9 @@ def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray
 
 
 def _rows_on_massless_directions(M: Matrix, J: Matrix) -> tuple[tuple[int, float], ...]:
-    """Return rows, few entries first, whose squares make M regular as far as rows can, with weights like its entries.
+    """Return rows, few entries first, whose outer products make M regular, as far as they can, and their weights.
 
-    Weights are powers of two, so that they add no rounding.
+    Weights are of the size of M and powers of two, so that they add no rounding errors.
     """
     found, whole = [], M.copy()
     for r in sorted(range(len(J)), key=lambda r: (np.count_nonzero(J[r]), r)):

@@ -18,7 +18,7 @@ def constant_step(job: LoopJob) -> Written:
 
 
 def one_slope(job: LoopJob) -> Written:
-    """Return the functions of a stepper that takes the slope at the start of a step and nothing else."""
+    """Return the functions of a stepper that uses only the slope at the start of a step."""
     return _of_stages(job, 1)
 
 

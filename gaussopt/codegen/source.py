@@ -22,7 +22,7 @@ VERSION = 12
 
 
 class Printer(PythonCodePrinter):  # type: ignore[misc]
-    """Python source with short names and cheap integer powers."""
+    """A printer of Python source with short names and cheap integer powers."""
 
     def __init__(self) -> None:
         super().__init__({"fully_qualified_modules": False, "allow_unknown_functions": False})

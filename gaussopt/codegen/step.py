@@ -49,7 +49,7 @@ def names_used(text: str) -> set[str]:
 
 
 def all_hold(conditions: Sequence[str]) -> str:
-    """Return one condition for all; `&` instead of `and`, which would be a branch."""
+    """Join conditions by `&`, as `and` would be a branch."""
     return " & ".join(c if c.isidentifier() else f"({c})" for c in conditions) or "True"
 
 
@@ -127,7 +127,7 @@ class StepWriter:
     def lines(
         self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
     ) -> Lines:
-        """Return the lines from one number to another, separated into `once` and `body`."""
+        """Return the lines from number `begin` to `end`, separated into `once` and `body`."""
         known = {str(p) for p in self.model.p} | _WORDS
         end = len(self.w.lines) if end is None else end
         once: list[str] = []
@@ -174,7 +174,7 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
 
 
 class SaddleSystem:
-    """The equations M a - J^T lam = f, J a = g of names, eliminated for any right sides."""
+    """The equations M a - J^T lam = f, J a = g of names, eliminated for any right-hand sides."""
 
     def __init__(self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> None:
         self._w, self._J, self._added = w, J, how.added
@@ -190,7 +190,7 @@ class SaddleSystem:
         self.checks = self._factors.checks
 
     def solve(self, f: Sequence[Entry], g: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Return names of a and lam; those of rows that are left out are None."""
+        """Return names of a and lam; multipliers of rows that are left out are None."""
         w, force = self._w, list(f)
         for r, weight in self._added:
             for i in range(self._n):
@@ -203,9 +203,9 @@ class SaddleSystem:
 def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> tuple[Lines, Lines]:
     """Write acceleration a (n) and multipliers lam (m) of a state, and `residuals` of its equations.
 
-    These are the squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of gamma and of
-    Q - h. The second lines come after the first ones and read the values of the model's expressions from them, but
-    no values of the elimination.
+    Residuals are the squares of J a - gamma and of M a + h - Q - J^T lam, relative to 1 + the squares of gamma and of
+    Q - h. The lines of the residuals follow those of the acceleration and read the values of the model's
+    expressions from them, but no values of the elimination.
     """
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations
@@ -225,7 +225,7 @@ def projection(model: SymbolicModel, how: tuple[Elimination, Elimination], polyn
 
     M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.
 
-    `how` tells how the first and the second system are eliminated. Results are phi (m_h); dq (n), to be subtracted from
+    `how` are the eliminations of the first and the second system. Results are phi (m_h); dq (n), to be subtracted from
     q; dv (n), to be subtracted from v where phi vanishes.
     """
     writer = StepWriter(model, polynomials, "c")

@@ -1,6 +1,6 @@
-"""Steps of a phase as one compiled loop: as many as are certain to be without an event.
+"""Steps of a phase as one compiled loop: as many as are certain to contain no event.
 
-All but the equations is the same for all systems, so that it is compiled once; the equations are passed in as
+All code except the equations is the same for all systems and compiled once; the equations are passed in as
 functions of one signature, by their addresses. A step is taken only if every stage is regular (see
 `gaussopt.contact.stage_kernel`), its certificate passes, and no watched function can have fallen through zero (see
 `gaussopt.integration.events.functions`, and `gaussopt.integration.events.scanning` for the gaps):
@@ -114,14 +114,14 @@ def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
 
 
 def copy(x: Vector, target: Vector, at: int) -> int:
-    """Copy x to target[at], ...; return the index after it."""
+    """Copy x to target[at], ...; return the index after the copy."""
     for i in range(len(x)):
         target[at + i] = x[i]
     return at + len(x)
 
 
 def largest(x: Vector) -> float:
-    """Return the largest |x|, zero of nothing."""
+    """Return the largest |x|, zero if there are no entries."""
     found = 0.0
     for i in range(len(x)):
         found = max(found, abs(x[i]))

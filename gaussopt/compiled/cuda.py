@@ -1,4 +1,4 @@
-"""Loops for graphics processors of NVIDIA: the functions of `gaussopt.compiled.march`, compiled by numba-cuda."""
+"""Loops for NVIDIA graphics processors: the functions of `gaussopt.compiled.march`, compiled by numba-cuda."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _kernel(kernel: Callable[..., None], modules_given: tuple[ModuleType, ...], 
 
 
 def _scoped(function: Any, given: Mapping[str, Any], known: dict[Any, Any]) -> FunctionType:
-    """Return a function whose names are those that are given, or its own; functions that it calls are for the card."""
+    """Return a function whose names are looked up in `given` first; functions that it calls are made for the card."""
     from numba import cuda
 
     scope = {**plain(function).__globals__, **given}

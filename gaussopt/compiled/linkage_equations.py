@@ -6,14 +6,14 @@ mass. S = J M^-1 J^T is block tridiagonal with blocks of two rows,
     S_kk = (1/m_k + 1/m_{k+1}) I + E_k E_k^T / i_k + F_{k+1} F_{k+1}^T / i_{k+1},
     S_{k,k-1} = -I / m_k - E_k F_k^T / i_k,
 
-where E and F are derivatives by the angle of the arms from a centre of mass to the next and the previous pin. It
-is factorised as L D L^T, pin after pin. All data lie in arrays that the caller owns:
+where E and F are derivatives, with respect to the angle, of the arms from a centre of mass to the next and the previous
+pin. S is factorised as L D L^T, pin after pin. All data lie in arrays that the caller owns:
 
     q, v, a : (3 K,)    x of all places, then y, then phi
     table : (9, K)      see `PinRow`
     work : (WORK, K)    arms, factors, multipliers
 
-Loops without a carried value are kept apart from those with one, so that they run in vector registers.
+Loops whose passes are independent are kept apart from the others, so that they run in vector registers.
 
 References
 ----------
@@ -32,7 +32,7 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 # the last pin), free acceleration along y.
 INVERSE_MASS, INVERSE_INERTIA, MASS, INERTIA, NEXT_X, NEXT_Y, LAST_X, LAST_Y, FALL = range(9)
 
-# Rows of the work space: arms in the plane, which E and F are by a right angle further; blocks of L; multipliers, those
+# Rows of the work space: arms in the plane (E and F are these turned by a right angle); blocks of L; multipliers, those
 # of pin k at k + 1, with zeros at either end; multipliers before refinement.
 EX, EY, FX, FY, L00, L01, L10, L11, LX, LY, BEFORE_X, BEFORE_Y = range(12)
 WORK = 12

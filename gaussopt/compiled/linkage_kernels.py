@@ -43,7 +43,7 @@ LARGEST = 2.0**20
 
 REFINED = 1e-24
 """Square of the relative residual of J a = gamma above which accelerations are refined. Multipliers of a long row
-between two fixed pins lose digits to the condition of S; those of a hanging row do not."""
+between two fixed pins lose digits because S is ill-conditioned; those of a hanging row do not."""
 
 
 def any_order(function: Callable[..., None]) -> Callable[..., None]:
@@ -194,7 +194,7 @@ def alone(q: Array, v: Array, store: Table, table: Table, work: Table) -> None:
 
 
 def sound(sums: Array, worst: Array, limit: float) -> bool:
-    """Tell whether the residuals, squared, relative to 1 + the squares of gamma and f, keep the limit; note them."""
+    """Tell whether the squared residuals, relative to 1 + the squares of gamma and f, keep the limit; note them."""
     rows, forces = sums[0] / (1.0 + sums[1]), sums[2] / (1.0 + sums[3])
     if not ((rows <= limit) & (forces <= limit) & (sums[4] <= LARGEST)):
         return False
@@ -244,7 +244,7 @@ def march(
     store : (STORE, 3 K + 3)
     sharp : tolerance of the projection after every step, 0 for none
     worst : (2,), largest squared residuals so far
-    trace : (r, 6 K), takes the states whose number is a multiple of `every`
+    trace : (r, 6 K), receives the states whose number is a multiple of `every`
     """
     n = 3 * table.shape[1]
     q0, v0, q, v = y[:n], y[n:], store[3, :n], store[4, :n]

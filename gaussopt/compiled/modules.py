@@ -37,7 +37,7 @@ VERSION = "16"
 
 
 class Method(NamedTuple):
-    """How a stepper is compiled: the generator of its functions, the loop, and the module of `advance` if any."""
+    """The compiled form of a stepper: the generator of its functions, the loop, and the module of `advance` if any."""
 
     write: Callable[[LoopJob], Written]
     loop: ModuleType

@@ -18,7 +18,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
 DEPENDENT = 1e-6
-"""Pivot of an equality row, relative to its entry of the diagonal, below which the rows count as possibly dependent."""
+"""Pivot of an equality row, relative to its diagonal entry, below which the rows count as possibly dependent."""
 
 HELD = 1e-13
 """Share of a row's response left by the equalities, below which the equalities hold the row."""
@@ -27,13 +27,13 @@ MASSLESS, ROWS_MAY_DEPEND = 1, 2
 """Codes that `condense` returns if a velocity has no mass, or if equality rows may be dependent; else 0."""
 
 MOST_STEPS = 30
-"""Most steps of Newton's method for the removal of penetration."""
+"""Largest number of steps of Newton's method for the removal of penetration."""
 
 NEARLY = 1e-8
 """Depth, relative to that without pushes, below which a contact counts as just touching."""
 
 SHIFT = 1e-12
-"""Relative increase of diagonal responses of pushing contacts, so that redundant ones share their push."""
+"""Relative increase of diagonal responses of pushing contacts, so that redundant contacts share their push."""
 
 
 @kernel
@@ -188,7 +188,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
 
     The gaps there are dt u_N plus the penetration at the beginning; the pushes act along normals, never pull, and act
     only where the gap that they leave is closed, and where a push can open it. Newton's method on min(push, gap)
-    takes contacts whose pushes are larger than their gaps for closed, until these contacts stay the same.
+    counts contacts whose pushes exceed their gaps as closed, until these contacts stay the same.
     """
     n, k = len(r), len(gaps)
     ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
@@ -226,7 +226,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
 
 @kernel
 def way_back(S: Matrix, p: int, m: int, phi: Vector, push: Vector, way: Vector) -> None:
-    """Add to a displacement, (n,), the least one in the mass norm that, with pushes, gives E way = -phi."""
+    """Add to a displacement, (n,), the least correction in the mass norm that, with pushes, gives E way = -phi."""
     n = len(way)
     A = S[2 * n : 2 * n + p]
     lam, x = np.zeros(m), np.zeros(n)

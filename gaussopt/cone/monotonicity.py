@@ -17,13 +17,13 @@ from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 from gaussopt.linalg.dense import EPS
 
 SEARCH = 60
-"""Steps of the search for tau; any tau gives a valid modulus."""
+"""Number of steps of the search for tau; any tau gives a valid modulus."""
 
 
 def monotonicity(problem: ConeComplementarity) -> float:
     """Return the largest modulus c found, less its rounding error; positive only if that is proved.
 
-    -inf for more than DENSE_ROWS rows kept as blocks, for which no modulus is sought.
+    It is -inf for more than DENSE_ROWS rows kept as blocks, for which no modulus is sought.
     """
     if problem.sparse and problem.n > DENSE_ROWS:
         return -np.inf

@@ -20,11 +20,11 @@ SHIFT = 1e-9
 """Shift of the diagonal of the Jacobian, whose entries are of order one."""
 
 STEPS = 30
-"""Most steps."""
+"""Largest number of steps."""
 
 
 SMALL = 1e-14
-"""Trace of a block, relative to the mean one, below which the block counts as zero."""
+"""Trace of a block, relative to the mean trace, below which the block counts as zero."""
 
 
 @kernel
@@ -134,7 +134,7 @@ def newton_steps(
 ) -> int:
     """Take at most `count` steps from r, which is overwritten; return their number.
 
-    It ends when |Phi / rho|, m/s, is within the tolerance, or is below `enough` and no longer halves.
+    The iteration ends when |Phi / rho|, m/s, is within the tolerance, or is below `enough` and no longer halves.
     """
     before = 0.0
     for step in range(count):
@@ -161,7 +161,7 @@ def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough
 def continued(
     problem: ConeComplementarity, start: Vector, tolerance: float, enough: float
 ) -> tuple[Vector, int | None]:
-    """Return impulses, starting at those of a similar problem, and the number of steps, None without convergence.
+    """Return impulses, found from those of a similar problem, and the number of steps; None if not converged.
 
     `tolerance` and `enough` are those of |Phi / rho| relative to |q|.
     """

@@ -22,7 +22,7 @@ HOLDS = 1e-12
 """Largest natural map, relative to |q|, of a candidate that counts as a solution."""
 
 DOUBTFUL = 1e-6
-"""Largest natural map of a candidate that may be a solution, relative imaginary part of a root that may be real."""
+"""Largest natural map of a candidate that may be a solution, and relative imaginary part of a root that may be real."""
 
 DISTINCT = 1e-9
 """Difference of velocities, relative to |q|, beyond which two solutions are distinct."""
@@ -33,7 +33,7 @@ SINGULAR = 1e-12
 
 @dataclass(frozen=True)
 class OneContact:
-    """Solutions found of one contact.
+    """Solutions found for one contact.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def _differ(problem: ConeComplementarity, r: Vector, other: Vector) -> bool:
 
 
 def _stick(W: Matrix, q: Vector, regular: bool) -> tuple[list[Vector], bool, bool | None]:
-    """Return impulses without velocity, whether others may exist, and whether impulses of a velocity are unique."""
+    """Return impulses that leave no velocity, whether others may exist, and whether a velocity has a unique impulse."""
     if regular:
         return [np.asarray(-np.linalg.solve(W, q))], False, True
     r: Vector = np.asarray(-np.linalg.lstsq(W, q, rcond=1e-10)[0])

@@ -7,8 +7,8 @@ slips, u_T = -alpha r_T with alpha > 0. With r_N eliminated by u_N = 0, u_T = A 
     adj(A + alpha) = adj(A) + alpha,    det(A + alpha) = alpha^2 + alpha tr A + det A
 
 and alpha is a root of f(alpha) = mu W_NN r_N det(A + alpha) - W_NN |adj(A + alpha) b|. Where neither open nor stick is
-possible f rises from a negative value to infinity, so that a root is there; the impulse is unique if W_NN, A
-and the coupling of normal and tangents are moderate, otherwise one of several.
+possible f rises from a negative value to infinity, so that a root exists; the impulse is unique if W_NN, A
+and the coupling of normal and tangents are moderate, otherwise there may be several.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import Index
 
 ROOT_STEPS = 60
-"""Most steps of Newton's method, held in a bracket, for one slip."""
+"""Largest number of steps of Newton's method, kept in a bracket, for one slip."""
 
 NEAR = 1e-9
-"""Relative length of a Newton step after which the error, of the order of its square, is rounding."""
+"""Relative length of a Newton step after which the error, of the order of its square, is at the rounding level."""
 
 CLOSE = 4e-16
-"""Relative change of alpha that is rounding."""
+"""Relative change of alpha that counts as a rounding error."""
 
 
 @kernel
@@ -69,7 +69,7 @@ def slip(a: Vector, b1: float, b2: float, c: float, w1: float, w2: float, wn: fl
 def solve_one(w: Vector, c: Vector, mu: float, r: Vector, space: Vector, start: float) -> float:
     """Write the impulse r, (3,), of one contact with u = W r + c, W by rows in w, (9,).
 
-    Return alpha of the slip, 0 if the contact opens or sticks, -1 if there is no impulse, and r is unchanged.
+    Return alpha of the slip, 0 if the contact opens or sticks, -1 if there is no impulse, which leaves r unchanged.
     """
     if c[0] >= 0.0:
         r[0] = r[1] = r[2] = 0.0
@@ -272,7 +272,7 @@ def factor_sweeps(
 
 @kernel
 def colours_of(begin: Index, column: Index, colour: Index, used: Index) -> int:
-    """Write the first colour that no neighbour has, contact after contact, to `colour`, (k,); return their number.
+    """Write the first colour that no neighbour has, contact after contact, to `colour`, (k,); return the count.
 
     `used`, (k + 1,), is working memory, -1 in every place.
     """

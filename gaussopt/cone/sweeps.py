@@ -1,8 +1,8 @@
-"""Sweeps of nonlinear Gauss-Seidel over the contacts of a problem, by its blocks or by the factors of its operator.
+"""Nonlinear Gauss-Seidel sweeps over the contacts of a problem, by its blocks or by the factors of its operator.
 
-With factors, work and memory of a contact depend on the bodies that it touches, not on how many contacts these have.
-In colours, contacts without a common body are solved at once, on threads; which impulses a contact uses does not depend
-on the number of threads, and so neither does the answer.
+With factors, work and memory of a contact depend on the bodies that it touches, not on their number of contacts.
+In colours, contacts without a common body are solved at once, on threads; the impulses that a contact uses, and so the
+result, do not depend on the number of threads.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 With one contact open, stuck or sliding in a given direction its impulse is linear in that of the other,
 r_b = B r_a + c, and the other is one contact with W_aa + W_ab B and q_a + W_ab c, whose modes are all known
-(`one_contact`). If both slide, the scan looks for the direction of one at which its velocity has that direction.
+(`one_contact`). If both slide, the scan looks for a slip direction of one contact that its velocity then has.
 For wedged contacts, whose impulses no mode determines, large normal impulses are tried. A solution may be
-missed if two are within a step of the scan, and of a continuum some solutions are found.
+missed if two are within a step of the scan, and of a continuum of solutions only some are found.
 """
 
 from __future__ import annotations

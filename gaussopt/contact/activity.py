@@ -1,4 +1,4 @@
-"""Which contacts of a state are closed, open, or about to impact."""
+"""Activity of the contacts of a state: closed, open, or about to impact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESTING = 1e-8
 
 
 def tolerances(step: StepData) -> tuple[float, float]:
-    """Return the gap and the rate up to which they count as zero at this state."""
+    """Return the largest gap and the largest rate that count as zero at this state."""
     q = 0.0 if step.q is None else float(np.abs(step.q).max(initial=0.0))
     v = 0.0 if step.v is None else float(np.abs(step.v).max(initial=0.0))
     return TOUCHING * (1.0 + q), RESTING * (1.0 + v)
@@ -47,7 +47,7 @@ def closed_contacts(step: StepData) -> NDArray[np.intp]:
 def refuse_penetration(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
     """Check that a motion starts with no contact inside its obstacle; two-sided contacts, which have no gap, pass.
 
-    Gaps down to -`allowed`, relative to 1 + max |q|, pass; None is `TOUCHING`. Raises BadInput with gap and gap rate.
+    Gaps down to -`allowed`, relative to 1 + max |q|, pass; None means `TOUCHING`. Raises BadInput with gap and rate.
     """
     if step.g_N is None:
         return

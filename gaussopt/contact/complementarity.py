@@ -33,10 +33,10 @@ QUICK = 8
 """Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
 
 AMPLIFIED = 4.0
-"""Distance from a solution that a point may have per unit residual of its laws, in the mass norm."""
+"""Largest distance of a point from a solution per unit residual of its laws, in the mass norm."""
 
 SUMMED = 100.0
-"""Residual that an enumerated solution may have, in units of the rounding error of its terms."""
+"""Largest residual of an enumerated solution, in units of the rounding error of its terms."""
 
 MOVED = 1e-4
 """Least motion of a row by its own force, relative to that of the free bodies, for modes to be distinguishable."""
@@ -51,12 +51,12 @@ class ComplementarityLaws(ContactLCP):
 
     @property
     def enumerable(self) -> bool:
-        """Whether all contact modes may be enumerated."""
+        """Tell whether all contact modes may be enumerated."""
         return self.lcp.n <= MAX_ENUMERATED
 
     @property
     def quick(self) -> bool:
-        """Whether the modes are few and their linear systems regular, because the contact rows are independent."""
+        """Tell whether the modes are few and their linear systems regular, because the contact rows are independent."""
         if self.lcp.n > QUICK:
             return False
         root = self.op.rows @ self.op.joints.root
@@ -86,7 +86,7 @@ class ComplementarityLaws(ContactLCP):
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
 
     def _oriented(self) -> bool:
-        """Return `oriented` if some contacts have no slip; it does not cover normal forces with a least value."""
+        """Evaluate `oriented` if some contacts have no slip; it does not cover normal forces with a least value."""
         op, g, p = self.op, self.op.weights, len(self.op.rows)
         # Every contact at least doubles the number of modes.
         if 2**op.k > MODES or op.step.least.any() or (g <= MOVED * op.bare).any():
@@ -98,7 +98,7 @@ class ComplementarityLaws(ContactLCP):
         return oriented(B, op.k, mu, g, partner, *np.zeros((2, p, p)), *np.zeros((2, p), dtype=np.int64))
 
     def _monotone(self) -> bool:
-        """Return `monotone` of the operator's own matrices, every contact in units of its own response."""
+        """Evaluate `monotone` for the operator's own matrices, every contact in units of its own response."""
         op, A = self.op, self.op.delassus
         scale = np.sqrt(np.maximum(np.einsum("kn,nm,km->k", op.step.J_N, op.joints.K, op.step.J_N), 1e-300))
         motion = op.motion[:, : op.k] / scale
@@ -165,7 +165,7 @@ class ComplementarityLaws(ContactLCP):
         return norm(np.concatenate(parts))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return the true forces nearest to an acceleration given without forces; an estimate if none are found."""
+        """Return lawful forces that best fit an acceleration given without forces; an estimate if none are found."""
         op, x = self.op, self._estimate(a)
         true, _ = self._complete(x)
         if true is not None:
@@ -215,7 +215,7 @@ class ComplementarityLaws(ContactLCP):
         scale = float(op.scale.max())
         # Relative to the data of the step: relative to its own huge accelerations any candidate would pass.
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
-            # All laws hold to rounding: this is a solution, even if its mode is degenerate.
+            # All laws hold up to rounding errors: this is a solution, even if its mode is degenerate.
             size = own_error + residual
             return size, size * scale, 0.0
         bound = own_error + self._natural_bound(x)
@@ -224,14 +224,14 @@ class ComplementarityLaws(ContactLCP):
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """Return `complete` with the sizes of this LCP."""
+        """Call `complete` with the sizes of this LCP."""
         return complete(self.op, x, self.start_size)
 
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
         """Return the error to the nearest enumerated solution, and its rounding floor.
 
-        The solution of the candidate's own mode is used instead if it is an enumerated one, since it has no rounding
-        of ill-determined forces: that its forces are lawful relative to each other proves nothing.
+        The solution of the candidate's own mode is used instead if it is an enumerated one, since it is free of the
+        rounding errors of ill-determined forces; that its forces obey the laws is no proof without enumeration.
         """
         op, found, step = self.op, self.enumerated, self.op.step
         scale = float(op.scale.max())
@@ -241,7 +241,7 @@ class ComplementarityLaws(ContactLCP):
         x, rounding = np.abs(self.x(found.solutions[i])), np.abs(self.to_x) @ found.floors[i]
         terms = np.abs(motion) @ x + np.abs(op.joints.root.T @ (step.M @ op.joints.a_J))
         apart = norm(np.abs(motion) @ rounding)
-        # Enumeration ignores contradictions between contacts that are near rounding.
+        # Enumeration ignores contradictions between contacts that are near the rounding level.
         missed = self.residual(points[i], *op.split(self.x(found.solutions[i])))
         missed = AMPLIFIED * missed if missed > apart + SUMMED * EPS * norm(terms) else 0.0
         if true is not None:

@@ -29,7 +29,7 @@ class ContactLCP:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Say why the laws of a step are no LCP; None if they are."""
+        """Say why the laws of a step are not an LCP; None if they are."""
         if not step.rests_in_space:
             return None
         return (
@@ -83,10 +83,10 @@ class ContactLCP:
 
     @cached_property
     def start_size(self) -> Vector:
-        """Size of the terms that `start`, with the least forces, was summed from, (k + r,).
+        """Size of the terms of which `start`, with the least forces, is the sum, (k + r,).
 
-        Terms that cancel within a_J count only with the rounding error that they leave: a larger contradiction is not
-        rounding, however large these terms are.
+        Terms that cancel within a_J count only with the rounding error that they leave: a larger contradiction is not a
+        rounding error, however large these terms are.
         """
         op = self.op
         free = np.maximum(np.abs(op.joints.a_J), CANCELLED / FEASIBLE * op.free_size)

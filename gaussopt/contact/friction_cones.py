@@ -27,7 +27,7 @@ class FrictionCones:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Say why the laws of a step are no problem over cones; None if they are."""
+        """Say why the laws of a step are not a problem over cones; None if they are."""
         if not step.k:
             return "the step has no closed contacts; use gauss or lagrange"
         if step.J_T.shape[1] != ROWS - 1:

@@ -1,7 +1,7 @@
 """Impact laws: the jump of the velocity when a contact closes with a gap rate.
 
 Both laws stop the approach and let Coulomb's law hold between the impulses and the slip after the impact (after the
-phase). Newton: the gap rate after it is at least -e_N times that before. Poisson: the impulse of the restitution phase
+phase). Newton: the gap rate after an impact is at least -e_N times that before. Poisson: the impulse of restitution
 is at least e_N times that of the compression phase.
 References: C. Glocker, F. Pfeiffer, "Multiple impacts with friction in rigid multibody systems", Nonlinear Dynamics 7,
 1995; J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988.

@@ -16,7 +16,7 @@ from gaussopt.linalg.saddle_point import careful_posedness, factorise
 
 @dataclass(frozen=True)
 class Joints:
-    """The acceleration without contact forces, and how a force f changes it.
+    """The acceleration without contact forces, and its response to a force f.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ def _regular(step: StepData) -> Joints | None:
     lift = -solve_lower_transposed(C, Y @ inverse)
     lam_J = lift @ force + solve_lower_transposed(C, solve_lower(C, step.gamma))
     a_J = inverse.T @ (inverse @ (force + step.J.T @ lam_J))
-    # A refinement, so that J a_J = gamma to rounding.
+    # A refinement, so that J a_J = gamma up to rounding errors.
     shift = solve_lower_transposed(C, solve_lower(C, step.gamma - step.J @ a_J))
     return Joints(free.T @ free, a_J + inverse.T @ (B @ shift), lam_J + shift, lift, free.T)
 

@@ -59,7 +59,7 @@ class Uniqueness:
 
     @property
     def decided(self) -> bool:
-        """Whether the number of accelerations is known."""
+        """Tell whether the number of accelerations is known."""
         return self.reason is not UniquenessProof.UNDECIDED
 
     def to_mapping(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ NO_CONTACTS = Uniqueness(Status.SOLVED, UniquenessProof.NO_CONTACTS, True)
 
 
 class ContactLaws(Protocol):
-    """Judge candidates by the laws of the contact forces of one step.
+    """The laws of the contact forces of one step, by which candidates are judged.
 
     A certificate has an acceleration and forces, from any source, and asks three things: how far do they violate the
     laws, how far is the nearest lawful acceleration, and is it unique. A new law answers these questions
@@ -125,7 +125,7 @@ class ContactLaws(Protocol):
         Returns
         -------
         (size of x,)
-            Lawful forces nearest to it; an estimate if none are found, which `distance` does not take for lawful.
+            Lawful forces that fit a best; an estimate if none are found, which `distance` does not accept as lawful.
         """
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
@@ -145,14 +145,14 @@ class ContactLaws(Protocol):
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Bound how far the nearest lawful acceleration is.
+        """Bound the distance of the nearest lawful acceleration.
 
         Parameters
         ----------
         a, x : (n,), (size of x,), the candidate and its forces
         own_error : distance from a to the acceleration that x causes, in the mass norm
-        residual : what `residual` says of them
-        uniqueness : what `uniqueness` says of the step, which need not be asked twice
+        residual : result of `residual` for them
+        uniqueness : result of `uniqueness` for the step, which is not computed again
         thorough : whether all contact modes may be enumerated
 
         Returns

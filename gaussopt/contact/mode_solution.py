@@ -14,18 +14,18 @@ from gaussopt.lcp.polyhedra import FEASIBLE
 from gaussopt.linalg.dense import EPS, norm
 
 EXACT = 1e-11
-"""Relative violation of a law that a solution computed here may have: rounding of its linear system."""
+"""Relative violation of a law that a solution computed here may have by rounding errors of its linear system."""
 
 
 def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector | None, float]:
     """Return the true solution nearest to x in the contact mode that x indicates; None if that mode has none.
 
-    Rounding is judged by the forces of least norm that solve the mode's linear system, which the data
+    Rounding errors are judged by the forces of least norm that solve the mode's linear system, which the data
     of the step determine; x decides only between the solutions of that system.
 
     Parameters
     ----------
-    start_size : (k + r,), size of the terms that accelerations without contact forces are summed from
+    start_size : (k + r,), size of the terms of which accelerations without contact forces are sums
 
     Returns
     -------

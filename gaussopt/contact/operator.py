@@ -87,11 +87,11 @@ _latest: ContactOperator | None = None
 
 
 def smallest_eigenvalue(S: Matrix) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix (c, c) of entries near 1; zero if it is rounding."""
+    """Return the smallest eigenvalue of a symmetric matrix (c, c) of entries near 1; zero if it is a rounding error."""
     if len(S) == 2:
         (a, b), (_, c) = S.tolist()
         value = 0.5 * (a + c) - math.hypot(0.5 * (a - c), b)
     else:
         value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
-    # For redundant contacts it is always zero, which is no event.
+    # For redundant contacts the eigenvalue is always zero, which is no event.
     return 0.0 if abs(value) <= 1e-9 else value

@@ -25,7 +25,7 @@ from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import Index
 
 MODES = 64
-"""Most modes of all contacts that are tried."""
+"""Largest number of modes of all contacts that are tried."""
 
 UNCERTAIN = 1e-7
 """Error of every entry of the operator, relative to its terms, under which the determinants must stay positive."""

@@ -1,4 +1,4 @@
-"""When the printed normal-force programs return the forces of mechanics, and when weights repair them.
+"""Conditions under which the printed normal-force programs return the forces of mechanics, or weights repair them.
 
 For positive definite A the printed program min 1/2 z^T A z - 1/2 ell^T z subject to A z + b >= 0 has the optimality
 conditions sym(A) z - 1/2 ell = A^T eta, 0 <= eta, w >= 0, eta . w = 0. The solution z of the LCP satisfies them exactly
@@ -18,7 +18,7 @@ DECIDED = 1e-9
 """Size of entries of eta and w, relative to the largest, up to which they count as zero."""
 
 CYCLE = 1e-10
-"""Relative difference between the two products around a cycle that still counts as rounding."""
+"""Relative difference between the two products around a cycle that still counts as a rounding error."""
 
 
 def multipliers(A: Matrix, z: Vector, ell: Vector | None = None) -> Vector:
@@ -29,7 +29,7 @@ def multipliers(A: Matrix, z: Vector, ell: Vector | None = None) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """The multipliers eta, (k,), and whether a printed program returns the LCP's solution z or something else."""
+    """The multipliers eta, (k,), and whether a printed program returns the LCP's solution z."""
 
     eta: Vector
     predicts: bool

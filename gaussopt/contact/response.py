@@ -30,11 +30,11 @@ INERT = 1e-12
 """Motion of a row by its own force, relative to that of the free bodies, up to which it counts as zero."""
 
 CANCELLED = 16 * EPS
-"""Response to a force, or acceleration without contact forces, relative to its terms, up to which it is rounding."""
+"""Response to a force, or acceleration without contact forces, relative to its terms, that is a rounding error."""
 
 
 def without_rounding(value: Matrix, size: Matrix) -> Matrix:
-    """Set entries to zero that are rounding relative to their terms of the given size."""
+    """Set entries to zero that are rounding errors relative to terms of the given size."""
     return np.where(np.abs(value) <= CANCELLED * size, 0.0, value)
 
 
@@ -129,12 +129,12 @@ class ContactResponse:
 
     @cached_property
     def response_size(self) -> Matrix:
-        """Size of the terms that the entries of `response` are summed from, (k + r, k + r)."""
+        """Size of the terms of which the entries of `response` are sums, (k + r, k + r)."""
         return np.asarray(np.abs(self.rows) @ self.effect_size)
 
     @cached_property
     def effect_size(self) -> Matrix:
-        """Size of the terms that the entries of `effect` are summed from, (n, k + r)."""
+        """Size of the terms of which the entries of `effect` are sums, (n, k + r)."""
         root = np.abs(self.joints.root)
         terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
                                                     np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
@@ -143,7 +143,7 @@ class ContactResponse:
 
     @cached_property
     def free_size(self) -> Vector:
-        """Size of the terms that the entries of `joints.a_J` are summed from, (n,)."""
+        """Size of the terms of which the entries of `joints.a_J` are sums, (n,)."""
         root, joints = np.abs(self.joints.root), self.joints
         own = root @ (root.T @ np.abs(self.step.force)) + np.abs(joints.lift).T @ np.abs(self.step.gamma)
         return np.asarray(np.maximum(own, np.abs(joints.a_J)))
@@ -160,7 +160,7 @@ class ContactResponse:
 
     @cached_property
     def weights(self) -> Vector:
-        """sqrt(row K row^T), (k + r,): one unit of force along a row is this much acceleration in the mass norm."""
+        """sqrt(row K row^T), (k + r,): the acceleration by a unit force along each row, in the mass norm."""
         own, bare = np.sqrt((self.own**2).sum(axis=1)), self.bare
         # An inert direction (a dead centre) is scaled by the motion of the bodies without joints.
         return np.asarray(np.where(own > 1e-8 * bare, own, np.where(bare > 0, bare, 1.0)))
@@ -192,7 +192,7 @@ class ContactResponse:
         return np.asarray(self.joints.a_J + self.effect @ x)
 
     def rounding(self, between: Vector, own_error: float) -> float:
-        """Return the rounding of a_J, in the mass norm, that an error relative to `acceleration` does not contain.
+        """Return the rounding error of a_J, in the mass norm, that an error relative to `acceleration` leaves out.
 
         It is at most `own_error`, the distance of an acceleration from that of its own unknowns, plus the acceleration
         that `between`, the difference from the other unknowns, causes.

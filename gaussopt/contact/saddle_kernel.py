@@ -33,7 +33,7 @@ def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
     Returns
     -------
     done
-        Number of leading pivots of the right sign and above rounding; n + m if K is regular.
+        Number of leading pivots of the right sign and above the rounding level; n + m if K is regular.
     """
     for i in range(len(K)):
         start = 0
@@ -89,7 +89,7 @@ def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
 def respond(
     K: Matrix, L: Matrix, first: Index, n: int, b: Matrix, x: Matrix, norm: Vector, rest: Vector, p: int
 ) -> None:
-    """Write row p of x from that of b: K^-1 b from the factors, refined until the joint rows hold to rounding.
+    """Write row p of x from that of b: K^-1 b from the factors, refined so that the joint rows hold.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The certificate of a stage: distance of the acceleration to what its forces cause, and residual of the laws."""
+"""The certificate of a stage: distance of the acceleration from that caused by its forces, and residual of the laws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaussopt.lcp.pivoting import Active
 from gaussopt.linalg.dense import EPS
 
 EXACT = 1e-11
-"""Relative violation of a law that counts as rounding, as in `gaussopt.certificates.contact`."""
+"""Relative violation of a law that counts as a rounding error, as in `gaussopt.certificates.contact`."""
 
 
 def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
@@ -34,7 +34,7 @@ def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
 def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
     """Write numbers 0 to 6 and 10 for x = (a, -lam), where b is all forces and gamma.
 
-    Computed from the equations of motion, K x - b, as `gaussopt.certificates.bilateral` does: K shows which error of
+    They follow from the equations of motion, K x - b, as `gaussopt.certificates.bilateral` does: K shows which error of
     the acceleration explains their residual.
     """
     K, L, first, p = space.K, space.L, space.first, len(space.norm) // 2
@@ -51,7 +51,7 @@ def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
         missed += value * value if i >= n else 0.0
         demanded += b[i] * b[i] if i >= n else 0.0
     for i in range(len(x)):
-        # L^-1 u, and |L^-1| size bounded by substitution with absolute values, the joints on their own.
+        # L^-1 u, and |L^-1| size bounded by substitution with absolute values, joints separately.
         value, terms, inverse = u[i], size[i], L[i, i]
         for j in range(first[i] if i < n else n, i):
             value -= L[i, j] * half[j]
@@ -70,7 +70,7 @@ def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
 
 
 def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbers: Vector) -> None:
-    """Add to numbers 0, 1 and 4 the distance to the solution of the mode, and the rounding of its rows."""
+    """Add to numbers 0, 1 and 4 the distance to the solution of the mode, and the rounding errors of its rows."""
     K, first, motion, norm, T = space.K, space.first, space.motion, space.norm, space.T
     z, extent, error, place, y = space.law[3], space.law[5], space.law[6], space.order[1], space.body[1]
     p, size = len(norm) // 2, len(active)
@@ -96,7 +96,7 @@ def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbe
 
 
 def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers: Vector) -> bool:
-    """Write contact forces, their natural map and least w, numbers 8, 9; return whether laws hold to rounding."""
+    """Write contact forces, their natural map and least w, numbers 8, 9; tell whether the laws hold."""
     rows, norm, sigma, partner = space.rows, space.norm, space.sigma, space.order[0]
     bias, mu, q, z, w = space.law[0], space.law[1], space.law[2], space.law[3], space.law[4]
     (c, d), p = sigma.shape, len(norm) // 2
@@ -122,7 +122,7 @@ def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers:
             out[at] = friction
             violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
     numbers[8], numbers[9] = math.sqrt(violated), smallest
-    # Relative to what the step calls for: relative to its own huge accelerations any answer would pass.
+    # Relative to accelerations without contacts: relative to its own huge accelerations any answer would pass.
     for r in range(p):
         called += q[r] * q[r]
     return bool(numbers[8] <= EXACT * (math.sqrt(called) + free))

@@ -18,7 +18,7 @@ CLEAR = 1e-6
 """Pivot of the scaled sym(delassus) above which it is surely positive; below it the general path looks for proofs."""
 
 SETS = 8
-"""Most sets of active pairs that are tried before the general path takes over."""
+"""Largest number of sets of active pairs that are tried before the general path takes over."""
 
 
 def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
@@ -37,10 +37,10 @@ def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
 def read_laws(
     data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, space: StageWorkspace
 ) -> bool:
-    """Fill the rows of the laws, J_N and then J_T of the contacts without slip, and after them those of their forces.
+    """Fill the rows of the laws, J_N and then J_T of the contacts without slip, then the rows of their forces.
 
     lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction follows the
-    phase in the plane; in space it follows the slip, unless that is rounding or a trial step has passed its end.
+    phase in the plane; in space the slip, unless that is a rounding error or a trial step has passed its end.
 
     Written are rows, sigma, law[0] (bias), law[1] (mu), and order[0]: the row of the friction of a contact without
     slip, 0 for all others.

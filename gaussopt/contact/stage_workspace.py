@@ -11,15 +11,15 @@ from gaussopt.lcp.pivoting import Index, Indices
 
 MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
 """Codes in addition to those of `gaussopt.lcp.pivoting`: M is not positive definite; the joints are dependent or nearly
-so; a row is not moved by its own force; laws do not hold to rounding."""
+so; a row is not moved by its own force; laws do not hold up to rounding errors."""
 
 DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5
-"""Proofs of uniqueness, also of forces for those before `MONOTONE`; undecided, also by the general path, for contacts
-that may stick, or open: the contacts slide, and the general path would try more proofs."""
+"""Proofs of uniqueness; those before `MONOTONE` hold for forces, too. `UNDECIDED`: contacts may stick, and the general
+path does not decide either. `OPEN`: all contacts slide, and the general path would try more proofs."""
 
 NUMBERS = 11
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
-law_residual, smallest_w, norm_gamma: the numbers of its certificate that a stage writes, in this order."""
+law_residual, smallest_w, norm_gamma: the numbers of the certificate that a stage writes, in this order."""
 
 
 class StageWorkspace(NamedTuple):

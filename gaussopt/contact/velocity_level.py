@@ -1,4 +1,4 @@
-"""Impacts and time steps at velocity level, in the same data as accelerations.
+"""Impacts and time steps at velocity level, with the same data as accelerations.
 
 A jump dv of the velocity obeys M dv = dt (Q - h) + J^T Lam + J_N^T Lam_N + J_T^T Lam_T. Newton's restitution and
 Coulomb's law on the slip after the jump,

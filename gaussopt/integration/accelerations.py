@@ -59,7 +59,7 @@ def _rows(m: int, k: int, d: int) -> str:
 
 
 def largest(residual: Vector | None) -> float:
-    """Return the largest absolute entry: 0 of an empty array; NaN of None or where an entry is not finite."""
+    """Return the largest absolute entry: 0 for an empty array, NaN for None, NaN or inf if an entry is not finite."""
     if residual is None:
         return math.nan
     if not 0 < len(residual) <= FEW:
@@ -69,16 +69,16 @@ def largest(residual: Vector | None) -> float:
 
 
 class CertifiedAccelerations:
-    """Accelerations of a system by a formulation and a solver, each one certified.
+    """Accelerations of a system by a formulation and a solver, each certified.
 
     Attributes
     ----------
     state : "velocity" or "quasi-velocity", integrated with q
     open_forces : set of (name, number)
-        Forces that were found not to be unique where a state was recorded: lam, lam_N or lam_T, and the row or the
-        contact, counted from 0.
+        Forces that are not unique at a recorded state: lam, lam_N or lam_T, and the number of the row or contact,
+        counted from 0.
     warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and its message
-    singular : SingularWatch, how independent the rows were at recorded states
+    singular : SingularWatch, the independence of the rows at recorded states
     """
 
     state: ClassVar[str] = "velocity"
@@ -100,7 +100,7 @@ class CertifiedAccelerations:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Formulations and solvers that stood in where those of the motion do not fit, as "stick-slip by lemke"."""
+        """Pairs that replaced formulation and solver where these do not apply, such as "stick-slip by lemke"."""
         return []
 
     @property
@@ -110,7 +110,7 @@ class CertifiedAccelerations:
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Add the seconds that a block takes to a part, without those that the block itself counts to other parts."""
+        """Add the seconds that a block takes to a part, less those that the block itself adds to other parts."""
         begin, counted = perf_counter(), self.seconds
         try:
             yield
@@ -119,7 +119,7 @@ class CertifiedAccelerations:
             self.timing[part] = self.timing.get(part, 0.0) + own
 
     def answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Return the certified answer at a state; asking again for the same state costs nothing."""
+        """Return the certified answer at a state; a repeated call for the same state costs nothing."""
         state = q.tobytes() + v.tobytes()
         if self._last is not None:
             t0, known_state, known = self._last
@@ -130,7 +130,7 @@ class CertifiedAccelerations:
         return answer
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Find the certified answer at a state other than the last one asked for."""
+        """Find the certified answer at a state that is not the latest one."""
         begin = perf_counter()
         step = self.step(t, q, v)
         self.timing["model"] += perf_counter() - begin
@@ -156,7 +156,7 @@ class CertifiedAccelerations:
         return step
 
     def know(self, step: StepData, t: float, q: Vector, v: Vector) -> None:
-        """Take over the step data of a state that were evaluated elsewhere."""
+        """Store step data that were evaluated elsewhere as those of a state."""
         self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
@@ -172,11 +172,11 @@ class CertifiedAccelerations:
         return step
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
-        """Solve and certify, keeping count; raises Rejected if the answer is not accepted."""
+        """Solve and certify a step, and count the answer; raises Rejected if the answer is not accepted."""
         return self.counted(step, (self.solver if solver is None else solver).solve(step))
 
     def counted(self, step: StepData, answer: Answer) -> Answer:
-        """Keep count of an answer, wherever it comes from; raises Rejected if the answer is not accepted."""
+        """Count an answer from any source; raises Rejected if the answer is not accepted."""
         self._count(answer)
         if answer.status is not Status.SOLVED or answer.a is None:
             raise Rejected(step, answer)
@@ -206,7 +206,7 @@ class CertifiedAccelerations:
                 worst[name] = value
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the forces of the answer at a state are unique; others are noted in `open_forces`."""
+        """Tell whether the forces of the answer at a state are unique; `open_forces` lists those that are not."""
         if not answer.forces_unique and not self.open_forces:
             step = self.step(t, q, v)
             rows = range(0) if step.sparse else open_forces(step)[0]
@@ -221,7 +221,7 @@ class CertifiedAccelerations:
         return t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *about, self.determined(t, q, v, answer)
 
     def row_without_answer(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
-        """Return the record of a state whose step has no accepted answer, with NaN for all that an answer gives."""
+        """Return the record of a state whose step has no accepted answer, with NaN for all values of an answer."""
         step, nan = self.system.evaluate(t, q, v), math.nan
         about = *self.drift(t, q, v), *self._energies(t, q, v)
         plain = t, q, v, np.full(step.n, nan), np.full(step.m, nan), nan, nan, *about, True
@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Watch the independence of the rows at an accepted state, and within the step before it unless it is short."""
+        """Watch the independence of the rows at an accepted state and in the step to it; `short` omits their rates."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:
@@ -289,7 +289,7 @@ class CertifiedAccelerations:
         return v
 
     def memory(self) -> dict[str, Any]:
-        """Return the data besides the state that later answers depend on, without the memory of solvers."""
+        """Return the data, in addition to the state, on which later answers depend, except the memory of solvers."""
         return {}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
@@ -315,7 +315,7 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return v
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return the rate of the quasi-velocities that belongs to the acceleration."""
+        """Return the rate of the quasi-velocities for the certified acceleration."""
         v = self.velocity(t, q, u)
         return self.system.quasi_velocity_rate(t, q, v, super().rate(t, q, v))
 
@@ -327,7 +327,7 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return u
 
     def memory(self) -> dict[str, Any]:
-        """Return the velocity found last, the initial guess for the next one."""
+        """Return the velocity found last, the initial guess for the next velocity."""
         return {} if self._seen is None else {"velocity": self._seen[3]}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:

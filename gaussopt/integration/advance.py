@@ -1,4 +1,4 @@
-"""The interface of all that advances a motion: interpreted steps, machine code, phases between events.
+"""The interface of everything that advances a motion: interpreted steps, machine code, phases between events.
 
 `gaussopt.integration.loop` drives each of them in the same way.
 """
@@ -28,11 +28,11 @@ from gaussopt.integration.trajectory import Recorder
 from gaussopt.solving.answer import Answer
 
 End = tuple[Status, str]
-"""How a motion ended: status and message."""
+"""End of a motion: status and message."""
 
 
 class EventKind(StrEnum):
-    """Kinds of events, except those that a user defines: their kind is their name."""
+    """Kinds of events; the kind of an event that a user defines is its name."""
 
     IMPACT = "impact"
     LANDING = "landing"
@@ -70,7 +70,7 @@ class MotionEvent:
 class ContactRules:
     """Rules of a motion with contacts; `events` and `integrals` are the user's.
 
-    `close` tells whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
+    If `close` is true, a contact whose impacts accumulate is closed, with e_N = 0; otherwise the motion ends there.
     """
 
     impact: ImpactLaw = newton
@@ -82,13 +82,13 @@ class ContactRules:
 class Advance(ABC):
     """A way of advancing a motion, and the state that the motion has reached.
 
-    An advance takes a step, or as many at once as it can: what it calls a step of its own, the loop counts as one. It
-    records what is due, notes the events that it meets, and moves `t`, `q` and `v`. The loop knows nothing of methods,
+    In each pass of the loop an advance takes one step, or as many at once as it can. It records the states that are
+    due, notes the events that occur, and moves `t`, `q` and `v`. The loop knows nothing of methods,
     contacts or machine code; an advance knows nothing of progress or of where a motion ends.
 
     Parameters
     ----------
-    motion : CertifiedAccelerations, gives accelerations and judges them
+    motion : CertifiedAccelerations, computes and certifies accelerations
     method : Stepper
     control : Control, end and step of the motion, or tolerances
     recorder : takes every state that is due
@@ -100,11 +100,11 @@ class Advance(ABC):
     engine : "interpreted" or "compiled"
     t, q, v : the last state reached
     origin : s, the instant from which steps are counted
-    steps : steps of the method taken up to there; those of an adaptive one are its own, recorded or not
+    steps : steps of the method taken so far; for an adaptive method its accepted steps, recorded or not
     events : list of MotionEvent
-    sums : integrals at the recorded instants, where some are asked for
-    looks : Looks or None, takes the positions within steps, where they are asked for
-    why_interpreted : str or None, what stands in the way of compiled code for a motion that is worth it
+    sums : integrals at the recorded instants, if any are requested
+    looks : Looks or None, receives the positions at the steps, and at requested instants within them
+    why_interpreted : str or None, why a motion that is worth compiling is not compiled
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Advance(ABC):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Say why the advance cannot take a motion that it `suits`, with its solver and stabilisation; None if it can.
+        """Say why the advance cannot take a motion that it `suits` (because of its solver, say); None if it can.
 
         The reason completes the sentence "It cannot run this motion: ...".
         """
@@ -198,11 +198,11 @@ class Advance(ABC):
     # -- what an advance may override ----------------------------------------------------------------------------
 
     def memory(self) -> dict[str, Any]:
-        """Return the data that later steps depend on besides instant, state and number of steps."""
+        """Return the data, in addition to instant, state and number of steps, on which later steps depend."""
         return {}
 
     def trace_failure(self) -> None:  # noqa: B027 - most advances know the step that failed
-        """Find the step that failed where states between the recorded ones are not known; raises the failure there."""
+        """Find the failed step where only recorded states are known, and raise its failure."""
 
     def reached(self) -> str:
         """Return the message of a motion that reached its end."""
@@ -213,7 +213,7 @@ class Advance(ABC):
         return self.motion.acceleration(t, q, v)
 
     def about(self) -> dict[str, Any]:
-        """Return entries of `Trajectory.meta`: the engine, why it is not compiled code, and the number of steps."""
+        """Return entries of `Trajectory.meta`: the engine, the reason for not compiling, and the number of steps."""
         slow = {} if self.why_interpreted is None else {"why_interpreted": self.why_interpreted}
         return {"engine": self.engine, "steps": self.steps, **slow}
 
@@ -224,7 +224,7 @@ class Advance(ABC):
         return f"Every step was interpreted, which is slow, because {self.why_interpreted}."
 
     def record_start(self) -> None:
-        """Write down the start of a motion whose first step has no accepted answer, with NaN for all that it gives."""
+        """Record the start of a motion whose first step has no accepted answer, with NaN for values of an answer."""
         self.recorder.add(*self.motion.row_without_answer(self.t, self.q, self.v))
 
     # -- common to all advances ------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Advance(ABC):
             raise BadInput(self.diverged)
 
     def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        """Write down a state with the certified answer there."""
+        """Record a state with the certified answer there."""
         begin = perf_counter()
         self.recorder.add(*self.motion.row(t, q, v, answer))
         self.motion.timing["record"] += perf_counter() - begin

@@ -1,4 +1,4 @@
-"""How a motion is shown: a text of up to three lines, a table with a figure, and curves by name."""
+"""Display of a motion: a text of up to three lines, a table with a figure, and curves by name."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class ShownMotion(RecordedMotion):
         names : of columns of `to_pandas`, such as "theta1", "v_theta1", "lam3" or "lam_N_A", or of groups of them:
             coordinates (q), velocities (v), accelerations (a), lam, lam_N, lam_T, forces (all three), gap, slip, drift,
             energy, error. If none is given: coordinates, forces, drift and energy, as far as there are any.
-        ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. On axes with the
-            curves of another motion the colours go on.
+        ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. On axes with
+            the curves of another motion the colour cycle continues.
 
         Returns
         -------
         matplotlib.axes.Axes, or an array of them where there are several panels; `ax.figure` is the figure, see also
         `gaussopt.save_figure`
 
-        Raises UnknownName for a name that is none of these, BadInput where `ax` holds another number of axes or nothing
+        Raises UnknownName for a name that is none of these, BadInput if `ax` holds the wrong number of axes or nothing
         was recorded.
         """
         return one_or_all(self.draw(*names, onto=pyplot_figure if ax is None else ax))

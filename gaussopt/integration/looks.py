@@ -9,13 +9,13 @@ import numpy as np
 from gaussopt.core.arrays import Matrix, Vector
 
 MOST = 2**24
-"""Largest count of numbers to keep of the positions of a motion; a longer motion is computed anew to be compared."""
+"""Largest count of numbers kept of the positions of a motion; a longer motion is computed again for a comparison."""
 
 BLOCK = 2**18
-"""Approximate count of numbers that positions, or states of generated code, take before they are handed on."""
+"""Approximate count of numbers that are collected, positions or states of generated code, before they are handed on."""
 
 SAME = 1e-13
-"""Difference of equal instants, relative to 1 s + the instant: a continued motion counts steps from another origin."""
+"""Difference up to which instants are equal, relative to 1 s + t: a continuation counts steps from another origin."""
 
 
 class Looks:
@@ -23,7 +23,7 @@ class Looks:
 
     Attributes
     ----------
-    between : whether an adaptive method is also looked at between its steps, at the instants that are `due`
+    between : whether positions within the steps of an adaptive method are taken, too, at the instants that are `due`
     """
 
     between = False
@@ -46,14 +46,14 @@ class Looks:
             self.take(t, q)
 
     def flush(self) -> None:
-        """Hand on the states not yet handed on."""
+        """Hand on the collected states."""
         if self._t:
             t, q = np.array(self._t), np.array(self._q)
             self._t, self._q = [], []
             self.take(t, q)
 
     def due(self, t: float) -> Vector:
-        """Return the requested instants up to t that were not returned before."""
+        """Return the requested instants up to t that have not been returned yet."""
         return np.zeros(0)
 
     def take(self, t: Vector, q: Matrix) -> None:
@@ -65,11 +65,11 @@ class Steps(Looks):
 
     Parameters
     ----------
-    most : largest count of numbers kept; of a longer motion none are kept
+    most : largest count of numbers kept; if there are more, none are kept
 
     Attributes
     ----------
-    low, high : (n,), smallest and largest values; empty before the first block
+    low, high : (n,), smallest and largest coordinates; empty before the first block
     fastest : largest speed, the norm of the mean velocity of a step
     whole : whether all positions were kept
     """
@@ -123,7 +123,7 @@ class Differences(Looks):
     ----------
     mine : Steps, the reference motion
     between : whether to look between steps, too, where the reference motion has states
-    ahead : callable that computes more of the reference motion, False at its end; None if all of it is there
+    ahead : callable that computes more of the reference motion and returns False at its end; None if it is complete
 
     Attributes
     ----------
@@ -137,13 +137,13 @@ class Differences(Looks):
         self.largest, self.count = np.zeros(n), 0
 
     def _known(self, t: float) -> tuple[Vector, Matrix]:
-        """Return the states known of the reference motion, at least up to an instant."""
+        """Return the known states of the reference motion, after computing it at least up to an instant."""
         while self._ahead is not None and self._mine.last < t and self._ahead():
             self._mine.flush()
         return self._mine.states()
 
     def due(self, t: float) -> Vector:
-        """Return the instants of the reference motion up to t that were not returned before."""
+        """Return the instants of the reference motion up to t that have not been returned yet."""
         if not self.between:
             return super().due(t)
         times = self._known(t)[0]

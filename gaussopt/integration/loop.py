@@ -1,4 +1,4 @@
-"""The loop of every motion: take steps, look at states, keep marks and report progress to the end."""
+"""The loop of every motion: take steps, pass on positions, keep marks and report progress to the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.integration.advance import Advance, End
 from gaussopt.integration.restart import Mark
 
 Progress = Callable[[float], None]
-"""Called with the fraction of the motion that is done."""
+"""A function that is called with the fraction of the motion that is done."""
 
 
 class MotionLoop:
@@ -54,14 +54,14 @@ class MotionLoop:
         a.begin()
 
     def resume(self, mark: Mark) -> End:
-        """Go on to the end from the mark of a loop of the same settings, as that loop would have.
+        """Go on to the end from the mark of a loop with the same settings, as that loop would have done.
 
         Raises what `integrate` raises.
         """
         return self._traced(lambda: self._recall(mark))
 
     def forward(self) -> End | None:
-        """Advance, and look at the new state; return how the motion ended there, or None."""
+        """Advance, and pass on the new position; return how the motion ended there, or None."""
         ended = self.advance.take()
         if ended is None and self.advance.looks is not None:
             self.advance.looks.at(self.advance.t, self.advance.q)

@@ -1,9 +1,9 @@
-"""Redundant rows off their constraints: the distance from the constraints decides which singular values count.
+"""Redundant rows at states off the constraints: the distance from these decides which singular values count.
 
-Rows that are dependent on the constraints are dependent off them only up to the error of the position: where that is
-2e-10, a singular value that should be zero is 3e-14, which is more than rounding error. Counting such a row as
-independent divides its contradiction of the other rows, some 1e-10, by 3e-14. So rows whose singular values do not
-exceed the change of J on the way back to the constraints are counted as dependent, as they are on the constraints.
+Rows that are linearly dependent where the constraints hold are dependent elsewhere only up to the position error: with
+an error of 2e-10, a singular value that should be zero is 3e-14, which is more than rounding error. Counting such a row
+as independent divides its contradiction of the other rows, some 1e-10, by 3e-14. So rows whose singular values do not
+exceed the change of J on the way back to the constraints count as dependent, as they are where the constraints hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
 AGREES = 0.1
-"""Part of a contradiction that may remain on the constraints if the distance from them is taken as its only cause."""
+"""Part of a contradiction that may remain on the constraints for the distance from them to count as its only cause."""
 
 MARGIN = 4.0
 """Factor by which a singular value must exceed the change of J to count."""
@@ -32,7 +32,7 @@ MARGIN = 4.0
 def agreeing(
     system: AbstractSystem, step: StepData, J: Matrix, r: Vector, *, without_rounding: bool = False
 ) -> tuple[Matrix, Vector] | None:
-    """Return rows J x = r without contradictions that arise only off the constraints; None if there are none.
+    """Return rows J x = r without contradictions that arise only off the constraints; None if nothing changes.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
 
 
 def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
-    """Return gamma of dependent rows without contradictions that arise only off the constraints; None without any.
+    """Return gamma of dependent rows without contradictions that arise only off the constraints; None if unchanged.
 
     Such contradictions arise where a mechanism has more rows than coordinates: its rows are dependent at every state.
     """

@@ -25,7 +25,7 @@ class Mark:
     origin : the instant from which steps are counted in multiples of dt
     steps : steps of the method so far
     rows, events : how many instants were recorded and how many events noted so far
-    memory : data besides the state that the loop carries from step to step, by name
+    memory : data, in addition to the state, that the loop carries from step to step, by name
     """
 
     t: float
@@ -75,7 +75,7 @@ class Deferred(Mapping[str, Any]):
         return len(self._data)
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
-        """Give copies and other processes the mapping itself."""
+        """Reduce to a plain dict for copies and other processes."""
         return dict, (self._data,)
 
 

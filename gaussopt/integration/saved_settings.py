@@ -66,7 +66,7 @@ SETTINGS: dict[str, Check] = {
     "stabilisation": ("a name with numbers", lambda x: isinstance(x, dict) and isinstance(x.get("name"), str)
                       and all(_is_number(x[k]) for k in x if k != "name")),
 }  # fmt: skip
-"""Entries of these settings that no run checks again."""
+"""Entries of the settings in a restart that are not checked again when a run begins."""
 
 
 def check_saved(meta: Any, restart: Any, instants: int, coordinates: int) -> None:

@@ -8,8 +8,8 @@ usual value in this motion, because rows may vanish. Between two states it is es
 about linearly close to a singular position, so that the lines through two states before and two after meet near zero.
 Where the rows change so much over an interpreted step (by the difference between its ends or by their rate there) that
 its ends may lie on both sides of a singular position, states within the step are looked at, too, and more of them next
-to a state that is nearly singular; so it is in a compiled step of an adaptive method. In a compiled motion of constant
-steps a position approached and left within less than two recorded intervals on either side is missed.
+to a state that is nearly singular; the same is done in compiled steps of adaptive methods. In a compiled motion of
+constant steps a position approached and left within less than two recorded intervals on either side is missed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NEAR = 0.3
 """Independence at a recorded state below which the independence between it and its neighbour is estimated."""
 
 REDUNDANT = 1e-7
-"""Usual distance of a row from the others, relative to the largest, below which it is redundant in any position."""
+"""Usual distance of a row from the others, relative to the largest distance, below which the row is redundant."""
 
 STOPPED = (
     "at t = {:.6g} the motion comes close to a singular position, the rows of J are independent to {:.2g} only, and "
@@ -48,11 +48,11 @@ CLOSER = 8
 """Number of parts into which such a part is divided next to a state that is nearly singular."""
 
 UNEVEN = 4.0
-"""Factor by which rows may change faster than on average in a part of a step: a position between its ends is at most
-half of that change from the nearer end."""
+"""Factor by which the change of rows in a part of a step may exceed the average: a position within the part is at most
+half of that change away from the nearer end."""
 
 TURN = 0.2
-"""Change of unit rows over a part of a long step; a step over which they change more has more parts."""
+"""Intended change of unit rows over a part of a long step, which determines the number of parts."""
 
 MOMENT = 1e-3
 """Part of a step over which the rate of the rows at its end is taken."""
@@ -98,7 +98,7 @@ class SingularWatch:
         return min(independence, float(beside_usual(closeness[None, :], counted)[0]))
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
-        """Note one state and its independence, unless its rows are not known or it was the last one noted."""
+        """Note the independence at a state, unless the rows are unknown or the state was the last one noted."""
         if closeness is None or not len(closeness) or (self._rows and self._rows[-1][0] == t):
             return
         self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
@@ -136,7 +136,7 @@ class SingularWatch:
     ) -> list[tuple[float, Vector, Vector]]:
         """Return states (t, q, v) within the step from the previous state to this one if it may pass a singular state.
 
-        They follow the cubic through positions and velocities at the ends. A singular value changes by no more than the
+        The states lie on the cubic through positions and velocities at the ends. Singular values change by no more than
         rows do. `earlier` returns the step data of a state a moment before, which give the rate of the rows: after a
         step in which a mechanism makes a whole turn the rows may have returned to their old values.
         """
@@ -165,7 +165,7 @@ class SingularWatch:
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """Return more states of that step, next to those of `between` that are nearly singular by `distances`."""
+        """Return more states of the same step, next to states of `between` that are nearly singular by `distances`."""
         *_, parts, small = self._step
         parts *= CLOSER
         middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))
@@ -177,7 +177,7 @@ class SingularWatch:
         return [(t0 + x * h, *within_step(h, before, after, x)) for x in parts]
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
-        """Return rows relative to the greatest length of each so far, and the least ratio; zero rows do not count."""
+        """Return rows relative to their greatest lengths so far, and the least such length; zero rows do not count."""
         # With plain masses a coordinate whose mass is rounding error would turn the rows at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
@@ -199,7 +199,7 @@ class SingularWatch:
         t, first = np.unique(t, return_index=True)  # states between steps may be noted after those at their ends
         angles, closeness = angles[first], closeness[first]
         usual = usual_closeness(t, closeness)
-        # These largest values suffice for most motions; the others are examined more closely.
+        # For most motions the largest values suffice; the other motions are examined more closely.
         if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():
             return None
         return singular_sentence(t, np.fmin(angles**-0.5, beside_usual(closeness, usual)))
@@ -237,7 +237,7 @@ def beside_usual(closeness: Matrix, usual: Vector) -> Vector:
 
 
 def singular_sentence(t: Vector, independence: Vector) -> str | None:
-    """Return a warning about a motion with these independences at these instants, (N,), if any; NaN where not known."""
+    """Return a warning if independences, NaN where unknown, at instants t, (N,), are near zero; None otherwise."""
     known = np.isfinite(independence)
     t, s = t[known], independence[known]
     if not len(s) or not s.min() < NEAR:
@@ -256,7 +256,7 @@ def singular_sentence(t: Vector, independence: Vector) -> str | None:
 
 
 def _others(found: list[tuple[float, float]], worst: float) -> str:
-    """Return the other instants of (independence, instant) near singular positions, once per passage, in words."""
+    """List the other instants near singular positions in words, one per passage; given (independence, instant)."""
     instants: list[float] = []
     usual = float(np.median(np.diff(sorted(t for _, t in found)))) if len(found) > 1 else 0.0
     for s, t in sorted(found):
@@ -283,7 +283,7 @@ def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
 
 
 def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0, fastest: float = 0.0) -> str | None:
-    """Return a warning of accelerations too large for the steps, (N,), (N, n), (N, n); None if none exceeds `rest`.
+    """Return a warning of accelerations that are too large for the steps and exceed `rest`; None if there are none.
 
     The states are those at the ends of all steps, or `fastest` gives the largest speed at the others.
     """

@@ -29,13 +29,13 @@ LOST = 1e6
 
 
 class Settling:
-    """Ending of an iteration, with a tolerance relative to 1 + the largest entry; see `gaussopt.core.endings`."""
+    """Criterion for the end of an iteration, relative to 1 + the largest entry; see `gaussopt.core.endings`."""
 
     def __init__(self, tolerance: float) -> None:
         self._tolerance, self._best, self.lost = tolerance, math.inf, False
 
     def ended(self, size: float, reach: float) -> bool:
-        """Tell whether a residual of this size will do for entries up to `reach`; set `lost` where it has grown."""
+        """Tell whether a residual is small enough for entries up to `reach`; set `lost` if it has grown too much."""
         goal = self._tolerance * (1.0 + reach)
         ended = settled(size, goal, self._best)
         self.lost = not (ended or size <= LOST * self._best)

@@ -1,4 +1,4 @@
-"""The instants of a motion of constant steps, and which of them are recorded."""
+"""The instants of a motion of constant steps, and those that are recorded."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ class TimeGrid:
         return (self.steps - 1) // self.every + 2
 
     def recorded(self, steps: int) -> int:
-        """Return how many recorded instants are reached by `steps` steps."""
+        """Return the number of recorded instants that `steps` steps reach."""
         return self.count if steps >= self.steps else steps // self.every + 1

@@ -85,8 +85,8 @@ class Trajectory(ShownMotion):
     q, v, a : (N, n)
     lam : (N, m)
     error_bound, relative_error : (N,)
-        Certified distance of each recorded acceleration to the true one, in the mass norm; the second one
-        divided by 1 + ||a||_M.
+        Certified distance of each recorded acceleration from the exact one, in the mass norm; the relative error is
+        that distance divided by 1 + ||a||_M.
     position_drift, velocity_drift : (N,)
         Largest constraint residuals at position and velocity level; NaN where the system does not give them.
     kinetic, potential, power : (N,)
@@ -109,8 +109,8 @@ class Trajectory(ShownMotion):
         time steps, which no certificate of accelerations shows. `meta["compared_with"]` names the motions from whose
         differences it comes. NaN where it was not requested or the motion did not reach its end.
     status, message
-        How the run ended. A run that stops early keeps its states so far; one that stops at once has its start, with
-        NaN for accelerations and forces.
+        End of the run. A run that stops early keeps its states so far; a run that fails at the start keeps the start
+        state, with NaN for accelerations and forces.
     warnings : tuple of str
         Sentences about a motion as a whole that its status does not express, such as that it passed a singular
         position; they are part of the message, too.

@@ -58,7 +58,7 @@ class WatchedSteps:
     ----------
     system : AbstractSystem
     events : gaussopt.Event
-    integrals : functions of (t, q, v), summed along the motion
+    integrals : functions of (t, q, v), integrated along the motion
     adaptive : whether the method chooses its steps
 
     Attributes
@@ -170,7 +170,7 @@ class WatchedSteps:
             self._live[hits] = False
 
     def _first(self, step: StepInterior) -> tuple[float, list[int]] | None:
-        """Return the time of the first events after the beginning of a step, and their numbers; None without any."""
+        """Return the time of the first events, after the beginning of a step, and their numbers; None if none occur."""
 
         def at(s: float) -> Sample:
             return self._sample(step.before.t + s, *step.state(s), step.before.a)
@@ -197,7 +197,7 @@ class WatchedSteps:
             return low
         if float(at(high).values[i]) >= 0.0:
             return high
-        from scipy.optimize import brentq  # takes a third of a second: spared where there are no events
+        from scipy.optimize import brentq  # takes a third of a second: not imported without events
 
         accuracy = TOLERANCES.instant * (1.0 + abs(t))
         return float(brentq(lambda s: float(at(s).values[i]), low, high, xtol=accuracy, rtol=8.9e-16))

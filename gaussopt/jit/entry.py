@@ -32,7 +32,7 @@ ARRAYS: dict[str, tuple[str, int]] = {
 """Types of entries and numbers of axes by annotation; 0 where no shape is passed."""
 
 Taker: TypeAlias = Callable[[Any, list[Any]], None]
-"""Append the places of an argument to a list."""
+"""A function that appends the places of an argument to a list."""
 
 _KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
 _from_buffer = (ctypes.c_char * 0).from_buffer
@@ -48,7 +48,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 class _Record:
-    """Places of a record; those of the latest record are kept, because most calls repeat that of the last call."""
+    """Places of a record; those of the latest record are kept, because most calls pass the same record."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
@@ -65,11 +65,11 @@ class _Record:
 
 
 def _array(entry: str, dimensions: int) -> Taker:
-    """Return a taker that checks an array and takes its address and shape."""
+    """Return a taker that checks an array and appends its address and shape."""
     kind, array = _KINDS[entry], np.ndarray
 
     def take(x: Any, places: list[Any]) -> None:
-        # Nearly always NumPy's single object for this dtype; equal ones take longer to compare.
+        # `is` holds nearly always, because NumPy has a single object for this dtype; `==` takes longer.
         right = isinstance(x, array) and (x.dtype is kind or x.dtype == kind) and x.flags.c_contiguous
         if not right or (dimensions and x.ndim != dimensions):
             axes = f" with {dimensions} axes" if dimensions else ""

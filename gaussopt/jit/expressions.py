@@ -203,7 +203,7 @@ class Expressions(Arithmetic):
         if isinstance(one, list):
             return [self._choice(chosen, x, y) for x, y in zip(one, other, strict=True)]
         if isinstance(one, Array) or isinstance(other, Array):
-            # Only the address of the first entry where one side is no more than that.
+            # Only the address of the first entry if one side consists of that alone.
             kind = other.type if isinstance(one, Array) else one.type
             pairs = zip(parts_of_value(self._cast(one, kind)), parts_of_value(self._cast(other, kind)), strict=True)
             return value_of(kind, iter([self._b.select(chosen, x, y) for x, y in pairs]))

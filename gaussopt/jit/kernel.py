@@ -44,7 +44,7 @@ class Kernel:
 
     @property
     def address(self) -> int:
-        """The address at which other machine code calls it."""
+        """The address at which other machine code calls the kernel."""
         return int(self.code.address)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -58,7 +58,7 @@ def kernel(function: F) -> F:
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Return a function without arguments that calls a kernel with these; it sees later changes of the arrays."""
+    """Return a function without arguments that calls a kernel with the given ones and sees later changes of arrays."""
     return function.code.bound(*arguments) if isinstance(function, Kernel) else partial(function, *arguments)
 
 
@@ -70,7 +70,7 @@ def prepare(*functions: Callable[..., Any]) -> None:
 
 
 unrolled = range
-"""Range of a loop that machine code holds unrolled; its bound is a constant."""
+"""A `range` whose loop is unrolled in machine code; its bound is a constant."""
 
 
 def inlined(function: F) -> F:

@@ -201,7 +201,7 @@ class Body(Expressions):
 
 
 class CheckedBody(Body):
-    """A function that returns whether CPython would raise no error and all numbers that it writes are finite.
+    """A function that returns whether CPython would raise no error and all numbers written are finite.
 
     A function that returns truth values returns True where its value is true and all is defined. Where False is
     returned, the results are meaningless.

@@ -13,12 +13,12 @@ PARTS = 4
 
 
 def cores() -> int:
-    """Tell how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share(work: Callable[[int, int], object], pieces: range, threads: int | None, each: int = PARTS) -> None:
-    """Do work(first, last) for parts of a range.
+    """Call work(first, last) for parts of a range.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return threads that are kept for later work; starting them takes as long as some thousand steps."""
+    """Return threads that are kept for later work; starting them takes as long as several thousand steps."""
     return ThreadPoolExecutor(threads, "gaussopt")
 
 

@@ -60,7 +60,7 @@ class Translation(Unit):
     contract : whether a product and a sum may become one operation with one rounding
     known : numbers of the module by name
     others : modules from which it takes functions and records
-    checked : whether functions return if all values that they compute are defined, see `CheckedBody`
+    checked : whether functions return whether all values that they compute are defined, see `CheckedBody`
     """
 
     def __init__(

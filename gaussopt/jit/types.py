@@ -72,7 +72,7 @@ RESULTS = {"float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "None": 
 PARAMETERS: dict[str, Kind] = {"float": REAL, "int": INTEGER, "bool": TRUTH} | {
     name: Arrays(RESULTS[entry], dimensions) if dimensions else FLOATS for name, (entry, dimensions) in ARRAYS.items()
 }
-"""Types by annotation. A list is known by its first entry alone; the others have a length or a shape."""
+"""Types by annotation. A list is passed as the address of its first entry; the others with a length or a shape."""
 
 
 def constant(value: float) -> ir.Constant:

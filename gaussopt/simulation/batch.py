@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 DEVICES = "cpu", "cuda"
-"""Where batches are computed."""
+"""Devices on which batches are computed."""
 
 
 @suggesting
@@ -56,23 +56,23 @@ def simulate_batch(
     Members of a system given by energies, without contacts, with a method like rk4, march side by
     side: generated code over lanes of SIMD vectors and over the cores. Members that fail there, and members without
     such a form (contacts, plain functions, adaptive methods), go through `simulate` one by one, with the same result,
-    on several processes where that saves time. A trajectory that fails has its status and its states until then; the
-    others go on.
+    on several processes where that saves time. A trajectory that fails keeps its states up to the failure; the
+    others continue.
 
     Parameters
     ----------
     problem : name, Problem or System; a bare system needs `initial` with q0 and v0, `dt` and `t_end`
-    parameters : mapping of names, or their SymPy symbols, to (N,) arrays; a single number is for all trajectories, and
-        parameters not named have the problem's values
+    parameters : mapping of names, or their SymPy symbols, to (N,) arrays; a single number applies to all trajectories;
+        parameters that are not given keep the problem's values
     initial : mapping with "q0" and "v0", each (N, n), or (n,) for all trajectories; the problem's own start at each
         trajectory's parameters if not given
     stepper, dt, t_end, t0, rtol, atol, tolerance, stabilisation, impact, accumulation : as in `simulate`
     record_every : steps between two recorded states; of an adaptive method, intervals of dt
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
-    threads : cores to use; results do not depend on it
-    device : "cpu", or "cuda" for an NVIDIA card (extra `cuda`), a thread for each member: results differ from those
-        of a processor by rounding, which computes what fails there, and the certificates of recorded states
+    threads : number of cores to use; results do not depend on it
+    device : "cpu", or "cuda" for an NVIDIA card (extra `cuda`), where each member is a thread: results differ from a
+        processor's by rounding; the processor certifies recorded states and computes the members that fail there
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     out : folder that keeps members, 64 at a time (65,536 on a card), so that the same call can go on where it stopped
@@ -115,7 +115,7 @@ def _batch(
     problem: str | Problem | AbstractSystem, varied: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
     settings: dict[str, Any], every: int, certify: bool, progress: Callable[[float], None] | None,
 ) -> Batch:  # fmt: skip
-    """Return the batch of checked settings, completed by the problem's own."""
+    """Check the settings, complete them by the problem's own, and return the batch."""
     check_tolerance(settings["tolerance"])
     check_choices(settings)
     impact_law(settings["impact"])

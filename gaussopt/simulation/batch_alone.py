@@ -26,7 +26,7 @@ from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.simulate import simulate
 
 STATES, CERTIFIED = tuple(COLUMNS)[:2], tuple(COLUMNS)[2:]
-"""Variables of a dataset, states and others; the others are recorded where a batch is certified."""
+"""Variables of a dataset: the states, and those that are recorded only if a batch is certified."""
 
 WORTH = 5.0
 """Seconds of remaining work above which it is worth starting processes."""
@@ -37,7 +37,7 @@ PARTS = 16
 
 @dataclass(frozen=True)
 class LoneMember:
-    """The result of a member: how it ended, the last instant, and its variables at all instants, NaN after that."""
+    """The result of a member: how it ended, its last instant, and its variables at all instants, NaN after the last."""
 
     status: Status
     message: str
@@ -55,7 +55,7 @@ class LoneMembers:
     certify: bool
 
     def run(self, left: Sequence[int], threads: int | None) -> Iterator[tuple[int, LoneMember]]:
-        """Yield some members in any order; long ones run on `threads` processes, by default one per core."""
+        """Yield results of the members `left` in any order; long work uses `threads` processes (None: all cores)."""
         processes = 1 if is_guarded() else threads or cores()
         for count, i in enumerate(left, 1):
             begin = perf_counter()
@@ -69,7 +69,7 @@ class LoneMembers:
                 processes = 1
 
     def part(self, left: Sequence[int]) -> list[LoneMember]:
-        """Compute some members, one by one."""
+        """Compute the members `left`, one by one."""
         return [self._one(i) for i in left]
 
     def _one(self, i: int) -> LoneMember:
@@ -93,7 +93,7 @@ class LoneMembers:
         return simulate(one, **given)
 
     def _recorded(self, motion: Trajectory) -> LoneMember:
-        """Return a trajectory at the instants of the batch; the later row where impacts make two rows of an instant."""
+        """Return a trajectory at the instants of the batch; of two rows at the instant of an impact, the later one."""
         if not len(motion.t):
             return LoneMember(motion.status, motion.message)
         times, near = self.instants.times, 1e-9 * self.instants.dt

@@ -16,10 +16,10 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.simulation.batch_simd import FIRST, MarchedBatch
 
 MEMBERS = 2**17
-"""Members of a part: some times as many as a card can have under way."""
+"""Number of members of a part: several times as many as a card can process at once."""
 
 SHARE = 0.2
-"""Share of the card's free memory that a part may take: two are there at a time."""
+"""Share of the card's free memory that a part may take: two parts are held at a time."""
 
 
 class CardPart(NamedTuple):
@@ -40,19 +40,19 @@ class CudaBatch(MarchedBatch):
     def _start(self, job: LoopJob, state: Matrix) -> None:
         self._code, self._card, self._state = cuda.march(job), cuda.driver(), state
         i = self.instants
-        # Loops with error control count recorded states, the others steps.
+        # Loops with error control count recorded states, other loops count steps.
         self._every, self._total = (1, i.count - 1) if job.method.adaptive else (i.every, i.steps)
         self._times = self._card.to_device(i.times)
         self._steps, self._copies = self._card.stream(), self._card.stream()
         self._failed = np.zeros(len(state), dtype=int)
         self._fetched = np.zeros(len(state), dtype=bool)
         self._pace, self.kernel = 0, 0.0
-        # The first launch compiles: no step of one member.
+        # The first launch, of one member and without a step, compiles.
         self._fetch(self._launch(slice(0, 1), lambda done: None, steps=0))
         self._fetched[0], self.kernel, self.steps = False, 0.0, 0
 
     def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end, part by part; the start is recorded, too, projected where every step is."""
+        """March to the end, part by part; the start is recorded, too, and projected if the steps are."""
         N = self.members.count
         row = 8 * (self._code.numbers["LENGTH"] + self.states[0].size)
         free, _ = self._card.current_context().get_memory_info()
@@ -107,7 +107,7 @@ class CudaBatch(MarchedBatch):
         return seconds
 
     def _fetch(self, part: CardPart | None) -> None:
-        """Take over the states of a part, if there is one."""
+        """Copy the states of a part, if there is one, from the card."""
         if part is None:
             return
         self._waited(part)
@@ -117,9 +117,9 @@ class CudaBatch(MarchedBatch):
         found = part.memory[failed : failed + count].copy_to_host(stream=self._copies)
         self._copies.synchronize()
         self._failed[part.members], self._fetched[part.members] = found, True
-        self.steps = self.instants.steps  # of the members that are back: the others count as failed
+        self.steps = self.instants.steps  # of the members fetched: the others count as failed
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Number of the step that failed, counted from 1; 0 if none failed; 1 of members that are not back yet."""
+        """Number of the step that failed, counted from 1; 0 if none failed; 1 for members not yet fetched."""
         return np.where(self._fetched, self._failed, 1)

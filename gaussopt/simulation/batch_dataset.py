@@ -1,4 +1,4 @@
-"""A batch on its way to a dataset: marched together where possible, otherwise one by one."""
+"""Computation of a batch and its dataset: members march together where possible, otherwise one by one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None
 
 
 class Batch:
-    """Members on their way to a dataset; `settings` are those of `simulate`, for members computed one by one."""
+    """The computation of a dataset of members; `settings` are those of `simulate`, for members computed one by one."""
 
     def __init__(
         self, members: BatchMembers, method: Stepper, instants: TimeGrid, settings: Mapping[str, Any], certify: bool,
@@ -122,7 +122,7 @@ class Batch:
         return GeneratedAdvance.why_not(self.method, self.stabiliser)
 
     def _collect(self, run: MarchedBatch, status: Status) -> None:
-        """Take over the members that passed; the others are left to be computed one by one."""
+        """Keep the results of members that passed; the others are left to be computed one by one."""
         begin = perf_counter()
         if self.certify:
             run.certify()
@@ -229,7 +229,7 @@ class Batch:
 
 
 def _keys(names: Sequence[str], taken: set[str]) -> dict[str, str]:
-    """Return the names of parameters in a dataset that is to be a file: unchanged where that is possible."""
+    """Return names of parameters that a dataset and its file can hold: unchanged where that is possible."""
     fits = {name: "".join(c if c.isalnum() or c in "_'" else "_" for c in name) or "p_" for name in names}
     keys: dict[str, str] = {}
     for name in sorted(names, key=lambda name: fits[name] != name or name in taken):

@@ -27,13 +27,13 @@ PART, CARD_PART = 64, 65_536
 HEAD = "batch.json"
 
 Compute = Callable[[NDArray[np.intp]], "xr.Dataset"]
-"""Return the dataset of some members, by their numbers."""
+"""A function that returns the dataset of members, given by their numbers."""
 
 
 class BatchFolder:
-    """A folder of the parts of one batch, made if it is not there.
+    """A folder of the parts of one batch, created if it is missing.
 
-    `about` is all that determines the result, as JSON holds it. Raises BadInput if the folder holds other files, or a
+    `about` holds all that determines the result, as JSON data. Raises BadInput if the folder holds other files, or a
     batch with another `about`.
     """
 

@@ -91,7 +91,7 @@ class BatchMembers:
 
 
 def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if given is not None and not hasattr(given, "items"):  # a table of pandas has them, too
+    if given is not None and not hasattr(given, "items"):  # a pandas table has items, too
         example = '{"m1": [...]}' if label == "parameters" else '{"q0": [...], "v0": [...]}'
         raise BadInput(f"{label} is {type(given).__name__}; give names with arrays, such as {example}.")
     found: dict[str, Any] = {}

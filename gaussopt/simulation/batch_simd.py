@@ -50,7 +50,7 @@ class MarchedBatch(ABC):
     table : (N, T, 15 + n + 2 m), or None, the rows of `modules.rows`, None where the certificate has no generated form
     steps : number of steps done so far
     certified : (N,), number of recorded states that have a row
-    compiling : time until everything was compiled and in its place, s
+    compiling : time to compile and set up everything, s
     kernel : time that a card took for steps alone, without copies, s; None on a processor
 
     Raises NotCompiled where the equations cannot be unrolled.
@@ -81,10 +81,10 @@ class MarchedBatch(ABC):
         self.compiling = perf_counter() - begin
 
     whole: ClassVar[int] = 1
-    """Number of members that are marched only together."""
+    """Number of members of a block, which always march together."""
 
     def _filled(self, rows: Matrix) -> Matrix:
-        """Return rows of members with the sample's where a member has a fault, and up to whole blocks."""
+        """Return rows of members, those with a fault replaced by the sample's row, padded to whole blocks."""
         count, faults = len(rows), list(self.members.faults)
         if missing := -count % self.whole:
             rows = np.vstack((rows, np.tile(rows[self._sample], (missing, 1))))
@@ -99,7 +99,7 @@ class MarchedBatch(ABC):
 
     @abstractmethod
     def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end, or until Ctrl-C; the start is recorded, too, projected where every step is."""
+        """March to the end, or until Ctrl-C; the start is recorded, too, and projected if the steps are."""
 
     @property
     @abstractmethod
@@ -107,7 +107,7 @@ class MarchedBatch(ABC):
         """Number of the step that failed, counted from 1; 0 if none failed."""
 
     def _off_constraints(self, state: Matrix) -> NDArray[np.bool_]:
-        """Return members whose start does not satisfy the constraints, by the rule of `simulate`."""
+        """Mark members whose start does not satisfy the constraints, by the rule of `simulate`."""
         system, N, t = self.members.system, self.members.count, float(self.instants.begin)
         assert isinstance(system, LagrangianSystem)
         residuals, drift = modules.drifts(system.model, system.source), np.zeros(2 * N)
@@ -146,7 +146,7 @@ class MarchedBatch(ABC):
         assert self.table is not None
         error, a = (np.sqrt(np.abs(self.table[..., i])) for i in (1, 6))
         found = {"error_bound": error, "relative_error": error / (1.0 + a)}
-        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # regular pivots
+        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # the pivots are regular
         for i, name in enumerate(("kinetic", "potential", "power", "position_drift", "velocity_drift")):
             found[name] = self.table[..., 10 + i]
         return found | {
@@ -155,7 +155,7 @@ class MarchedBatch(ABC):
         }
 
     def sound(self) -> NDArray[np.bool_]:
-        """Return the members that passed: no step failed, and every certificate passes."""
+        """Mark the members that passed: no step failed, and every certificate passes."""
         recorded = self.instants.recorded(self.steps)
         good: NDArray[np.bool_] = (self.failed == 0) & ~self._off
         good[list(self.members.faults)] = False
@@ -212,7 +212,7 @@ class SimdBatch(MarchedBatch):
         share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
 
     def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end; Ctrl-C is heard every fifth of a second."""
+        """March to the end; Ctrl-C takes effect every fifth of a second."""
         total, count = self.instants.steps, FIRST
         while self.steps < total:
             begin = perf_counter()
@@ -227,7 +227,7 @@ class SimdBatch(MarchedBatch):
 
 
 def _orders(members: BatchMembers, t: float) -> tuple[int, Orders]:
-    """Return orders of pivots from the first member that can be evaluated, and its number."""
+    """Return the number of the first member that can be evaluated, and the orders of pivots from its start."""
     system = members.system
     assert isinstance(system, LagrangianSystem)
     for i in range(members.count):

@@ -23,7 +23,7 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
 
     Parameters
     ----------
-    motions : in their order
+    motions : in order of time
 
     Returns
     -------
@@ -35,7 +35,7 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
     Raises
     ------
     BadInput
-        If one of them does not continue the one before.
+        If a motion does not continue the previous motion.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Continuation of a motion: the data that a motion keeps for it, and checks of the settings given."""
+"""Continuation of a motion: the data that are kept for it, and checks of the given settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GOLDEN = 0.618033988749895
 """The golden ratio less 1: its multiples modulo 1 are weights unrelated to the numbers of any equations."""
 
 SAME = 1e-8
-"""Difference of equations, relative to their largest number, that rounding on another machine may cause."""
+"""Difference of equations, relative to their largest number, that rounding errors on another machine may cause."""
 
 CONTINUABLE = (Status.SOLVED, Status.INTERRUPTED)
 
@@ -44,7 +44,7 @@ def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: 
     ----------
     settings : by the names of `KEPT`, with stabilisation, events (their names) and solver_options
     begin : the start as given
-    first : the step there
+    first : the step at the start
     mark : state of the loop
     """
     kept = {
@@ -121,7 +121,7 @@ class Continuation:
         return entry.at(**{**variant, **meta["parameters"]})
 
     def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return settings of a run, those of the motion where not given; raises BadInput where they differ."""
+        """Return settings of a run, those of the motion where not given; raises BadInput for others."""
         for name in ("q0", "v0", "t0"):
             if given[name] is not None:
                 raise BadInput(f"{name} is given beside start; a motion that is continued has its state.")

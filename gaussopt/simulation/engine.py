@@ -28,7 +28,7 @@ MANY = 20_000
 """Number of accelerations of a run above which it is worth compiling by default."""
 
 CONTACT_STAGE = 20
-"""Accelerations without contacts that count as one with contacts, which takes a millisecond or more interpreted."""
+"""Number of accelerations without contacts that cost as much as one with contacts, a millisecond if interpreted."""
 
 LOOKS = (20, 100, 500)
 """Numbers of steps of an adaptive method after which the remaining work of a run is estimated."""
@@ -49,7 +49,7 @@ ADVANCES: tuple[type[Advance], ...] = (
 def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
     """Return the loop of checked settings, by the requested engine or by the engine worth using, ready to integrate.
 
-    A loop by an adaptive method may be `left` for machine code; then the run is `long`.
+    A loop of an adaptive method may end early (`left`) to begin anew as machine code, which `long` asks for.
 
     Raises NotAccepted if compiled code was asked for and cannot run this motion, or the stepper does not fit.
     """
@@ -95,7 +95,7 @@ def _without_contacts(s: RunSettings) -> CertifiedAccelerations:
 
 
 def _state(settings: RunSettings, solver: StepSolver) -> str:
-    """Return the state besides q: the requested one, or that of the formulation."""
+    """Return the kind of state that is integrated with q: as requested, or that of the formulation."""
     system, state = settings.system, settings.state
     if state is None:
         natural = solver.formulation.state
@@ -131,7 +131,7 @@ def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | N
 
 
 def _many(settings: RunSettings, weight: int = 1) -> bool:
-    """Tell whether a run is worth compiling; the same on every machine."""
+    """Tell whether a run is worth compiling; the answer is the same on every machine."""
     if settings.control.dt is None:
         return False
     # NumPy steps of long linkages take as long as many steps of small systems.
@@ -139,7 +139,7 @@ def _many(settings: RunSettings, weight: int = 1) -> bool:
 
 
 class _Outlook:
-    """Decides by the rate of its steps whether the rest of a motion by an adaptive method is worth compiling."""
+    """Decides by the rate of steps so far whether the rest of a motion by an adaptive method is worth compiling."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings, self._count, self._last = settings, 0, (0, settings.first.t)

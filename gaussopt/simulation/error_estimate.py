@@ -1,4 +1,4 @@
-"""Estimate of the error of a computed motion, by comparison with the same motion by other steps."""
+"""Estimate of the error of a computed motion, by comparison with the same motion in other steps."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SAFETY = 1.5
 """Factor on the error that the order of a method predicts: errors need not fall by exactly that order."""
 
 ALIKE = 0.9
-"""Least share of its steps that an adaptive motion takes where looser tolerances do not change them."""
+"""Share of the steps above which an adaptive motion with looser tolerances counts as taking the same steps."""
 
 FEWEST = 64
-"""Least number of steps of a motion compared with one whose steps its tolerances do not determine."""
+"""Least number of steps of the motion used for comparison if tolerances do not determine the steps."""
 
 Columns = Mapping[str, Any]
 
@@ -52,7 +52,7 @@ class MotionError:
     instants : number of compared instants
     compared : the motions used for comparison, in words
     extent : (2, n), the smallest and the largest value of each coordinate at all steps
-    leaps : whether the steps of an adaptive motion were determined by other things than its tolerances
+    leaps : whether the steps of an adaptive motion were determined by something other than its tolerances
     end : estimated error of the instant of the event that ended the motion, s; zero without such an event
     """
 
@@ -89,7 +89,7 @@ def amplitudes(q: Matrix, mass: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class _Difference:
-    """Differences of a motion from another motion: of coordinates and end; number compared, and the other's steps."""
+    """Differences of a motion from another: of coordinates and end; number of instants, and steps of the other."""
 
     largest: Vector
     end: float = 0.0
@@ -160,7 +160,7 @@ class _Mine:
     end, span : instant of its end, and its length, s
     extent : (2, n), smallest and largest values at all steps
     event : name of the event that ended it, or None
-    resolution : length of the step to which that event is located, s; zero where it is located within
+    resolution : length of the step to which that event is located, s; zero where it is located within the step
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class _Mine:
         if status is not Status.SOLVED:
             return replace(failed, taken=loop.advance.steps)
         its = loop.advance.recorder.arrays(n)
-        # Where an event ended them at different instants, the other motion is extrapolated to the end of this one.
+        # Where an event ended both motions at different instants, the other is extrapolated to the end of this one.
         late = self.end - float(its["t"][-1])
         there = its["q"][-1] + late * (its["v"][-1] + 0.5 * late * its["a"][-1]) if late else its["q"][-1]
         largest = np.maximum(differences.largest, np.abs(there - self._last))

@@ -25,14 +25,14 @@ _Step = tuple[float, float, Vector, Vector]
 """Begin and length, s, position and mean velocity."""
 
 ENOUGH = 1024
-"""Number of steps at which the motion itself evaluates the equations as often."""
+"""Number of steps above which the motion itself evaluates the equations often enough."""
 
 
 def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Vector, steps: Steps) -> float:
-    """Return the change of velocity that the steps miss because time passes between them, over the largest velocity.
+    """Return the change of velocity that the steps miss as time passes between them, relative to the largest velocity.
 
-    It is that of forces in the mass norm, and that of rows along them; `begin` (s) and q0 (n,) are the start. Zero
-    means that it cannot be computed, or that the motion has many steps and evaluates the equations as often itself.
+    Changes by forces count in the mass norm, those by rows along the row; `begin` (s) and q0 (n,) are the start. Zero
+    means that it cannot be computed, or that the motion has many steps and evaluates the equations often enough.
     """
     if not (system.depends_on_time and steps.whole):
         return 0.0
@@ -60,7 +60,7 @@ def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Ve
 
 
 def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vector) -> Vector:
-    """Return impulses of the forces and changes of the rows over a step, at a held state, (n + m,)."""
+    """Return impulses of the forces and changes of the rows over a step, its state held fixed, (n + m,)."""
     begin, h, q, v = there
     found = [system.evaluate(float(begin + h * x), q, v) for x in nodes]
     values = np.array([np.concatenate((step.Q - step.h, step.gamma)) for step in found])
@@ -91,7 +91,7 @@ def _simpson(parts: int) -> tuple[Vector, Vector]:
 
 @cache
 def _lobatto(count: int) -> tuple[Vector, Vector]:
-    """Return Chebyshev's extrema on the unit interval, and weights that are exact for polynomials through them."""
+    """Return the Chebyshev extrema on the unit interval, and weights that are exact for polynomials through them."""
     nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(count) / (count - 1))
     powers = np.vander(2.0 * nodes - 1.0, increasing=True).T
     moments = [0.0 if k % 2 else 1.0 / (k + 1) for k in range(count)]

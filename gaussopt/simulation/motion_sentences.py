@@ -17,8 +17,8 @@ from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionErr
 from gaussopt.simulation.settings import RunSettings
 
 BALANCED, HELD = 1e-12, 1e-8
-"""Residual acceleration, relative to those that the forces would cause one by one, that remains in balance because of
-rounding, and because of the tolerances of a method."""
+"""Acceleration that may remain in equilibrium, relative to that by the forces without constraints, because of rounding
+errors, and because of the tolerances of a method."""
 
 SOME_DRIFT = 1e-8
 """Largest constraint residual at which the distance of the state from the constraints is not computed."""
@@ -35,10 +35,10 @@ RUNAWAY = 1e10
 """Factor by which a state may outgrow the prediction from its start before a motion carries a warning."""
 
 MOVED = 0.1
-"""Change of a coordinate, relative to 1 + the largest, by which a start may be moved onto constraints unreported."""
+"""Change of a coordinate, relative to 1 + the largest, by which a start may be moved without warning."""
 
 UNSEEN = 1.5
-"""Factor by which velocities may exceed the recorded ones where most are not recorded; unstable steps exceed it."""
+"""Factor by which unrecorded velocities may exceed the recorded ones; those of unstable steps exceed it."""
 
 NOTHING = 1e-10
 """Size of a start, in its units, up to which it may be a rounding error."""
@@ -150,8 +150,8 @@ def start_sentence(settings: RunSettings, columns: Columns) -> str | None:
 def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
     """Return the warning where the state grows by ten orders of magnitude; None where it does not.
 
-    Growth is measured by the prediction from the start alone: its state, velocity and acceleration over the time of the
-    motion, in the largest entry of each; it is measured by 1 where these are rounding errors.
+    Growth is relative to the prediction from the start alone: its state, velocity and acceleration over the time of the
+    motion, in the largest entry of each; it is relative to 1 where these are rounding errors.
     """
     t = columns["t"]
     span = float(t[-1] - t[0]) if len(t) else 0.0
@@ -171,7 +171,7 @@ def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def free_acceleration(first: StepData) -> float:
-    """Return approximately the largest acceleration that the forces at the start would cause without constraints."""
+    """Estimate the largest acceleration that the forces at the start would cause without constraints."""
     mass, force = first.M.diagonal(), first.force
     heavy = mass > 0
     return float((np.abs(force[heavy]) / mass[heavy]).max(initial=0.0))

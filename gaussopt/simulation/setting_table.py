@@ -1,6 +1,6 @@
 """The settings of `simulate`, each listed once: default, allowed values, whether a continuation shares it.
 
-The signature of `simulate` is tested against this table. It determines which values are checked by name, the defaults,
+The signature of `simulate` is tested against the table, which determines the values checked by name, the defaults,
 what a continuation shares and what a trajectory keeps for a continuation.
 """
 
@@ -64,7 +64,7 @@ SETTINGS = (
 """The settings, in the order of the signature."""
 
 KEPT = tuple(x.name for x in SETTINGS if x.kept is not None)
-"""Settings that a continuation shares, besides stabilisation, events and solver options, which have forms."""
+"""Settings that a continuation shares, in addition to stabilisation, events and solver options."""
 
 _DEFAULTS = {x.name: x.default for x in SETTINGS}
 

@@ -50,7 +50,7 @@ NEVER = 2**40
 class RunStart:
     """A problem with its start, (n,), its own events, its times, s, and the units of its coordinates by name.
 
-    dt is None where neither user nor problem gives it; `fixed` tells whether no parameter moves the start.
+    dt is None where neither user nor problem gives it; `fixed` tells whether no parameter affects the start.
     """
 
     system: AbstractSystem
@@ -177,7 +177,7 @@ class RunSettings:
 
     @property
     def with_contacts(self) -> bool:
-        """Whether the motion is one with contacts."""
+        """Tell whether the motion has contacts."""
         return bool(self.system.contact_names) or isinstance(self.system, SteppedSystem)
 
     def check_stepper(self, state: str) -> None:

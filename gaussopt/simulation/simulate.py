@@ -77,7 +77,7 @@ def simulate(
     problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. With `start` a name is not needed.
     formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and a solver that fits
     stepper : name, rk4 if not given; with contacts it goes from event to event, unless it is a time-stepping method
-    dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive one
+    dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive stepper
     t0, t_end : s; 0 and the problem's own if not given
     rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given; other steppers have none
     tolerance : relative distance to the true acceleration that a step may have (1e-7); `inf` only records it
@@ -90,7 +90,7 @@ def simulate(
     impact : "newton" (if not given), "poisson" or "none"; the coefficients of restitution belong to the contacts
     accumulation : whether impacts that accumulate "stop" the motion (if not given) or "close" the contact, with e_N = 0
     events : further events to locate, in addition to those of the problem
-    integrals : by name, functions of (t, q, v), or SymPy expressions, to sum along a motion; see docs/own-system.md
+    integrals : by name, functions of (t, q, v), or SymPy expressions, to integrate along it; see docs/own-system.md
     step_folder : folder in which a step that is not accepted is saved, None for nowhere
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
@@ -100,8 +100,8 @@ def simulate(
         and for contact laws solved by pivots. "auto" compiles long runs where neither formulation nor solver is given,
         if that is possible.
     record_every : steps between two recorded states, 1 if not given; events are recorded in any case
-    start : a motion, or its file, to go on from. Settings that are not given are those of the motion; a different one
-        is refused. With a method of constant step the result equals, bit for bit, that of a motion that never ended, by
+    start : a motion, or its file, to go on from. Settings that are not given are those of the motion; another value is
+        refused. With a method of constant step the result equals, bit for bit, that of a motion that never ended, by
         the same engine, except that the last step, shortened by the end, is taken anew. An adaptive method chooses its
         steps anew; solvers that iterate from their previous answer start anew. `concatenate` joins the parts.
     error_estimate : whether to estimate the error by the same motion in longer (and, if in doubt, shorter) steps
@@ -130,7 +130,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _End:
-    """How a motion ended, after how many seconds, at which rejected step, and whether the machine failed."""
+    """The end of a motion: status, message, seconds spent, rejected step, and whether the machine failed."""
 
     status: Status
     message: str
@@ -362,7 +362,7 @@ def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dic
 
 
 def _in_words(many: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArray[np.bool_]) -> str:
-    """Return the sentence on recorded forces that are not unique; nothing where all are."""
+    """Return the sentence on recorded forces that are not unique; "" if all are unique."""
     some, named = int((~unique).sum()), named_forces(many, rows)
     if not some:
         return ""

@@ -1,4 +1,4 @@
-"""The sizes of the terms of an expression, which bound the rounding error of its value in units of rounding.
+"""The sizes of the terms of an expression, which bound the rounding error of its value over machine precision.
 
 An expression e has the size S(e) >= |e|, with equality where nothing cancels:
 

@@ -28,7 +28,7 @@ class Derivatives:
         return found
 
     def __call__(self, expr: Any, symbol: Any) -> Any:
-        """Return the derivative of an expression by a symbol."""
+        """Return the derivative of an expression with respect to a symbol."""
         if symbol not in self.symbols(expr):
             return sp.Integer(0)
         found = self._found.get((expr, symbol))
@@ -37,9 +37,9 @@ class Derivatives:
         return found
 
     def twice(self, expr: Any, a: Any, b: Any) -> Any:
-        """Return the second derivative by two symbols, with common factors taken out, as SymPy returns it."""
+        """Return the second derivative with respect to a and b, with common factors taken out, as SymPy returns it."""
         first, second = sorted((a, b), key=sp.default_sort_key)
-        key = expr, first, second  # a mass matrix asks for each entry from both sides
+        key = expr, first, second  # a symmetric mass matrix needs each of them twice
         if key not in self._found:
             self._found[key] = sp.factor_terms(sp.signsimp(self(self(expr, first), second)))
         return self._found[key]

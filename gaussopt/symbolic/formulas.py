@@ -18,7 +18,7 @@ MOST_OPERATIONS = 1200
 
 
 def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[str]]:
-    """Return formulas of M, h, Q, the equality rows and the contact rows, by lines; `parameters` are user names."""
+    """Return formulas of M, h, Q, the equality rows and the contact rows, line by line; `parameters` are names."""
     n, m, k = len(model.q), len(model.holonomic) + len(model.nonholonomic), len(model.contacts)
     balance = r"M \ddot q + h = Q" + (r" + J^T \lambda" if m else "")
     balance += r" + J_N^T \lambda_N + J_T^T \lambda_T" if k else ""

@@ -31,7 +31,7 @@ def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
 def _angles(model: SymbolicModel) -> tuple[list[Any], list[Any]]:
     """Return the arguments of the functions in gaps and slips, with a period and without.
 
-    For a root, or a negative power, it is the logarithm of the base.
+    For a root, or a negative power, the argument is the logarithm of the base.
     """
     moving = {TIME, *model.q}
     periodic: set[Any] = set()

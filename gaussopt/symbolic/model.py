@@ -60,7 +60,7 @@ class SymbolicModel:
 
     @cached_property
     def key(self) -> str:
-        """A short key for all that the equations depend on."""
+        """A short key for everything on which the equations depend."""
         bar = sp.Symbol("|")
         parts = [*self.q, *self.v, *self.p, self.kinetic, self.potential, *self.forces, *self.holonomic, bar,
                  *self.nonholonomic, bar, *self.quasi_velocities]  # fmt: skip
@@ -70,7 +70,7 @@ class SymbolicModel:
 
     @cached_property
     def holds_time(self) -> bool:
-        """Whether an energy, a force, a constraint or a contact contains the time itself."""
+        """Tell whether an energy, a force, a constraint or a contact contains the time itself."""
         parts = [self.kinetic, self.potential, *self.forces, *self.holonomic, *self.nonholonomic]
         parts += [x for c in self.contacts for x in (c.gap, *c.slip)]
         return any(TIME in getattr(x, "free_symbols", ()) for x in parts)

@@ -19,8 +19,8 @@ Point = tuple[Any, Any]
 def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[[Any, Any], Outline] | None:
     """Return a function (q, p) -> Outline; None where the model has neither points nor contact points in the plane.
 
-    Points are pairs of coordinates x and y, x1 and y1 and so on. A constraint that keeps two of them, or one of them
-    and the origin, at a distance is a rod; contact points are connected to the points whose coordinates they contain.
+    Points are pairs of coordinates x and y, x1 and y1 and so on. A constraint that keeps two points, or a point and
+    the origin, at a fixed distance is a rod; contact points are connected to the points whose coordinates they contain.
     """
     names = [model.names[v] for v in model.v]
     points = list(_points(names, model.q))

@@ -20,7 +20,7 @@ from gaussopt.symbolic.slips import of_symbols
 
 
 class GivenModel(NamedTuple):
-    """A model as read, with its parameter values by name."""
+    """A model read from a user's arguments, with its parameter values by name."""
 
     model: SymbolicModel
     symbols: Symbols
@@ -40,7 +40,7 @@ def read_model(
     t: Any,
     name: str,
 ) -> GivenModel:
-    """Read the arguments of `System.from_lagrangian`, `parts` its expressions by name.
+    """Read the arguments of `System.from_lagrangian`; `parts` are its expressions by name.
 
     Raises BadInput naming the unknown symbol, the wrong length, or the expression that does not fit.
     """
@@ -78,7 +78,7 @@ class Symbols:
     """The user's symbols and ours: q, v and p of coordinates, velocities and parameters; raises BadInput.
 
     `coordinates` are the names of the coordinates, `velocity_names` the same names by our velocities. `parameters` are
-    names, `owner` is the name of the system for messages. `used` are our symbols that some expression has held so far.
+    names, `owner` is the name of the system for messages. `used` are our symbols that occurred in an expression so far.
     """
 
     def __init__(self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str) -> None:
@@ -280,7 +280,7 @@ def _listed(label: str, value: Any, owner: str) -> list[Any]:
 def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: bool) -> Any:
     """Return a user's expression in SymPy, real and without derivatives other than the velocities.
 
-    Of an `equation`, which is to vanish, it is the left side less the right side.
+    For an `equation` the result is the left side less the right side, which is to vanish.
     """
     try:
         expr = sp.sympify(given)
@@ -348,7 +348,7 @@ def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
     """Replace by name, so that a user's assumptions on symbols (positive, real) do not matter."""
     whole = {k: r for k, r in rename.items() if not isinstance(k, sp.Symbol)}
     by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
-    # Simultaneously: one of our names may be another one of the user's.
+    # Simultaneously: a name of ours may be another name of the user's.
     return expr.xreplace(whole | {s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
 
 

@@ -1,4 +1,4 @@
-"""Mistakes in the symbols of a system given by energies that yield the right program of a wrong mechanism."""
+"""Mistakes in the symbols of a system given by energies that yield valid equations of another mechanism."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def of_symbols(q: Sequence[str], v: Sequence[str]) -> Iterator[str]:
 
 
 def _paired(q: Sequence[str], v: Sequence[str]) -> list[str] | None:
-    """Return the velocities in the order of the coordinates, if each name is a coordinate's with the same affixes."""
+    """Return the velocities in the order of the coordinates, if their names have one common prefix and suffix."""
     for name in q:
         if name in v[0]:
             before, _, behind = v[0].partition(name)

@@ -47,7 +47,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self._beside = np.zeros(self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Continue from the state of an earlier loop, whose memory holds nothing besides the state."""
+        """Continue from the state of an earlier loop; the steps depend on nothing else."""
         self.begin()
 
     def _start(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
@@ -57,7 +57,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return found
 
     def take(self) -> End | None:
-        """Take some accepted steps and record what is due; raises BadInput if the step size vanishes."""
+        """Take up to `LEAP` accepted steps and record the due states; raises BadInput if the step size vanishes."""
         clock, n = self._clock, len(self.q)
         before = np.array([self.t, *self.q, *self.v])
         y, begin = before[1:].copy(), perf_counter()
@@ -78,7 +78,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None
 
     def _marched(self, y: Any, clock: Any, bounds: Vector, own: bool, work: Any) -> tuple[int, Matrix]:
-        """Return the number of accepted steps, -1 less it where the step size vanished, and their rows (t, q, v)."""
+        """Return the number n of accepted steps, or -1 - n if the step size vanished, and their rows (t, q, v)."""
         width, control, worst = 2 * len(self.q) + 1, self.control, np.zeros(2)
         trace = np.zeros((LEAP if own else 1) * width)
         done = self._march.march(
@@ -92,7 +92,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return done, trace[: width * count].reshape(count, width)
 
     def _watch(self, states: Matrix) -> None:
-        """Watch the independence of rows at ends of steps and on the cubics between, closer near singular positions."""
+        """Watch the independence of rows at ends of steps and on the cubics between, densely near singular ones."""
         begin, steps = perf_counter(), len(states) - 1
         if steps < 1 or not self.equations.m or self.motion.singular.idle:
             return
@@ -122,7 +122,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
     def _look(self, before: Vector, rows: Matrix) -> None:
-        """Look at steps that end at these rows, each (t, q, v), or at the requested instants within them."""
+        """Pass on positions at these rows, each (t, q, v), or at the requested instants in the steps to them."""
         looks, n = self.looks, len(self.q)
         if looks is None:
             return

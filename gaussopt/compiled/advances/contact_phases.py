@@ -53,7 +53,7 @@ class PhaseMarcher:
     ----------
     motion : of a system with generated equations; counts evaluations and worst certificates
     method : an explicit Runge-Kutta method of constant step
-    recorder : takes whole segments
+    recorder : receives whole segments
     """
 
     def __init__(self, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
@@ -88,13 +88,13 @@ class PhaseMarcher:
     def _enter(self, phase: ContactModes) -> None:
         self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
         self._space = kernel.space(self._n, self._m, self._stages, phase)
-        # More rows than coordinates: forces are never unique, and modes are too many singular systems to confirm.
+        # More rows than coordinates: forces are never unique, and confirming modes takes too many singular systems.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state in the present phase; None where not even one is regular and without an event.
+        """Take steps from a state in the present phase; None if the first is not regular or may have an event.
 
-        After that the marcher pauses: a phase that is not regular, as with redundant sliding contacts, mostly stays so.
+        After None the marcher pauses: a phase that is not regular, as with redundant sliding contacts, mostly stays so.
 
         `origin` is the instant from which steps are counted in multiples of dt.
         """
@@ -136,7 +136,7 @@ class PhaseMarcher:
         return self._read(instants[1 : done + 1], rows[:done])
 
     def memory(self) -> dict[str, Any]:
-        """Return how long the marcher pauses; nothing where the phase is new."""
+        """Return the number of steps for which the marcher pauses; empty where the phase is new."""
         return {"rest": self._rest, "pause": self._pause} if self._motion.phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -157,14 +157,14 @@ class PhaseMarcher:
         self._rest = self._pause
 
     def _seen(self, t: Vector, q: Vector, v: Vector, rows: Matrix) -> int:
-        """Return the number of steps, from (q, v) at t[0], until an angle turns so far that more looks are needed."""
+        """Return the number of steps, from (q, v) at t[0], before one in which an angle turns by more than `TURN`."""
         n = self._n
         states = np.vstack((np.concatenate((q, v)), rows[:, : 2 * n]))
         far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN
         return int(far.argmax()) if far.any() else len(rows)
 
     def record(self, segment: PhaseSegment) -> None:
-        """Write down every step; an empty segment writes nothing."""
+        """Record every step; an empty segment records nothing."""
         if len(segment):
             self._recorder.extend(*segment.columns.values())
 

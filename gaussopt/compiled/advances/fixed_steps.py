@@ -28,7 +28,7 @@ AGAIN = 3
 
 
 class _Unrecorded(InterpretedSteps):
-    """An interpreted motion of which nothing is recorded."""
+    """An interpreted motion that records nothing."""
 
     def record(self, *state: Any) -> None:
         pass
@@ -65,7 +65,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._known = self.t, self.q, self.v
 
     def take(self) -> End | None:
-        """Take as many steps as are worth a report, with all states finite and certified; the last step by itself."""
+        """Take the steps between two reports, with all recorded states finite and certified; the last step alone."""
         begin = perf_counter()
         count = min(self._count, max(1, self._total - self.steps - 1))
         if self._some_steps(count) < count:

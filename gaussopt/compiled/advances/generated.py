@@ -36,7 +36,7 @@ from gaussopt.modelling.linkage import LinkageSystem
 from gaussopt.solving.answer import Answer
 
 CHUNK = 0.2
-"""Approximate time between two reports of progress, s; Ctrl-C is heard in between."""
+"""Approximate time between two reports of progress, s; Ctrl-C takes effect in between."""
 
 
 def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -45,7 +45,7 @@ def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
-    """Tell which recorded rows pass, as `Certificate.passed`; the others are certified one by one.
+    """Mark the recorded rows that pass, as by `Certificate.passed`; the others are certified one by one.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ class GeneratedAdvance(Advance):
 
     Class attributes
     ----------------
-    solver : the solver that the generated code stands for, with the formulation gauss
+    solver : the solver that the generated code replaces, with the formulation gauss
     adaptive : whether the methods choose their steps
-    methods, form : names of the steppers with generated code, and the name of what the others lack
+    methods, form : names of the steppers with generated code, and a name for the code that other steppers lack
     """
 
     engine = "compiled"
@@ -97,7 +97,7 @@ class GeneratedAdvance(Advance):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept systems from energies by gauss and a direct solver, unless events or integrals see every step."""
+        """Accept systems from energies by gauss and a direct solver, unless events or integrals need every step."""
         if rules.events or rules.integrals:
             return "events and integrals look at every step, and generated code records only some"
         if isinstance(motion.system, TableSystem):
@@ -182,7 +182,7 @@ class GeneratedAdvance(Advance):
         self.residuals = [max(r, math.sqrt(w)) for r, w in zip(self.residuals, worst, strict=True)]
 
     def _write_down(self, times: Vector, states: Matrix) -> None:
-        """Certify and write down states.
+        """Certify and record states.
 
         Raises Rejected at the first state whose certificate passes neither here nor interpreted; states before it are
         kept. Raises BadInput if the motion is no longer finite.
@@ -207,7 +207,7 @@ class GeneratedAdvance(Advance):
             at = bad + 1
 
     def _write(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        """Write down a state that was certified by itself."""
+        """Record a state that was certified individually."""
         self.record(t, q, v, answer)
         self._certified(t, q, v)
 

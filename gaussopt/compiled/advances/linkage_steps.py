@@ -48,7 +48,7 @@ class PinRow:
 
     Attributes
     ----------
-    bodies : (K,), bodies by place, GROUND at either end where it begins or ends at the ground
+    bodies : (K,), bodies by place, GROUND at an end that is pinned to the ground
     pins : (K - 1,), the pin between the places k and k + 1
     forward : (K - 1,), whether `first` of that pin lies at place k
     """
@@ -146,7 +146,7 @@ class LinkageKernels:
 
     @property
     def memory(self) -> int:
-        """Number of bytes that a step works in: tables of the links, state and factors."""
+        """Number of bytes in the work space of a step: tables of the links, state and factors."""
         return sum(x.nbytes for x in (self._table, self._work, self._store))
 
     def steps(
@@ -221,7 +221,7 @@ class LinkageSteps(GeneratedFixedSteps):
         return max(1, MEMORY // width) * self._each
 
     def _write_down(self, times: Vector, states: Matrix) -> None:
-        """Certify and write down states, one by one."""
+        """Certify and record states, one by one."""
         motion, n = self.motion, states.shape[1] // 2
         for t, state in zip(times.tolist(), states, strict=True):
             self._suspect = t

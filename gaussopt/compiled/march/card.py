@@ -1,8 +1,8 @@
 """Motions on a graphics processor, each in a thread of its own; compiled by numba-cuda.
 
-The kernels have the same arguments. `memory` holds entry e of member i at e N + i, so that neighbouring threads read
-neighbouring numbers; of fresh members only states and parameters are there. Steps first, ..., first + count - 1 are
-taken, and states whose number is a multiple of `every` are recorded, besides those at the start and after the last of
+All kernels take the same arguments. `memory` holds entry e of member i at e N + i, so that neighbouring threads read
+neighbouring numbers; fresh members have only states and parameters. Steps first, ..., first + count - 1 are
+taken, and states whose number is a multiple of `every` are recorded, as are those at the start and after the last of
 `steps`; `states` holds `instants` states of each member, one member after the other. Where a step fails its number,
 counted from 1, is noted in `memory`, and the states after it are undefined.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gaussopt.core.arrays import Vector
 
 MOST_STEPS = 2**40
-"""Largest number of accepted steps between two recorded states: no limit."""
+"""Largest number of accepted steps between two recorded states: in effect no limit."""
 
 
 def march(

@@ -24,7 +24,7 @@ def copied(x: Vector, target: Vector, count: int) -> None:
 
 @inlined
 def largest(x: Vector, count: int) -> float:
-    """Return the largest |x|, zero of nothing."""
+    """Return the largest |x|, zero if there are no entries."""
     found = 0.0
     for i in range(count):
         found = max(found, abs(x[i]))

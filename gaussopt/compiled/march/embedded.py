@@ -65,7 +65,7 @@ def tried(
     t0: float, h: float, known: int, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take a step without its error; the slope of the first stage may be known. Residuals are those of the end."""
+    """Take a trial step; the slope of the first stage may be known. Residuals are checked at the end of the step."""
     good = True
     for stage in range(known, STAGES):
         if stage > 0:

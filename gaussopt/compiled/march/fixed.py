@@ -30,7 +30,7 @@ def march(
     sharp : tolerance of a projection
     work : `once`, the state before the step, space of a projection, then the space of `advance`
     worst : (2,), the largest squares of relative residuals of constraints and forces so far
-    trace : takes the states whose number is a multiple of `every`, one after the other
+    trace : receives the states whose number is a multiple of `every`, one after the other
     """
     once, before = work, work[ONCE:]
     space, own = work[ONCE + SIZE :], work[ONCE + 2 * SIZE + M_H :]

@@ -22,7 +22,7 @@ def advance(
     """Take one step; the state of each half is in y while it is solved.
 
     `space` holds the velocities between the halves, positions or velocities of an iteration, acceleration, multipliers,
-    the part taken off J a, the constraints at the end, and the values that stay the same in an iteration.
+    the part subtracted from J a, the constraints at the end, and the values that stay the same in an iteration.
     """
     half, new, a, lam = space, space[N:], space[2 * N :], space[3 * N :]
     missed, phi, kept = space[3 * N + M :], space[3 * N + M + M_H :], space[3 * N + M + 2 * M_H :]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
 
 ROW = 15
-"""Numbers of a recorded row before acceleration, multipliers, and reciprocal squares of the distances of rows."""
+"""Count of numbers in a recorded row before acceleration, multipliers, and reciprocal squares of distances of rows."""
 
 
 def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:

@@ -40,12 +40,12 @@ from gaussopt.integration.stabilisation import Projection
 
 @dataclass(frozen=True)
 class PhaseSegment:
-    """Steps taken, N of them.
+    """N consecutive steps of a phase.
 
     Attributes
     ----------
     columns : arrays of N rows
-        Recorded values of every step, in the order and by the names of `gaussopt.integration.trajectory.Recorder`.
+        Recorded values after every step, by the names and in the order of `gaussopt.integration.trajectory.Recorder`.
     undecided : (N,), True where uniqueness of the contact forces is still to be confirmed
     """
 
@@ -56,7 +56,7 @@ class PhaseSegment:
         return len(self.undecided)
 
     def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
-        """Return some of the steps."""
+        """Return the selected steps."""
         return PhaseSegment({name: column[part] for name, column in self.columns.items()}, self.undecided[part])
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
@@ -68,10 +68,10 @@ class FastForward(Protocol):
     """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state of the present phase; None where not even one is certain to be without an event."""
+        """Take steps from a state of the present phase; None if the first may have an event."""
 
     def memory(self) -> dict[str, Any]:
-        """Return what later segments depend on."""
+        """Return the data on which later segments depend."""
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Restore what `memory` returned, in the present phase."""
@@ -84,7 +84,7 @@ class FastForward(Protocol):
 
 
 class EventPhases(Advance):
-    """The loop around phases; dt is the recording interval of an adaptive method.
+    """The loop over phases; dt is the recording interval of an adaptive method.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class EventPhases(Advance):
         return None
 
     def _take_step(self) -> None:
-        """Turn the friction directions with the slip, project, and record the step just taken."""
+        """Align the directions of friction with the slip, project the state, and record the step just taken."""
         self._turn()
         if isinstance(self.motion.stabiliser, Projection):
             self._transitions.project(self.motion.phase.closed, self.motion.phase.sticking)
@@ -255,7 +255,7 @@ class EventPhases(Advance):
             )
 
     def _number(self) -> int | None:
-        """Return the number of the present instant among those that may be recorded; None if it is not among them."""
+        """Return the number of the present instant on the recording grid; None if it is off the grid."""
         dt = self.control.dt
         if dt is None or self.t >= self.control.t_end:
             return self.steps
@@ -263,13 +263,13 @@ class EventPhases(Advance):
         return round(steps) if abs(steps - round(steps)) < 1e-9 * max(1.0, steps) else None
 
     def _record(self, due: bool = True) -> None:
-        """Check the present state, and write it down where it is due."""
+        """Check the present state, and record it where it is due."""
         answer = self.motion.answer(self.t, self.q, self.v)
         if undecided(answer):
             self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
         if due:
             self.record(self.t, self.q, self.v, answer)
-        # Friction opposes the slip by construction; that it feeds no power is still checked.
+        # Friction opposes the slip by construction; that it adds no power is still checked.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
         power = float(np.vdot(lam_T, slip))
         extent = float(np.abs(lam_T).max() * np.linalg.norm(self.v)) if power > TOLERANCES.fed else 0.0
@@ -295,7 +295,7 @@ class EventPhases(Advance):
         )
 
     def _approach_failure(self) -> float:
-        """Go near a failure of a step by indefiniteness; return the least eigenvalue there, infinite if not watched."""
+        """Approach a failure of a step by indefiniteness; return the least eigenvalue there, inf if not watched."""
         before = self._before
         if not any(w.kind is Watched.DEFINITE for w in self._watches):
             return math.inf
@@ -386,7 +386,7 @@ class EventPhases(Advance):
         )
 
     def _friction_direction(self, i: int, after: Sample) -> Vector:
-        """Return the direction of friction at contact i: beyond an event, or at it where the contact opens beyond.
+        """Return the direction of friction at contact i beyond an event, or at the event if the contact opens there.
 
         Zero where there is no friction force.
         """

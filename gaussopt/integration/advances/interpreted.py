@@ -24,8 +24,8 @@ DIVERGED = "the motion diverged and is no longer finite; use a smaller step or a
 class InterpretedSteps(Advance):
     """Interpreted steps of a motion without contacts.
 
-    An adaptive method chooses its steps regardless of recorded instants: a state between two of its steps is the end of
-    a shorter step from the first; with an implicit method it is read off the path between them.
+    An adaptive method chooses its steps regardless of recorded instants: a recorded state within a step is the end of a
+    shorter step from the same start; with an implicit method it is interpolated between the ends of the step.
     """
 
     diverged = DIVERGED
@@ -61,7 +61,7 @@ class InterpretedSteps(Advance):
         self._integration = self.method.start(self.motion, self.t, self.q, u, control)
 
     def memory(self) -> dict[str, Any]:
-        """Return the state besides q, the number of advances of the loop, and the memory of what is watched."""
+        """Return u, the number of advances of the loop, and the memory of the motion and of the watched functions."""
         watched = {} if self._watched is None else self._watched.memory()
         return {"u": self._u, "count": self._count, "motion": self.motion.memory(), "watched": watched}
 
@@ -94,7 +94,7 @@ class InterpretedSteps(Advance):
             q, v = corrected
             u = motion.state_of(t, q, v)
             integration.replace(q, u)
-        answer = motion.answer(t, q, v)  # also that of the next step's start: certified whether recorded or not
+        answer = motion.answer(t, q, v)  # also the answer at the next step's start: always certified
         motion.passed(t, q, u, short=not self.method.adaptive)
         crossings = []
         if self._watched is not None:
@@ -116,7 +116,7 @@ class InterpretedSteps(Advance):
         return self._integration.within() if self.motion.state == "velocity" else None
 
     def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Return the state that the stabilisation continues from, None if it makes no correction."""
+        """Return the state as corrected by the stabilisation; None if it makes no correction."""
         return self.motion.stabiliser.correct(self.system, t, q, v)
 
     # -- between the ends of a step ----------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class InterpretedSteps(Advance):
         return None
 
     def _look_between(self, end: float) -> None:
-        """Look at the requested instants up to `end`."""
+        """Pass on the positions at the requested instants up to `end`."""
         if self.looks is not None and self._watched is not None:
             for t in self.looks.due(end).tolist():
                 self.looks.at(t, self._watched.state(t)[0])
@@ -166,7 +166,7 @@ class InterpretedSteps(Advance):
         self.record(t, q, v, self.motion.answer(t, q, v))
 
     def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        """Write down a state with the certified answer there, and the integrals up to it."""
+        """Record a state with the certified answer there, and the integrals up to it."""
         super().record(t, q, v, answer)
         if self._watched is not None:
             self.sums.append(self._watched.sum_at(t))

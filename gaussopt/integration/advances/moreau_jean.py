@@ -5,7 +5,7 @@ With the contacts that may close within the step, g_N + h/2 gdot_N <= 0,
     M (v' - v) = h f_theta + J^T Lam + J_N^T Lam_N + J_T^T Lam_T,     q' = q + h ((1 - theta) v + theta v'),
     0 <= J_N v' + e_N J_N v   complementary to   Lam_N >= 0,     Coulomb's law between Lam_T and J_T v' + e_T J_T v,
 
-f_theta the force Q - h at (1 - theta) (q, v) + theta (q', v'). Forces that depend on the state are iterated.
+where f_theta is the force Q - h at (1 - theta) (q, v) + theta (q', v'), iterated if it depends on the state.
 Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988; M. Jean,
 "The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999.
 """
@@ -46,14 +46,14 @@ SETTLED = 1e-14
 """Change of the force, relative to its size, at which the iteration on f_theta ends."""
 
 PENETRATED = 1e-4
-"""Depth inside an obstacle, relative to 1 + max |q|, with which a motion may start; such steps leave such depths."""
+"""Largest depth inside an obstacle, relative to 1 + max |q|, at which a motion may start: steps leave such depths."""
 
 LIFTED = 3
-"""Steps without a push after which a contact has lifted off."""
+"""Number of steps without a normal force after which a contact counts as lifted off."""
 
 
 class MoreauJeanSteps(Advance):
-    """The loop of velocity-level steps, with Newton's impact law built in; users' events are located up to a step."""
+    """The loop of velocity-level steps, with Newton's impact law built in; events are located to within a step."""
 
     motion: ContactAccelerations
 
@@ -108,7 +108,7 @@ class MoreauJeanSteps(Advance):
         self.q, self.v = q, v
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps for which contacts have not pushed, and the sides of the user's events."""
+        """Return the number of steps without a normal force, by contact, and the sides of the user's events."""
         return {"idle": list(self._idle.items()), "sides": list(self._sides)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -157,7 +157,7 @@ class MoreauJeanSteps(Advance):
         whole = motion.whole(t, q, v)
         active: list[int] = []
         if whole.g_N is not None and whole.gdot_N is not None:
-            # In space a touching contact has a gap of rounding errors, from the orientation of its body.
+            # In space the gap of a touching contact is a rounding error of the orientation of its body.
             near = TOLERANCES.noise * (1.0 + float(np.abs(q).max())) if whole.J_T.shape[1] > 1 else 0.0
             active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
@@ -165,7 +165,7 @@ class MoreauJeanSteps(Advance):
         step = without_restitution(whole.select(active), guides)
         drift = self.system.velocity_residual(t, q, v)
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
-            # On the guides before and after the step: otherwise friction would not feel the forces that turn v.
+            # Guides hold at both ends of the step: otherwise friction would not include the forces that turn v.
             drift = None if drift is None else drift - h * whole.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = whole.force
@@ -183,10 +183,10 @@ class MoreauJeanSteps(Advance):
         raise BadInput(f"The force of the step at t = {t:.9g} does not settle; use a smaller step.")
 
     def _through(self, t: float, q: Vector, v: Vector, h: float, active: list[int]) -> str | None:
-        """Say that a step is too long if a contact enters and leaves its obstacle unseen within it; None if not.
+        """Say that a step is too long if a contact enters and leaves its obstacle within the step; None otherwise.
 
         Penetration at the ends of steps is an error of the method, of order h, and so is penetration between two ends
-        while the gaps do not turn far.
+        as long as no angle turns by more than `TURN`.
         """
         if self._turning is None:
             self._turning = turning_of(self.system, t, q)
@@ -223,7 +223,7 @@ class MoreauJeanSteps(Advance):
         return answer
 
     def _note_contacts(self, t: float, dv: Vector, answer: Answer, active: list[int]) -> None:
-        """Note contacts that begin or cease to push in the step to t, and energy that they feed.
+        """Note contacts that begin or cease to push in the step to t, and energy that they add.
 
         A resting contact may skip a step where it drifts across its activation threshold; it has lifted off when it has
         not pushed for `LIFTED` steps.
@@ -241,7 +241,7 @@ class MoreauJeanSteps(Advance):
                 if idle[i] == LIFTED:
                     self.events.append(MotionEvent(t, EventKind.LIFT_OFF, names[i]))
         if not landed:
-            return  # between impacts, energy that contacts seem to feed is the error of the step
+            return  # between impacts, energy that contacts seem to add is an error of the step
         step = self.motion.whole(self.t, self.q, self.v).select(active)
         fed = VelocityJump(dv, answer.lam_N, answer.lam_T).energy_fed(step)
         if fed > TOLERANCES.energy * (1.0 + 0.5 * float(self.v @ step.M @ self.v)):

@@ -1,4 +1,4 @@
-"""The six steps of Yao, Liu & Yang 2020 as printed, which check neither gaps nor impacts, zero slips or events.
+"""The six steps of Yao, Liu & Yang 2020 as printed, which check no gaps, impacts, zero slips or events.
 
 (1) start; (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) delassus and bias; (4) the normal forces, in the
 paper by Newton's method on the optimality conditions of its quadratic program; (5) the acceleration; (6) advance by dt.

@@ -36,7 +36,7 @@ STICKING = 1e-9
 """Slip, relative to the size of the velocities of a problem, below which a contact that pushes sticks."""
 
 INDEPENDENT = 1e-10
-"""Eigenvalue of W, relative to the sum of all, above which forces count as determined."""
+"""Smallest eigenvalue of W, relative to the sum of all eigenvalues, above which forces count as determined."""
 
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
@@ -56,9 +56,9 @@ class _Taken(NamedTuple):
 
 
 class ContactRecorder(Recorder):
-    """Rows of a motion whose contacts come and go: of an absent contact the gap is NaN, and all else is zero.
+    """Rows of a motion whose contacts come and go: the gap of an absent contact is NaN, its other entries are zero.
 
-    `names` are those of all contacts so far, in order of appearance.
+    `names` maps the name of every contact so far to its number, in order of appearance.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class ContactRecorder(Recorder):
         return np.array(q), np.array(v)
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """Return the arrays of every recorder, and those of all contacts, whose number is known at the end."""
+        """Return the arrays of every recorder, and those of all contacts, whose number is known only at the end."""
         found = {name: np.array(column, dtype=np.float64)
                  for name, column in zip(("t", *COLUMNS), zip(*self._plain, strict=True), strict=True)}  # fmt: skip
         table = np.zeros((len(self), len(self.names), 7))
@@ -126,7 +126,7 @@ class StatedSteps(MoreauJeanSteps):
         self._start(self.t, self.q, self.v)
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps for which contacts have not pushed, and the sides of the user's events."""
+        """Return the number of steps without a normal force, by contact, and the sides of the user's events."""
         return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> None:
@@ -190,7 +190,7 @@ class StatedSteps(MoreauJeanSteps):
         return raw.x, None
 
     def _record(self, at: TimeStep, of: _Taken) -> None:
-        """Write down the present state with the forces of a step."""
+        """Record the present state with the forces of a step."""
         with self.motion.timed("record"):
             names, gaps, slip = at.found
             problem, pushes = of.problem, rows_of(of.r) / of.h
@@ -214,7 +214,7 @@ class StatedSteps(MoreauJeanSteps):
 
     @staticmethod
     def _unique(problem: ConeComplementarity, pushes: NDArray[np.float64]) -> bool:
-        """Tell whether columns of the pushing contacts are independent, so that one velocity has one set of forces."""
+        """Tell whether W of the pushing contacts is regular, so that each velocity has a unique set of forces."""
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (problem.W.diagonal() > 0)
         W = problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
@@ -225,7 +225,7 @@ class StatedSteps(MoreauJeanSteps):
         return True
 
     def record_start(self) -> None:
-        """Write down the start of a motion whose first step has no accepted answer."""
+        """Record the start of a motion whose first step has no accepted answer."""
         names, gaps, slip = self._here.found
         values = np.full((len(names), 7), math.nan)
         values[:, 1], values[:, 5:] = gaps, slip

@@ -31,7 +31,7 @@ MECHANICS = frozenset({"lcp", "stick-slip"})
 """Formulations that consist of the contact laws themselves."""
 
 PIVOTING = frozenset({"lemke", "principal-pivoting"})
-"""Solvers by complementary pivots: the stage kernel replaces them where their warm start is right."""
+"""Solvers by complementary pivots: the stage kernel replaces them where the active set of their warm start is right."""
 
 NOT_PROVED = (
     "Where contacts in space have no slip, that the accelerations are the only ones that Coulomb's law allows is not "
@@ -54,13 +54,13 @@ class ContactSolvers:
 
     @cached_property
     def stick(self) -> StepSolver:
-        """Solver of contacts without slip where `main` fits only sliding contacts: its solver if that takes LCPs."""
+        """Solver of contacts without slip where `main` needs slips: the solver of `main` if it accepts LCPs."""
         solver, options = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
         return StepSolver("stick-slip", solver, options, self._tolerance, self._warm)
 
     @cached_property
     def cones(self) -> StepSolver:
-        """Solver of contacts in space without slip: the solver of `main` if that takes friction cones.
+        """Solver of contacts in space without slip: the solver of `main` if it accepts friction cones.
 
         Searching for a second velocity makes sense in a single problem, not at every stage of a motion.
         """
@@ -80,7 +80,7 @@ class ContactSolvers:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Pairs of formulation and solver that were needed at contacts without slip, as "stick-slip by lemke"."""
+        """Pairs of formulation and solver that were needed at contacts without slip, such as "stick-slip by lemke"."""
         made = [self.__dict__[name] for name in ("stick", "cones") if name in self.__dict__]
         return [f"{one.formulation.name} by {one.sequence.solver.name}" for one in made]
 
@@ -111,7 +111,7 @@ def undecided(answer: Answer) -> bool:
 
 
 class ContactAccelerations(CertifiedAccelerations):
-    """Accelerations in a phase, at first that of the start; a kernel of compiled code answers regular stages."""
+    """Accelerations in the present phase of a motion; a kernel of compiled code answers regular stages."""
 
     def __init__(
         self, system: AbstractSystem, solvers: ContactSolvers, stabiliser: Stabilisation, phase: ContactModes,
@@ -123,7 +123,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @property
     def stand_ins(self) -> list[str]:
-        """The `solvers` that stood in, in words."""
+        """The stand-ins among `solvers`, in words."""
         return self.solvers.stand_ins
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
@@ -146,7 +146,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return super().rate(t, q, u)
 
     def _regular(self, t: float, q: Vector, v: Vector) -> CertifiedStage | None:
-        """Return the kernel's result at a state, kept if just found; None where the stage is not for the kernel."""
+        """Return the kernel's result at a state, kept if just found; None where the stage is not regular."""
         kernel = self.kernel
         if kernel is None:
             return None
@@ -233,7 +233,7 @@ class ContactAccelerations(CertifiedAccelerations):
         Raises Rejected if the solution is not unique.
         """
         if step.rests_in_space:
-            if NOT_PROVED not in self.warnings:  # over friction cones there are only the quick proofs
+            if NOT_PROVED not in self.warnings:  # for friction cones there are only quick proofs
                 self.warnings.append(NOT_PROVED)
             return
         if step.m + step.k + np.count_nonzero(step.resting) > step.n:
@@ -251,7 +251,7 @@ class ContactAccelerations(CertifiedAccelerations):
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
         """Tell whether the forces of the answer at a state are unique, given its acceleration.
 
-        Where quick proofs leave it open, independent columns prove it: each acceleration then has one set of forces.
+        Where quick proofs do not decide, independent columns do: each acceleration then has a unique set of forces.
         """
         if answer.forces_unique:
             return True
@@ -262,7 +262,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return not any(found)
 
     def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
-        """Return forces of all contacts, (k,) and (k, d); negative where a two-sided one bears on the other wall."""
+        """Return forces of all contacts, (k,) and (k, d); negative if a two-sided contact bears on its other wall."""
         phase = self.phase
         lam_N, lam_T = np.zeros(len(phase.wall)), np.zeros(phase.sigma.shape)
         index = list(phase.closed)

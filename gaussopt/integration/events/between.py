@@ -16,16 +16,16 @@ from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, tur
 from gaussopt.integration.looks import Looks
 
 OFTEN = 4
-"""Least number of evaluations of a user's function within a step of an adaptive method, and of midpoints."""
+"""Least number of pieces of an adaptive method's step in which a user's function is searched, each by its midpoint."""
 
 NEIGHBOURS = 1e-5
-"""Distance, relative to the step, of the instants from which the rate of a user's function is taken."""
+"""Distance, relative to the step, of the instants from which the rate of a user's function is estimated."""
 
 FIRST = 1e-12
 """Time after the beginning of a step, relative to its length, that counts as its beginning."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-"""The golden ratio less 1: the fractional parts of its multiples are evenly spread and no midpoints."""
+"""The golden ratio less 1: the fractional parts of its multiples are evenly spread and never midpoints."""
 
 State = Callable[[float], tuple[Vector, Vector]]
 Dense = Callable[[], Callable[[float], Vector] | None]
@@ -52,7 +52,7 @@ class QuinticPath:
 
 
 def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense: Dense) -> None:
-    """Look at the requested instants of a step up to `end`."""
+    """Pass on the positions at the requested instants of a step up to `end`."""
     due = looks.due(end).tolist()
     if due:
         n, exact, path = len(before.q), dense(), QuinticPath(before, after)
@@ -71,7 +71,7 @@ class StepInterior:
 
     Attributes
     ----------
-    number : of equal pieces in which no angle turns by more than `TURN`
+    number : number of equal pieces in which no angle turns by more than `TURN`
 
     Raises MotionStopped if more than `MOST` pieces were needed.
     """
@@ -185,7 +185,7 @@ class StepInterior:
             noise, above = 2.0 * (own - function(found[1])[0]), found[1]
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
-        """Find a contact inside its obstacle at an instant that no search has chosen, this fraction of the step.
+        """Find a contact inside its obstacle at this fraction of the step, an instant that no search has chosen.
 
         `watches` are (watch, contact) of open contacts; returns contact, time after the beginning and gap, or None.
         """
@@ -213,7 +213,7 @@ class StepInterior:
 
         def down(s: float) -> tuple[float, float]:
             here, side = of(s), delta if s + 2.0 * delta <= self.h else -delta
-            # Of second order and within the step: beyond it the function may be undefined.
+            # A one-sided difference of second order: beyond the step the function may be undefined.
             return here, (4.0 * of(s + side) - of(s + 2.0 * side) - 3.0 * here) / (2.0 * side)
 
         def up(s: float) -> tuple[float, float]:

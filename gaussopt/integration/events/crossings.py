@@ -1,4 +1,4 @@
-"""The first event within a step: which functions fall through zero, and where."""
+"""The first event within a step: the functions that fall through zero, and the instant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import Angles, Turning, turning_of
 
 At = Callable[[float], Sample]
-"""Return the end of a step of the method of another length, given the time after the beginning."""
+"""A function that returns the end of a step of the method that is shortened to the given length."""
 
 
 class Crossings:
@@ -99,7 +99,7 @@ class Crossings:
         )
 
     def _inner(self, watches: Sequence[EventFunction], step: StepInterior) -> list[Sample]:
-        """Return samples at the ends of a step; of its pieces if more than gaps and users' functions are watched."""
+        """Return samples at the ends of a step, or of its pieces if more than gaps and users' functions are watched."""
         if step.number == 1 or all(watch.kind in (Watched.GAP, Watched.USER) for watch in watches):
             return [step.before, step.after]
         instants = (i / step.number * step.h for i in range(1, step.number))
@@ -146,12 +146,12 @@ class Crossings:
         if value <= level:
             return low
         if float(at(high).values[j]) >= level:
-            # It has left the limit by less than `level`, or has not yet left it in a step of that length.
+            # The function has fallen by less than `level`, or has not yet fallen in a step of that length.
             if after.values[j] >= level:
                 return high
             high = after.t - before.t
         accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
-        from scipy.optimize import brentq  # takes a third of a second: spared where there are no events
+        from scipy.optimize import brentq  # takes a third of a second: not imported without events
 
         root = brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16)
         at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < TOLERANCES.leaving * level
@@ -203,7 +203,7 @@ def bracket(
 
 
 def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> float | None:
-    """Return the middle of the first interval in (beyond, 1] in which the cubic given by its ends is negative."""
+    """Return the middle of the first interval in (beyond, 1] where the cubic of these values and rates is negative."""
     cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
     roots = cubic.roots()
     real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])

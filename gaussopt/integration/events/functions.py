@@ -63,7 +63,7 @@ class Sample:
     noise: Vector
 
     def culmination(self, j: int, h: float) -> float:
-        """Return the time from here to the peak of function j, which starts at zero and rises, by its acceleration."""
+        """Estimate the time to the peak of function j, which rises from zero, by its acceleration; at most h / 2."""
         rate, acceleration = self.rates[j], self.accelerations[j]
         if math.isfinite(acceleration) and acceleration < 0:
             return float(min(-rate / acceleration, 0.5 * h))
@@ -87,13 +87,13 @@ class PhaseFunctions:
         self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self.events]
 
     def passed(self, indices: Sequence[int]) -> None:
-        """Watch user events from the other side from now on; those that have just passed must rise first."""
+        """Watch these user events, which have just passed, from the other side; their functions must rise first."""
         self._just = set(indices)
         for i in indices:
             self._sides[i] = -self._sides[i]
 
     def memory(self) -> dict[str, Any]:
-        """Return the sides of the user's events, and which have just passed."""
+        """Return the sides of the user's events, and the numbers of those that have just passed."""
         return {"sides": list(self._sides), "just": set(self._just)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -126,7 +126,7 @@ class PhaseFunctions:
         return found + [EventFunction(Watched.USER, j) for j in range(len(self.events))]
 
     def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
-        """Return which functions may fall through zero right from the start of a phase.
+        """Mark the functions that may fall through zero right from the start of a phase.
 
         A function that starts at zero counts as positive there: a contact just opened, a slip just begun. Definiteness
         and users' functions must first be positive, and so must a user's function that has just passed zero.

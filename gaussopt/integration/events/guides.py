@@ -29,13 +29,13 @@ from gaussopt.linalg.dense import coordinate_scale, norm
 from gaussopt.solving.answer import Answer
 
 MOST_ROUGH = 6
-"""Largest number r of guides with friction of which all 2^r sets of walls are tried."""
+"""Largest number r of guides with friction for which all 2^r sets of walls are tried."""
 
 SAME = 1e-8
 """Difference of two velocity jumps, relative to their size, that counts as zero."""
 
 DEPENDENT = 1e-8
-"""Part of a guide's direction that joints and other guides leave free, relative to its length, that counts as zero."""
+"""Part of a guide's direction left free by joints and other guides, relative to its length, below which it is zero."""
 
 
 def without_restitution(step: StepData, guides: NDArray[np.bool_]) -> StepData:
@@ -46,7 +46,7 @@ def without_restitution(step: StepData, guides: NDArray[np.bool_]) -> StepData:
 
 
 def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[StepData], Answer]) -> Answer:
-    """Return the jump of the velocity with its guides as equality constraints.
+    """Solve a jump of the velocity with the guides as equality constraints.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[Ste
 
 
 def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.intp]) -> StepData:
-    """Return the step with some of its contacts; the `held` ones are equality rows after the joints."""
+    """Return the step with the contacts `others`; the `held` contacts become equality rows after the joints."""
     if not len(held):
         return step
     J, gamma = np.vstack((step.J, step.J_N[held])), np.concatenate((step.gamma, -step.zeta_N[held]))

@@ -1,4 +1,4 @@
-"""Contact modes between two events: which contacts are closed and how they touch."""
+"""Contact modes between two events: the closed contacts, and whether they slide or stick."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ContactModes:
     Attributes
     ----------
     closed : contacts that touch, in ascending order
-    sticking : those of them whose direction of friction no slip determines
+    sticking : closed contacts without a slip that determines the direction of friction
     sigma : (k, d)
         Direction of friction of the sliding contacts, kept although the slip may vanish within a trial step; zero
         elsewhere.
@@ -37,7 +37,7 @@ class ContactModes:
 
     @classmethod
     def flight(cls, k: int, d: int) -> ContactModes:
-        """Return the modes of open contacts only."""
+        """Return the modes in which all contacts are open."""
         return cls((), frozenset(), np.zeros((k, d)), np.ones(k))
 
     @classmethod
@@ -47,7 +47,7 @@ class ContactModes:
         return cls(tuple(data["closed"]), frozenset(data["sticking"]), sigma.reshape(len(wall), -1), wall)
 
     def shape(self, step: StepData) -> StepData:
-        """Return the step with the closed contacts, whose slips keep only this phase's directions.
+        """Return the step with the closed contacts only, their slips in the directions of this phase.
 
         In space a sliding contact keeps its actual direction, which turns with the motion.
         """
@@ -57,7 +57,7 @@ class ContactModes:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            # After slip has vanished within a trial step the direction stays, as in the plane; rounding gives none.
+            # If slip vanishes within a trial step the old direction stays, as in the plane: rounding errors give none.
             moving = (np.einsum("kd,kd->k", slip, part.v_T) > 0) & (part.speed > RESTING)
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]
@@ -66,7 +66,7 @@ class ContactModes:
         return replace(part, v_T=slip)
 
     def key(self, v: Vector) -> str:
-        """Return a text that is equal for equal modes at equal velocities, up to rounding."""
+        """Return a text that is equal for equal modes at equal velocities, up to rounding errors."""
         moving = (v / (1.0 + np.abs(v).max())).round(6)
         numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # turns -0.0 into 0.0
         return repr((self.closed, sorted(self.sticking), numbers.tolist()))

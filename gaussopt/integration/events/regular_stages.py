@@ -71,12 +71,12 @@ class CertifiedStage(NamedTuple):
 
     @property
     def worst(self) -> tuple[float, float, float, float, float]:
-        """The values of which trajectories keep the worst: error bound, relative error, residuals, rounding floor."""
+        """The values of which trajectories keep the largest: error bound, relative error, residuals, rounding floor."""
         bound, _, missed, reported, floor, norm_a, *_ = self.numbers
         return bound, bound / (1.0 + norm_a), missed, reported, floor
 
     def passed(self, tolerance: float) -> bool:
-        """Return `ContactCertificate.passed`."""
+        """Tell whether the certificate passes, by the rule of `ContactCertificate.passed`."""
         bound, _, missed, reported, floor, norm_a, _, natural, laws, _, norm_gamma = self.numbers
         own = min(tolerance, math.sqrt(tolerance))
         return bool(
@@ -136,7 +136,7 @@ class StageKernel:
         )  # fmt: skip
 
     def memory(self, phase: ContactModes) -> dict[str, Any]:
-        """Return the active set from which the next stage of a phase starts; nothing where the phase is new."""
+        """Return the active set from which the next stage of a phase starts; empty where the phase is new."""
         return {"active": self._active.copy()} if phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any], phase: ContactModes, n: int, m: int) -> None:

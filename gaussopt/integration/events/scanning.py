@@ -1,9 +1,9 @@
 """Search for the instant within a step at which a function first falls below zero, however often it does so.
 
-Value and rate of the function are known at any instant of the step. On a piece between two instants the function is
-its cubic up to a defect, which one more evaluation in the middle bounds. A half of the piece whose cubic stays above
-zero by more than the defect, or falls steadily through it, is decided; other halves are bisected again. The defect of a
-smooth function falls to a sixteenth in each half, so that using the defect of the whole piece is conservative.
+Value and rate of the function are known at any instant of the step. On a piece between two instants the function equals
+its cubic interpolant up to a defect, bounded by one evaluation in the middle. A half of the piece is decided if its
+cubic stays above zero by more than the defect, or falls steadily through zero; other halves are bisected again. The
+defect of a smooth function is sixteen times smaller in each half, so that of the whole piece is a safe bound.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FINEST = 1e-12
 """Length of a piece, relative to that of the step, at which it is no longer bisected."""
 
 CURVED = 4.0
-"""Factor by which a function may be curved more than at its ends within a piece that is not evaluated inside."""
+"""Largest assumed ratio of the curvature inside a piece, where the function is not evaluated, to that at its ends."""
 
 Function = Callable[[float], tuple[float, float]]
-"""Return value and rate at a time after the beginning of the step."""
+"""A function that returns value and rate at a time after the beginning of the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ def unmoved(values: Matrix) -> int:
     Parameters
     ----------
     values : (functions, N + 1)
-        Values at the ends of N steps. The curvature of the functions is read off three neighbours; if there is a single
-        step, the functions must change by less than their size.
+        Values at the ends of N steps. The curvature of the functions is estimated from three neighbours; if there is a
+        single step, the functions must change by less than their size.
     """
     first, last = values[:, :-1], values[:, 1:]
     steps = last - first

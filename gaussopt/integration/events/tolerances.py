@@ -17,13 +17,13 @@ class EventTolerances:
     returns : count, 2 to 5
         Largest number of returns to the same modes at one instant; rounding may cause one. Fewer: that one is refused.
     noise : 1e-15 to 1e-12, of 1 + the largest entry of the state
-        Gap or slip that is rounding error. Smaller: contacts open and close by rounding; larger: short flights missed.
+        Gap or slip that is rounding error. Smaller: contacts switch by rounding; larger: short flights are missed.
     instant : 1e-15 to 1e-12, of 1 + t
         Accuracy of the length of a step to an event. Larger: impacts begin with a penetration.
     unshared : 1e-13 to 1e-9, of the largest normal force
-        Force below which a contact has none. Smaller: among redundant contacts one without a share seems to open.
+        Force that counts as zero. Smaller: a redundant contact that has no share of the forces seems to open.
     leaving : 0.01 to 0.5, of the margin below the limit
-        Force lost half-way if a contact leaves its limit at once. Larger: a slip begins an instant too late.
+        Loss half-way to the event above which a contact leaves its limit at once. Larger: a slip begins too late.
     vanishing : 1e-11 to 1e-7, of the terms it consists of
         Slip acceleration or force that counts as zero where modes are decided. Smaller: rounding decides between stick
         and slip; larger: a slow start of slipping counts as stick.
@@ -32,8 +32,8 @@ class EventTolerances:
     correction : 1e-5 to 1e-2, of 1 + the largest entry of the state
         Largest correction by projection. Smaller: coarse steps are refused; larger: a wrong state is moved.
     mobile : 1e-8 to 1e-4, of the motion of the free bodies
-        Motion of a slip under its own force below which the slip is not corrected. Smaller: at a dead centre the
-        correction moves everything else.
+        Motion along a slip, caused by a force along it, below which the slip is not corrected. Smaller: at a dead
+        centre the correction moves everything else.
     approaches : count, 10 to 50
         Halvings of a step that fails; the failure is located to 2^-approaches of the step.
     near : 1e-9 to 1e-4, rtol and atol

@@ -93,7 +93,7 @@ class Transitions:
         return self.motion.whole(self.loop.t, self.loop.q, self.loop.v)
 
     def settle(self, hints: dict[int, Hint], loose: Mapping[int, Vector]) -> ImpactAccumulation | None:
-        """Find the phase that follows at the present instant: first impacts, then modes.
+        """Find the phase that follows at the present instant: process impacts first, then determine modes.
 
         `hints` are the changes that events announce, by contact, `loose` the directions of friction of contacts that
         start to slip. Raises BadInput if the modes do not settle.
@@ -190,7 +190,7 @@ class Transitions:
             speed = float(np.linalg.norm(step.v_T[i]))
             if step.mu[i] == 0:
                 continue
-            # In space a slip may pass zero sideways, and the contacts of a body stop simultaneously up to rounding.
+            # In space a slip may pass zero sideways, and the contacts of a body stop at once up to rounding errors.
             follows = in_space and (speed > rate or stops)
             if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS) and not follows:
                 sigma[i] = old.sigma[i]

@@ -1,4 +1,4 @@
-"""How finely a step must be searched, given the functions that bend its gaps.
+"""Fineness of the search for crossings within a step, from the functions that bend its gaps.
 
 A gap depends on the coordinates through functions: cos(theta) of a rotating bar, sin(w t) of a moving floor. An
 integrator resolves the coordinates and does not know these functions, so that a gap may rise and fall many times
@@ -45,7 +45,7 @@ class Turning(Protocol):
     Attributes
     ----------
     least : least number of looks at a step
-    periodic : number of periodic angles, which come first; at most `CAPPED` counts of each of the others
+    periodic : number of periodic angles, which come first; turns of the other angles are capped at `CAPPED`
     """
 
     least: int
@@ -97,14 +97,14 @@ class _OfCoordinates:
 
 
 def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
-    """Return the angles of a system; plain functions may be called at the state t, q to find them."""
+    """Return the angles of a system; systems of plain functions are evaluated near t, q to find them."""
     while isinstance(system, ModifiedSystem):
         system = system.regular
     return _OfEnergies(system) if isinstance(system, LagrangianSystem) else _OfCoordinates(system, t, q)
 
 
 def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
-    """Return how far the angles turn in each of the N - 1 steps between N states, reversals added up.
+    """Return the turn of the angles, with reversals added up, in each of the N - 1 steps between N states.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
     -------
     turns : (N - 1,)
         Turn of the angle that turns most: the length of the control polygon of the cubic with the angle's values and
-        rates at the ends, which no cubic exceeds.
+        rates at the ends, an upper bound of the turn along that cubic.
     """
     with np.errstate(all="ignore"):
         psi, rate = turning.angles(t, q, v)

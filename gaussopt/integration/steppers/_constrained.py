@@ -1,8 +1,8 @@
 """Parts common to the methods that keep constraints at the end of a step rather than in its accelerations.
 
-Their equations are those of a Gauss step with another right-hand side: the acceleration a of
+Their equations are those of a Gauss step with another right-hand side: with the acceleration a of
 
-    M a + h = Q + J^T lam,   J a = (b - J v) / dt   is the change of velocity of   J (v + dt a) = b
+    M a + h = Q + J^T lam,   J a = (b - J v) / dt   the velocity v + dt a satisfies   J (v + dt a) = b
 
 so that every formulation and solver can be used, and every solve is certified.
 """
@@ -50,7 +50,7 @@ def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> C
 
 
 def depend_on_velocity(before: StepData, after: StepData) -> bool:
-    """Tell whether the equations at two velocities, all else equal, differ."""
+    """Tell whether the equations at two velocities differ, all else being equal."""
     J = (before.J.data, after.J.data) if is_sparse(before.J) else (before.J, after.J)
     return not (np.array_equal(before.force, after.force) and np.array_equal(*J))
 

@@ -25,7 +25,7 @@ class FixedStep(Stepper):
         """Return (q, u) at t + dt."""
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Begin; the last step is shortened to end at t_end."""
+        """Start the integration; the last step is shortened to end at t_end."""
         if control.dt is None:
             raise BadInput(f"The stepper {self.name!r} needs a step size dt.")
         return _Fixed(self, motion, t, q, u, control)
@@ -49,7 +49,7 @@ class _Fixed(Integration):
 
 
 class Unwatched:
-    """A motion whose accepted states are not passed on: for extra steps that do not belong to the motion."""
+    """A motion that ignores accepted states: for extra steps that do not belong to the motion."""
 
     def __init__(self, motion: Motion) -> None:
         self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
@@ -60,7 +60,7 @@ class Unwatched:
 
 
 def beside(method: Stepper, motion: Motion, control: Control, start: State, t: float) -> tuple[Vector, Vector]:
-    """Return q and v at an instant, by an extra, shorter step from the state before it that is not passed on."""
+    """Return q and v at an instant, by an extra, shorter step from the state before, not reported to the motion."""
     reached, q, u = start
     shorter = Control(t, None, control.rtol, control.atol, first_step=t - reached)
     integration = method.start(Unwatched(motion), reached, q, u, shorter)
@@ -77,13 +77,13 @@ class Adaptive(Stepper):
 
     @classmethod
     def scipy_class(cls) -> Any:
-        """Return the class in SciPy."""
+        """Return SciPy's class of the method."""
         from scipy import integrate
 
         return getattr(integrate, cls.method)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> ScipyIntegration:
-        """Begin; with a recording interval the method lands on its multiples."""
+        """Start the integration; with a recording interval the method lands on its multiples."""
         return ScipyIntegration(self.scipy_class(), motion, t, q, u, control, self.order)
 
 

@@ -41,7 +41,7 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 8.0
 SLOW = 0.05
 """Rate of convergence of Newton's method above which the derivatives are computed anew."""
 NEWTON = 0.03
-"""Error of the stages relative to the tolerance of a step."""
+"""Largest error of the stages, relative to the tolerance of a step, with which Newton's method ends."""
 
 
 def collocation() -> tuple[Vector, Matrix, float, Vector]:
@@ -74,7 +74,7 @@ class RadauProjected(Stepper):
         return without_contacts(system, state, stabiliser)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Begin; with a recording interval the method lands on its multiples."""
+        """Start the integration; with a recording interval the method lands on its multiples."""
         return _Radau(motion, t, q, u, control)
 
 
@@ -83,7 +83,7 @@ class _Radau(Integration):
 
     Attributes
     ----------
-    _derivatives : of the acceleration by position and velocity, each (n, n), or None
+    _derivatives : of the acceleration with respect to position and to velocity, each (n, n), or None
     _before : accelerations of the stages of the latest step and its length, or None
     """
 
@@ -255,7 +255,7 @@ class _Radau(Integration):
         self._a, self._before = self._motion.rate(self._t, self._q, self._v), (stages, h)
 
     def _differences(self) -> tuple[Matrix, Matrix]:
-        """Return derivatives of the acceleration by position and velocity, each (n, n)."""
+        """Return derivatives of the acceleration with respect to position and to velocity, each (n, n)."""
         system, t, q, v, n = self._motion.system, self._t, self._q, self._v, len(self._q)
         step = system.evaluate(t, q, v)
         M, J = _dense(step.M), _dense(step.J)

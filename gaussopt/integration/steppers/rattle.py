@@ -9,8 +9,8 @@ step its own adjoint, so that it is of even order. Both halves are iterated: the
 method with the matrix at the start (J M^-1 J^T), the velocity of the second as a fixed point, which converges where
 dt/2 ||M^-1 d(Q - h)/dv|| < 1. Every iterate is a certified Gauss step whose J a is prescribed.
 
-Nonholonomic rows have no position to satisfy: the first half takes their J a = gamma of Gauss's principle, the second
-f(t', q', v') = 0. The step is still of second order, but no longer its own adjoint.
+Nonholonomic rows have no position constraint: the first half imposes their J a = gamma, as Gauss's principle does, the
+second f(t', q', v') = 0. The step is still of second order, but no longer its own adjoint.
 
 References: H. C. Andersen, J. Comput. Phys. 52, 1983; B. Leimkuhler & S. Reich, "Simulating Hamiltonian dynamics",
 Cambridge 2004, chapter 7; L. O. Jay, SIAM J. Numer. Anal. 33, 1996 (general M).
@@ -69,7 +69,7 @@ class Rattle(ConstrainedStep):
     def _velocities(
         self, motion: Motion, t: float, q: Vector, half: Vector, v: Vector, dt: float, unique: bool
     ) -> Vector:
-        """Solve the second half: the velocity at the end of the step, (n,), from that of its half and a guess."""
+        """Solve the second half: the velocity at the end of the step, (n,), from that at half the step and a guess."""
         system, settling = motion.system, Settling(SHARP)
         before: StepData | None = None
         for _ in range(MOST_ITERATIONS):
