@@ -21,7 +21,7 @@ DEFINITE_TOLERANCE = 1e-10
 """Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
 
 MOST_NAMES = 12
-"""Most coordinates that a sentence names."""
+"""Maximum number of coordinates named in a message."""
 
 
 def all_finite(x: Vector) -> bool:
