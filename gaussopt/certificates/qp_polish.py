@@ -20,7 +20,7 @@ from gaussopt.core.programs import QP
 from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 ROUNDS = 30
-"""Half the largest number of changes of the set of active rows, all wrong ones at once or, after a cycle, the worst."""
+"""Half the maximum number of changes of the active rows: all wrong ones at once or, after a cycle, only the worst."""
 
 
 def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:
