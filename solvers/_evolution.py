@@ -3,7 +3,7 @@
 The population is evaluated in one NumPy call, through the toolbox's `map`. A run is divided into rounds: between two
 rounds the reference of the costs (see `_search`) moves to the best point so far, and the run may end.
 
-An evolution proves nothing. It claims `solved` where it came to rest (by the criterion of each solver) at a point that
+A search proves nothing. It claims `solved` where it came to rest (by the criterion of each solver) at a point that
 satisfies the inequality rows, and the equations to the core's default tolerance, 1e-7 of their terms (of an LCP, the
 complementarity). It claims `iteration_limit` if its generations ran out before or the cost falls without end, and
 `inaccurate` if it rests at a point that violates a row, as it must in full coordinates, where violations only add to
