@@ -99,7 +99,7 @@ class Evolution(Solver[E]):
         self._search = search_of(program, self.options.coordinates, self.options.penalty)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Search from the given start, than which the result is never worse, or from the middle of the coordinates."""
+        """Search from the start, or from the middle of the coordinates; the result is never worse than the start."""
         search = self._search
         origin = np.zeros(search.dimension) if start is None else search.encode(start[0])
         run = Run(origin, rests=True)

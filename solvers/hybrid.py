@@ -116,7 +116,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _followed(self, given: Vector | None) -> RawSolution | None:
-        """Return where Newton's method converges from a start, from 0 or from a few sweeps; None where it does not."""
+        """Return the limit of Newton's method from the start, 0 or a few sweeps; None if it converges from none."""
         problem, options = self.program, self.options
         for r in self._near(given):
             found, count = continued(problem, r, options.tolerance, SETTLED * options.tolerance)

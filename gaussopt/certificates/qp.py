@@ -10,7 +10,7 @@ distance in ||.||_P is that in directions with curvature; in those without, the 
 Every residual is judged in its own unit, so that neither units nor one large coefficient decide:
 
 - a row by its bound and its terms |A| |x|; a row whose bound is zero, whose terms may all vanish, by how far
-  forces could move its coordinates, X_j = (|P| |x| + |q|)_j / P_jj; a tiny bound also by the rounding of these;
+  forces could move its coordinates, X_j = (|P| |x| + |q|)_j / P_jj; a tiny bound also by rounding errors of these;
 - a coordinate by its forces, |P| |x| + |q| + |A^T| |y|;
 - a dual times the distance to the bound that its sign selects, by the row's size times max(|dual|, `Sizes.pull`);
 - the distance in the norm of P by ||x||_P, or coordinate by coordinate by X;

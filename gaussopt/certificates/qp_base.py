@@ -37,7 +37,7 @@ class Sizes:
     share: float
 
     def row(self, bound: Vector) -> Vector:
-        """Return the size of each row for a bound, (m,); a bound below the rounding of `reach` counts as zero."""
+        """Return the size of each row for a bound, (m,); a bound below the rounding error of `reach` counts as zero."""
         size, wide = np.abs(bound), self.absolute_A @ self.reach
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 

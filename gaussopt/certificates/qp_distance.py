@@ -59,7 +59,7 @@ class Curvature:
 def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vector, held: Any) -> float:
     """Return a bound on ||x - x*||_P; infinite if nothing is proved.
 
-    Rows in `held`, (m,), are taken as active; `noise`, (n,), is rounding of P x + q - A^T y.
+    Rows in `held`, (m,), are taken as active; `noise`, (n,), is the rounding error of P x + q - A^T y.
     """
     if not curvature.root.shape[1]:
         return math.inf

@@ -283,7 +283,7 @@ class CandidatePoint(JudgedPoint):
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
     def _told(self, sizes: Sizes) -> bool:
-        """Tell whether the slopes of q along directions without curvature exceed the rounding of the gradient.
+        """Tell whether the slopes of q along directions without curvature exceed rounding errors of the gradient.
 
         Far along such a direction they do not, and it is unknown which way is downhill.
         """
@@ -292,7 +292,7 @@ class CandidatePoint(JudgedPoint):
         return bool(((Z.T @ self._noise(sizes) <= slopes) | (slopes == 0.0)).all())
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
-        """Return the gap caused by rounding of rows and of forces, for sizes that are not the candidate's own."""
+        """Return the gap caused by rounding errors of rows and forces, for sizes that are not the candidate's own."""
         x, y, Z, noise = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z, self._noise(sizes)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
         way = float(noise @ self.curvature.room)

@@ -102,7 +102,7 @@ def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class SparseSizes(Sizes):
-    """Sizes of a sparse program; unlike in `Sizes`, a bound below the rounding of `reach` counts."""
+    """Sizes of a sparse program; unlike in `Sizes`, a bound below the rounding error of `reach` counts."""
 
     def row(self, bound: Vector) -> Vector:
         wide = self.absolute_A @ self.reach

@@ -146,7 +146,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
         bound = np.where(z < l, l, np.where(z > u, u, z))
         miss = bound - z
         terms = size @ np.abs(x)
-        # The terms of a row with bound zero may be only rounding of the corrections for other rows.
+        # The terms of a row with bound zero may be only rounding errors of the corrections for other rows.
         terms = np.where(bound == 0, terms.max(initial=0.0), terms)
         broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + np.minimum(blur * terms, most))
         if not broken.any():

@@ -249,7 +249,7 @@ class _Rival:
         return sum(right[i] for i in wrong)
 
     def times(self, source: StepSource, ranked: Sequence[int], harness: float, early: int) -> Times:
-        """Take quantiles over the times at the steps that rank solvers, less the time of the harness."""
+        """Return quantiles of the times at the steps that rank solvers, minus the time of the harness."""
         own = [[max(0.0, work(t) - harness) for t in at] for at in self._new]
         timed = [i for i in ranked if i < self._steps] or list(range(self._steps))
         samples = [t for i in timed for t in self._new[i]]

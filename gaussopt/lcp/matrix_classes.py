@@ -19,7 +19,7 @@ POSITIVE = 1e-13
 DOUBTFUL = 1e-6
 """A principal minor of a matrix of unit diagonal below this may be noise."""
 SYMMETRIC = 1e-12
-"""Relative asymmetry, in scaled rows, that counts as rounding."""
+"""Relative asymmetry, in scaled rows, that counts as rounding error."""
 SINGULAR = 1e-11
 """A matrix counts as singular if a relative change of one entry by this much makes it singular."""
 INVERTED = 1e-4

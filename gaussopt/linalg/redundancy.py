@@ -18,7 +18,7 @@ from gaussopt.linalg.dense import EPS, equilibrate, mass_scale, norm, row_space
 from gaussopt.linalg.sparse_saddle_point import Saddle
 
 NEGLIGIBLE = 1e-9
-"""Coefficient of a dependency of unit rows below which it is rounding."""
+"""Coefficient of a dependency of unit rows below which it is rounding error."""
 
 NEAR = 1e-4
 """Length of a combination of unit rows, relative to its coefficients, below which they are nearly dependent."""
@@ -28,7 +28,7 @@ LOOSE = 1e-6
 `gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
-"""Contradiction relative to the numbers of a step that counts as rounding if the step carries no state."""
+"""Contradiction relative to the numbers of a step that counts as rounding error if the step carries no state."""
 
 TINY = 64 * EPS
 """Largest entry of a row, relative to that of all rows, below which a message mentions the row: it may be rounding."""
@@ -165,7 +165,7 @@ def contradictions(step: StepData) -> list[Dependency]:
 
 
 def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
-    """Return the size, in unit masses and unit rows, up to which a contradiction of a sparse step is rounding."""
+    """Return the size, in unit masses and unit rows, up to which a contradiction of a sparse step is rounding error."""
     return (CONTRADICTION if step.v is None else EVALUATED) * size_in_units(step, row, d)
 
 

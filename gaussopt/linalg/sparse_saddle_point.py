@@ -298,7 +298,7 @@ class Saddle:
         return z[:n] * self.scale, -z[n:] * self.row
 
     def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
-        """Solve and refine until corrections are below `accuracy`, relative, or rounding, or no longer shrink."""
+        """Solve and refine until corrections are below relative `accuracy`, at rounding level, or no longer shrink."""
         M, J = self.M, self.J
         # A regularised system converges even if S has eigenvalues near delta, but slowly.
         least_gain = 0.5 if self.regular else 0.98
