@@ -36,9 +36,9 @@ CLAIMS = {
 
 
 def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 1e-12) -> Vector | None:
-    """Return impulses after some cone programs with s = mu |u_T| frozen, s = 0 in the first; None if one has no answer.
+    """Return impulses after `programs` cone programs with s = mu |u_T| frozen, s = 0 in the first.
 
-    Reference: V. Acary, F. Cadoux, C. Lemarechal, J. Malick, ZAMM 91, 2011.
+    It ends early if a program has no answer; None if it is the first. Reference: V. Acary et al., ZAMM 91, 2011.
     """
     own, scale = scaled(problem)
     found, s, factors = None, np.zeros(own.k), isinstance(own.W, DelassusProduct)
@@ -77,7 +77,7 @@ def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> 
 
 
 def settings_of(given: Mapping[str, Any]) -> Any:
-    """Return Clarabel's settings: silent, on one thread, and those given by name."""
+    """Return Clarabel's settings: silent, on one thread, with those given by name."""
     chosen = clarabel.DefaultSettings()
     chosen.verbose, chosen.max_threads = False, 1
     for name, value in given.items():
@@ -86,7 +86,7 @@ def settings_of(given: Mapping[str, Any]) -> Any:
 
 
 class ConicForm(NamedTuple):
-    """min 1/2 x^T P x + c^T x, b - A x in `pushing` half-lines, then in one second-order cone for each of k contacts.
+    """min 1/2 x^T P x + c^T x; the rows b - A x lie in `pushing` half-lines, then in k second-order cones.
 
     The impulses are scale x; P holds its upper half.
     """

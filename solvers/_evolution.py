@@ -3,7 +3,7 @@
 The population is evaluated in one NumPy call, through the toolbox's `map`. A run is divided into rounds: between two
 rounds the reference of the costs (see `_search`) moves to the best point so far, and the run may end.
 
-An evolution proves nothing. It claims `solved` where it came to rest (by the criterion of each solver) at a point that
+A search proves nothing. It claims `solved` where it came to rest (by the criterion of each solver) at a point that
 satisfies the inequality rows, and the equations to the core's default tolerance, 1e-7 of their terms (of an LCP, the
 complementarity). It claims `iteration_limit` if its generations ran out before or the cost falls without end, and
 `inaccurate` if it rests at a point that violates a row, as it must in full coordinates, where violations only add to
@@ -99,7 +99,7 @@ class Evolution(Solver[E]):
         self._search = search_of(program, self.options.coordinates, self.options.penalty)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Search from the given start, than which the result is never worse, or from the middle of the coordinates."""
+        """Search from the start, or from the middle of the coordinates; the result is never worse than the start."""
         search = self._search
         origin = np.zeros(search.dimension) if start is None else search.encode(start[0])
         run = Run(origin, rests=True)

@@ -22,7 +22,7 @@ LARGE = 100
 """Number of unknowns and rows together above which a backend with two interfaces may use the sparse one."""
 
 FEW = 3
-"""Largest average number of non-zeros in a row of P and A for that; with more, factors of random patterns fill up."""
+"""Largest average number of non-zeros per row of P and A for the sparse interface; with more, factors often fill up."""
 
 
 def pays_sparse(qp: QP) -> bool:

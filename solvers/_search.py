@@ -130,7 +130,7 @@ class QuadraticSearch:
         return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
 
     def objection(self, y: Vector) -> str:
-        """Say why y is no solution, judged by its rows and equations; empty if they are satisfied."""
+        """Return why y is no solution, judged by rows and equations; empty if these are satisfied."""
         rows = float((self._violations(y[None])[0] / self._size).max(initial=0.0))
         if rows > 0:
             return f"inequality rows are violated, by {rows:.1e} of the size of the answer"

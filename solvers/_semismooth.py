@@ -145,7 +145,7 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
 
 
 def polish(problem: Complementarity, z: Vector) -> Vector:
-    """Solve once with the active set read off z; keep the better of the two."""
+    """Solve once with the active set read off z; return the better of the two points."""
     inactive = problem.paired & (z <= problem.w(z))
     keep = ~inactive
     H = problem.H[np.ix_(keep, keep)]

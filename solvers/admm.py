@@ -2,7 +2,7 @@
 
     (W + rho) r = rho z - y - q - s n,   z = P_K(r + y / rho),   y <- y + rho (r - z),   s = mu |y_T|,
 
-so that u~ = -y at the end. rho follows the balance of the two residuals; W + rho is factorised anew where it changes.
+so that u~ = -y at the end. rho follows the balance of the two residuals; W + rho is factorised anew when rho changes.
 References: S. Boyd et al., Found. Trends Mach. Learn. 3, 2011; J. Carpentier, Q. Le Lidec, L. Montaut, "From compliant
 to rigid contact simulation: a unified and efficient approach", RSS 2024.
 """

@@ -78,7 +78,7 @@ class CVXPY(Solver[CVXPYOptions]):
         return tuple(s for s in cp.installed_solvers() if s in {*defines.QP_SOLVERS, *_CONIC})
 
     def may_abort(self) -> bool:
-        """Tell that HiGHS may end its process on certain programs, in every interface."""
+        """Tell whether the variant is HiGHS, which may end its process on certain programs, in every interface."""
         return self.variant == "HIGHS"
 
     def refuses(self, program: Program) -> str | None:

@@ -142,7 +142,7 @@ def _crossover(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
 
 
 def _line(a: Any, b: Any) -> tuple[Any, Any]:
-    """Replace the parents by two points of the line through them, up to BEYOND outside of them."""
+    """Replace the parents by two points of the line through them, up to BEYOND times their distance outside."""
     s, t = (random.uniform(-BEYOND, 1.0 + BEYOND) for _ in range(2))
     for i, (p, q) in enumerate(zip(a, b, strict=True)):
         a[i], b[i] = p + s * (q - p), q + t * (p - q)

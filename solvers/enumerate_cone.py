@@ -24,7 +24,7 @@ LIMIT = 2
 """Largest number of contacts."""
 
 SOLVES, APART = 1e-12, 1e-6
-"""Natural map of a solution, and distance of velocities at which they count as two, relative to |q|."""
+"""Natural map of a solution, and distance from which velocities count as different, both relative to |q|."""
 
 
 class EnumerateCone(Kept[Options]):

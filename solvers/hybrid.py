@@ -1,4 +1,4 @@
-"""The default for contacts with friction cones: robust methods come near a solution, Newton's method ends there.
+"""The default for contacts with friction cones: robust methods approach a solution, and Newton's method reaches it.
 
 In this order, each part followed by the damped Newton method of `nsn-ac`, until the natural map is at rounding level:
 sweeps of nonlinear Gauss-Seidel as long as they come nearer, with damping where Jacobians are too large, cone programs
@@ -41,16 +41,16 @@ MOST_ROWS = 6_000
 """Number of rows of a problem above which no Jacobian is factorised."""
 
 DAMPED, DAMPED_NEAR = 400, 1e-3
-"""Rounds of damped sweeps of a larger problem, and the natural map below which they are taken."""
+"""Largest number of rounds of damped sweeps above MOST_ROWS rows, and natural map up to which these are run."""
 
 FIRST = 50
-"""Number of sweeps, twice, after which slow convergence is judged."""
+"""Number of sweeps in each of the two series by which slow convergence is recognised."""
 
 SETTLED = 1e3
-"""Natural map, in tolerances, of a solution; rounding errors may keep it above 1."""
+"""Largest natural map of a solution, in multiples of the tolerance; rounding errors may keep it above 1."""
 
 APART = 1e-4
-"""Distance of velocities, relative to |q|, at which they count as two."""
+"""Distance, relative to |q|, from which two velocities count as different."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _followed(self, given: Vector | None) -> RawSolution | None:
-        """Return where Newton's method converges from a start, from 0 or from a few sweeps; None where it does not."""
+        """Return the limit of Newton's method from the start, 0 or a few sweeps; None if it converges from none."""
         problem, options = self.program, self.options
         for r in self._near(given):
             found, count = continued(problem, r, options.tolerance, SETTLED * options.tolerance)

@@ -131,7 +131,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
     n = lcp.n
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / np.abs(q).max()
-    # Variables: w is 0..n-1, z is n..2n-1, z0 is 2n; their columns in w - M z - c z0 = q.
+    # Numbers of the variables: w 0..n-1, z n..2n-1, z0 2n; `columns` are theirs in w - M z - c z0 = q.
     columns = np.hstack((np.eye(n), -M, -np.ones((n, 1))))
     basis = np.arange(n)
     # z0 enters for the lexicographically smallest row of (q, I), which makes every row positive.
@@ -166,7 +166,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
         ratios = values[eligible] / column[eligible]
         tied = ratios <= ratios.min() + 1e-13 * float(np.abs(ratios).min())
         out = basis[eligible] == 2 * n
-        # Where z0 can leave it does: a solution is reached.
+        # If z0 can leave the basis, it does: a solution is reached.
         done = eligible[out & tied]
         row = int(done[0]) if len(done) else _lexicographic(values, inverse, column, eligible)
         leaving = int(basis[row])

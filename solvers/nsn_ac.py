@@ -149,7 +149,7 @@ def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
 
 
 def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
-    """Return the d of least |J d + Phi|^2 + damping |d|^2 by [a, J; J^T, -damping / a] (y, d) = (-Phi, 0)."""
+    """Minimise |J d + Phi|^2 + damping |d|^2 by [a, J; J^T, -a] (y, d) = (-Phi, 0), a^2 = damping; return d."""
     n, a = len(phi), np.sqrt(damping)
     K = sparse.block_array([[a * sparse.eye_array(n), J], [J.T, -a * sparse.eye_array(n)]], format="csc")
     return np.asarray(splu(K).solve(np.concatenate((-phi, np.zeros(n))))[n:])

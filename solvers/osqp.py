@@ -25,9 +25,9 @@ from gaussopt.solvers._places import InColumns
 
 
 class _Hush:
-    """Standard output for all threads except those that are running OSQP: their output is dropped.
+    """Standard output for all threads except those that are running OSQP, whose output is dropped.
 
-    OSQP prints by Python's `sys.stdout`, which all threads share, so the last thread to leave restores it.
+    OSQP prints through Python's `sys.stdout`, which all threads share, so the last thread to leave restores it.
     """
 
     _lock = threading.Lock()

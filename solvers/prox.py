@@ -1,4 +1,4 @@
-"""Proximal point method: contacts with friction cones and W + alpha I, q - alpha r_j, until r_j no longer changes.
+"""Proximal point method: contact problems with W + alpha I and q - alpha r_j are solved until r_j no longer changes.
 
 Each problem is solved by the damped Newton method of `nsn-ac` from the last answer; alpha falls tenfold while that
 succeeds and rises where it fails. It solves hyperstatic problems whose Jacobian is singular for Newton's method alone.

@@ -103,7 +103,7 @@ class Certificate:
         return bool(accepted) and math.isfinite(self.norm_a_2) and self._holds_massless(tolerance)
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the error allowed relative to what the step itself calls for."""
+        """Return the error allowed relative to `natural_scale` + ||a||_M, the scale of the step itself."""
         return math.sqrt(tolerance)
 
     @property
@@ -127,9 +127,9 @@ class Certificate:
 
     @property
     def own_error(self) -> float:
-        """Largest error of acceleration, forces, rounding, massless coordinates, relative to what the step calls for.
+        """Largest error of acceleration, forces, massless coordinates and rounding, relative to the scale of the step.
 
-        Where everything is far below 1 in its unit, errors must at least be small by this measure; a candidate
+        Where all quantities are far below 1 in their units, errors must at least be small by this measure; a candidate
         fails if the arithmetic cannot resolve its error.
         """
         largest = max(self.error_bound, self.force_residual)

@@ -58,7 +58,7 @@ QUIETLY = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="i
 
 
 def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
-    """Return `gaussopt.certificates.certify` of a dense step without contacts; a and lam are finite or None."""
+    """Certify a dense step without contacts as `gaussopt.certificates.certify` does; a and lam are finite or None."""
     if a is None:
         posed = posedness(step)
         return unmeasured(step, posed.verdict, posed.forces_unique, posed.singular_mass)
@@ -92,20 +92,20 @@ def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificat
 
 @QUIETLY
 def _natural_scale(step: StepData) -> float:
-    """Return about ||M^-1 (Q - h)||_M plus the size of the least a with J a = gamma, with massless coordinates."""
+    """Estimate ||M^-1 (Q - h)||_M plus the norm of the least a with J a = gamma, including massless coordinates."""
     d, _ = equilibrate(step.M, step.J)
     return norm(step.force * d) + norm(nearest(step.M, step.J, step.gamma)[0] / d)
 
 
 def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
-    """Certify the regular case by the system's straight-line source, some six times faster; None if a pivot fails."""
+    """Certify the regular case by generated straight-line code, about six times faster; None if a pivot fails."""
     assert step.arithmetic is not None
     evaluation, flat = step.arithmetic
     found = evaluation.certificate(flat, a, lam, step.m)
     if found is None:
         return None
     out, best, inverse = found
-    # Squares of numbers beyond 1e125 or below 1e-125 overflow or vanish; the other path scales them.
+    # Squares of numbers above 1e125 or below 1e-125 overflow or underflow; the other path scales them.
     if not sum(out) < LARGE:
         return None
     vanishing = abs(out[5]) < TINY and (abs(out[4]) < TINY or abs(out[0]) < TINY)
@@ -176,13 +176,13 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     best = (Jp.T @ (residual - Md @ ed)) * row  # multipliers of the true acceleration
     reported, share = (0.0, 0.0) if lam is None else _explained(step, lam, ad, residual, data, singular)
     condition = float(values[-1] / values[0]) if len(values) else 1.0
-    # The error in the mass norm that rounding of the residuals may cause. The basis of the null space is only as exact
-    # as the rows are independent, and lets a corresponding part of the other forces through.
+    # The error in the mass norm that rounding errors of the residuals may cause. The basis of the null space is less
+    # accurate the more nearly dependent the rows are, and lets a corresponding part of the other forces through.
     size_a, size_J = np.abs(ad), np.abs(Jd)
     size_f = np.abs(Md) @ (size_a + np.abs(particular)) + np.abs(fd) + size_J.T @ np.abs(held)
     size_c = size_J @ size_a + np.abs(gd)
-    answers = (Z / np.sqrt(values)).T  # to forces
-    called = Jp - answers.T @ (answers @ (Md @ Jp))  # by rows
+    answers = (Z / np.sqrt(values)).T  # maps forces to accelerations, measured in the mass norm
+    called = Jp - answers.T @ (answers @ (Md @ Jp))  # accelerations that the rows require
     lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
     through = step.n * space.condition * resistance(values) * norm(along)
     floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
@@ -203,7 +203,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
 def _explained(
     step: StepData, lam: Vector, ad: Vector, residual: Vector, data: Balanced, singular: bool
 ) -> tuple[float, float]:
-    """Return what `lam` leaves of the equations of motion, and where M is singular its size relative to their terms."""
+    """Return the residual of the equations of motion with `lam`; if M is singular also relative to their terms."""
     if not math.isfinite(float(lam.sum())):
         return math.inf, 0.0
     Md, fd, d = data.M, data.f, data.d
@@ -214,8 +214,8 @@ def _explained(
     if not singular:
         L = cholesky(Md)
         return norm(gap) if L is None else norm(solve_lower(L, gap)), 0.0
-    # Rounding of the accelerations that the rows call for is an inertia force that no multiplier can explain,
-    # and if no force acts at all, the multipliers are such rounding.
+    # Rounding errors of the accelerations that the rows require are inertia forces that no multiplier can explain,
+    # and if no force acts at all, the multipliers are such rounding errors.
     called = data.space.pinv @ data.g
     size_M, left, forces, reactions = np.abs(Md), norm(gap), norm(fd), norm(pull)
     inertia = size_M @ np.abs(called) if forces else called
@@ -227,7 +227,7 @@ def _explained(
 
 
 def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, float]:
-    """Return the rows, of unit length, as compared if M is singular, and their smallest singular value.
+    """Return the rows, scaled for comparison to unit length if M is singular, and their smallest singular value.
 
     In units of mass a coordinate with hardly any mass of its own would dominate all rows, which then look alike.
     """
@@ -241,9 +241,9 @@ def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, f
 
 
 def _closeness(J: Matrix) -> Vector:
-    """Return reciprocal squares of the distances of rows from the span of those before, (m,); infinite if dependent.
+    """Return reciprocal squares of the distances of rows from the span of earlier rows, (m,); infinite if dependent.
 
-    The remainder of a dependent row is rounding, so that the row is left out of the span for later rows.
+    The remainder of a dependent row is only rounding error, so that the row is left out of the span for later rows.
     """
     lengths, rows = np.linalg.norm(J, axis=1), np.arange(len(J))
     found = np.full(len(J), np.inf)

@@ -11,7 +11,7 @@ forces, and for the constraints the worst combination of signs that a few steps 
 
 If the regularised system is needed, the residual of refinement is itself a proof: w with J^T w = 0 and
 w . gamma != 0 proves that the rows contradict each other, and w with M w = 0, J w = 0 that the direction w has no mass
-and no constraint. If neither is reached, the floor is infinite and no answer passes.
+and no constraint. If neither is proved, the floor is infinite and no answer passes.
 
 References
 ----------
@@ -55,7 +55,7 @@ ASCENTS = 1
 
 
 class _Workspace(threading.local):
-    """The factors of the last certificate: their analysis is used again, their numbers are not."""
+    """The factors of the last certificate: their symbolic analysis is reused, their numbers are not."""
 
     last: Saddle | None = None
 
@@ -64,7 +64,7 @@ _WORKSPACE = _Workspace()
 
 
 def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
-    """Return `gaussopt.certificates.certify` of a sparse step without contacts; a and lam are finite or None."""
+    """Certify a sparse step without contacts as `gaussopt.certificates.certify` does; a and lam are finite or None."""
     M, J = parts(step)
     _WORKSPACE.last, saddle = None, Saddle.of(M, J, _WORKSPACE.last)
     if saddle is None:  # nothing is known of the step: no answer passes
@@ -103,7 +103,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         reported = norm(saddle.whiten(gap)) if finite else math.inf
         if finite and not saddle.definite:
             gap, *sizes = (gap * saddle.scale, *(norm(x * saddle.scale) for x in (Ma, f, pull)))
-            # Where no force acts at all the multipliers are rounding of the accelerations that the rows call for.
+            # If no force acts at all, the multipliers are rounding errors of the accelerations that the rows require.
             none = not f.any() and norm(gap) <= 8 * step.n * EPS * norm(a / saddle.scale)
             share = 0.0 if none else beside(norm(gap), *sizes)
             reported = without_mass(gap, np.asarray(M.diagonal()) > 0, sum(sizes))
@@ -124,10 +124,10 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
 
 
 def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
-    """Return about the largest mass norm of solutions for right-hand sides of these sizes and any signs.
+    """Estimate the largest mass norm of solutions for right-hand sides of these sizes and any signs.
 
-    The square of the norm is a convex function of the right-hand side, and half its gradient the solution for (M x, 0):
-    the next signs are those of the gradient. If rows are dependent, y itself is mostly a combination of rows that
+    The square of the norm is a convex function of the right-hand side, half its gradient is the solution for (M x, 0),
+    and the next signs are those of the gradient. If rows are dependent, y itself is mostly a combination of rows that
     vanishes, and has no effect.
     """
     s, t = (np.copysign(size, np.cos(1.7 * np.arange(len(size)))) for size in (size_f, size_c))
@@ -163,9 +163,9 @@ def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) 
 
 
 def _unsolved(saddle: Saddle, found: SaddleSolution) -> float:
-    """Return the mass norm of the correction still missing, by the rate of two more passes; 0 if M is eliminated.
+    """Estimate the mass norm of the missing correction from the rate of two more passes; 0 if M is eliminated.
 
-    Nearly dependent rows turn residuals that look like rounding into accelerations, by 1 over their singular value.
+    Nearly dependent rows turn residuals at rounding level into accelerations larger by 1 / (their singular value).
     """
     if saddle.regular:
         return 0.0
@@ -188,8 +188,8 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
     missed_g, missed_f = left_g > limit, left_f > limit
-    # If accelerations or forces grow without bound, their rounding leaves residuals in consistent equations: a proof
-    # is only a dependency of rows that gamma contradicts, or a free direction along which a force acts.
+    # If accelerations or forces grow without bound, their rounding leaves residuals in consistent equations: the only
+    # proofs are a dependency of rows that gamma contradicts, and a free direction along which a force acts.
     if missed_g and _idle_rows(saddle, found.rest_g, gamma, limit):
         return Status.INFEASIBLE, False, True
     if (missed_f or missed_g) and _unheld(saddle, f, f, limit):
@@ -215,7 +215,7 @@ def _idle_rows(saddle: Saddle, g: Vector, gamma: Vector | None = None, limit: fl
 
 
 def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:
-    """Tell whether f leads to a direction that nothing resists, M w, J w = 0, and `force`, if any, pulls along it."""
+    """Tell whether f leads to a w with M w = 0 and J w = 0 along which `force`, if given, acts."""
     w = saddle.null(f)
     way = w * saddle.scale
     resisted = math.hypot(norm(times(saddle.M, way) * saddle.scale), norm(times(saddle.J, way) * saddle.row))

@@ -57,15 +57,15 @@ class ConeCertificate(ProgramCertificate):
     impulse_error_bound : |r - r*|, N s, to the same solution; None if nothing is proved
     bound_from : "monotone", "newton-kantorovich" or "none"
     modulus : of monotonicity, dimensionless; existence and uniqueness are proved where it is positive
-    velocity_unique, impulses_unique : proved, refuted or, None, neither
+    velocity_unique, impulses_unique : True if this is proved, False if refuted, None if undecided
     existence_margin : t*, see `cone_existence`; None if it was not computed
     farkas_ray : normal impulses that prove contradiction, (k,), or None
     no_solution : whether all modes were visited and none is possible
     solutions : impulses of certified solutions with different velocities, at least two or none
-    cone_violation : of r in K, relative to the largest entry of r and of rho_i |q_i|
-    dual_violation : of u~ in K*, relative to the largest entry of q
+    cone_violation : how far r is outside K, relative to the largest entry of r and of rho_i |q_i|
+    dual_violation : how far u~ is outside K*, relative to the largest entry of q
     complementarity : |r . u~| relative to the sum of the absolute values of its terms and of rho_i |q_i|^2
-    asymmetry : of W, relative
+    asymmetry : relative asymmetry of W
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """The natural map and its rounding error; cone violations count apart, and must be small, too."""
+        """The natural map and its rounding error; cone violations are judged separately."""
         violation = max(self.cone_violation, self.dual_violation)
         return Measures(True, self.residual, floor=self.floor, rough=violation)
 
@@ -201,7 +201,7 @@ def certify_cone(
     ----------
     r : (3 k,) or None
     others : impulses that may be other solutions
-    existence : whether to compute the margin of existence and a ray; None: where r does not pass
+    existence : whether to compute the margin of existence and a ray; None: only if r does not pass
     tolerance : on the natural map relative to |q|, within which r passes
 
     Examples

@@ -1,6 +1,6 @@
 """Proved distances of an impulse from a solution of contacts with friction cones.
 
-In r^ = r / s, u^ = s u, s_i^2 = rho_i = 3 / tr W_ii, which keep every cone, W^ = S W S.
+In r^ = r / s and u^ = s u, s_i^2 = rho_i = 3 / tr W_ii, which keep every cone, the operator is W^ = S W S.
 
 Globally: with the modulus c of `cone.monotonicity`, if c > 0,
 
@@ -26,7 +26,7 @@ from gaussopt.linalg.cones import DENSE_ROWS, dense, natural_map, rows_of, scale
 from gaussopt.linalg.dense import EPS
 
 EXACT_NORM = 300
-"""Most rows for which the 2-norm is computed; for more the Frobenius norm bounds it."""
+"""Maximum number of rows for which the 2-norm is computed; for more the Frobenius norm bounds it."""
 
 
 class Bound(NamedTuple):

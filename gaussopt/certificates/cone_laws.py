@@ -26,7 +26,7 @@ from gaussopt.linalg.cones import project, rows_of, scaled, shifted, steps_of
 from gaussopt.linalg.dense import EPS, mass_norm, norm
 
 STEPS = 8
-"""Most Newton steps to the solution of a mode; from a point near it two are enough."""
+"""Maximum number of Newton steps to the solution of a mode; from a point near it two are enough."""
 
 CLOSED = 1e-9
 """Gap acceleration, relative to those of all gaps, up to which a contact may push."""
@@ -47,7 +47,7 @@ class ConeLaws:
     cones: FrictionCones
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
-        """Decide by strong monotonicity, or of a single contact by enumeration of its modes."""
+        """Decide uniqueness by strong monotonicity, or for a single contact by enumeration of its modes."""
         problem = self.cones.problem
         if problem.k == 1:
             found = solve_contact(problem)
@@ -121,7 +121,7 @@ class ConeLaws:
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """Return the solution nearest to x in the mode of x, and the rounding of its acceleration in the mass norm.
+        """Return the solution nearest to x in the mode of x, and the rounding error of its acceleration, in mass norm.
 
         The solution is None if that mode has none.
         """

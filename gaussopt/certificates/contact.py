@@ -46,7 +46,7 @@ class ContactCertificate(Certificate):
     contact: Uniqueness = NO_CONTACTS
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the tolerance itself: relative to what the step calls for, errors must be small in any unit."""
+        """Return the tolerance itself: errors must be small relative to the scale of the step in any unit."""
         return min(tolerance, math.sqrt(tolerance))
 
     @property
@@ -89,7 +89,7 @@ def certify_contact(
     Raises
     ------
     NotAccepted
-        For stick in space.
+        If a number overflows or underflows, see `ContactOperator.of`.
 
     Examples
     --------

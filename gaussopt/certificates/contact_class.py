@@ -31,7 +31,7 @@ class ContactClass:
         Whether friction, and not redundancy, destroys the P-property: with mu = 0 the operator is a P-matrix, with
         friction it is not.
     resting : contacts without slip, whose friction is not part of the operator
-    weights : (k,) or None, positive D with D delassus symmetric, if there are any
+    weights : (k,) or None, positive D such that D delassus is symmetric, if there are any
     verdict : how many accelerations the laws allow, and the proof
     printed_is_lcp : bool or None
         Whether the printed normal-force program returns the LCP's solution, by criterion eta; None if not applicable.
@@ -72,7 +72,7 @@ def classify_step(step: StepData) -> ContactClass:
     Raises
     ------
     NotAccepted
-        If the joints are ill-posed, or a contact in space has no slip.
+        If the joints are ill-posed, or a number overflows or underflows.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Residual and error of a point, from any source, of a linear system or a least-squares problem.
+"""Residual and error of a candidate solution x, from any source, of a linear system or a least-squares problem.
 
-Rows are judged by their own terms, |r_i| <= tolerance (|b_i| + |K_i| |x|), and the point by the distance K^+ r to the
+Rows are judged by their own terms, |r_i| <= tolerance (|b_i| + |K_i| |x|), and x by the distance K^+ r to the
 nearest solution, coordinate by coordinate. Units are powers of two in which entries are as near to 1 as possible
 (`qp_scaling.units`), so that neither units nor one large entry decide, and squares of large numbers are never formed.
 Parts of x in the null space of the matrix do not count as size.
@@ -24,7 +24,7 @@ from gaussopt.linalg.dense import EPS, largest, largest_ratio, norm, ratio
 
 @dataclass(frozen=True, slots=True)
 class LinearCertificate(ProgramCertificate):
-    """Proved errors of a point of a linear system or least-squares problem.
+    """Proved errors of a candidate solution of a linear system or least-squares problem.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ QUIETLY = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 """Suppresses warnings: numbers that overflow do not pass anyway."""
 
 UNSEEN = 1e-8
-"""Products of columns with a residual, relative to the size of their terms, up to which no column sees it."""
+"""Products of columns with a residual, relative to their terms, up to which it counts as orthogonal to all columns."""
 
 NOWHERE = LinearCertificate(residual=math.inf, relative_residual=math.inf, relative_error=math.inf)
 """The certificate of a point that is not finite."""
@@ -79,7 +79,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
     inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
-    if not b.any():  # nothing has a size but the unit of each coordinate
+    if not b.any():  # the only sizes are the units of the coordinates
         size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False
@@ -90,9 +90,9 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
-    """Return sizes of rows and coordinates, (n,), (n,): of their own terms, or the rounding of terms they depend on.
+    """Return sizes of rows and coordinates, (n,), (n,): their own terms, or rounding errors of terms they depend on.
 
-    A coordinate that is zero at the solution has the size of the rounding of the largest one.
+    A coordinate that is zero at the solution has the size of the rounding error of the largest one.
     """
     share = rounding(len(b)) / DEFAULT_TOLERANCE
     terms = np.abs(b) + np.abs(K) @ np.abs(seen)
@@ -117,11 +117,11 @@ def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _unseen(program: LinearSystem, r: Vector) -> bool:
-    """Tell whether a part of a residual is seen by no column of K, which proves that K x = b has no solution.
+    """Tell whether a part of a residual is orthogonal to all columns of K, which proves that K x = b has no solution.
 
     For such a part y, y^T K x is zero for every x, and y^T b is not.
     """
-    from scipy.sparse.linalg import lsqr  # systems that are solved need not wait for it
+    from scipy.sparse.linalg import lsqr  # slow to import, and not needed for systems that are solved
 
     y = r - program.K @ lsqr(program.K, r, atol=0.0, btol=0.0, iter_lim=4 * program.n)[0]
     if not norm(y) > UNSEEN * norm(program.b):
@@ -131,9 +131,9 @@ def _unseen(program: LinearSystem, r: Vector) -> bool:
 
 @QUIETLY
 def certify_least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
-    """Certify a point of a least-squares problem, (n,).
+    """Certify a candidate solution x, (n,), of a least-squares problem.
 
-    The excess of the squares is ||U^T r||^2, U an orthonormal basis of the columns.
+    The sum of squares exceeds its minimum by ||U^T r||^2, U an orthonormal basis of the range of A.
     """
     if not np.isfinite(x).all():
         return NOWHERE

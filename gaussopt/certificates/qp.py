@@ -10,14 +10,14 @@ distance in ||.||_P is that in directions with curvature; in those without, the 
 Every residual is judged in its own unit, so that neither units nor one large coefficient decide:
 
 - a row by its bound and its terms |A| |x|; a row whose bound is zero, whose terms may all vanish, by how far
-  forces could move its coordinates, X_j = (|P| |x| + |q|)_j / P_jj; a tiny bound also by the rounding of these;
+  forces could move its coordinates, X_j = (|P| |x| + |q|)_j / P_jj; a tiny bound also by rounding errors of these;
 - a coordinate by its forces, |P| |x| + |q| + |A^T| |y|;
-- a dual and the distance to the bound that its sign selects, by the largest force on the row's coordinates and the row;
+- a dual times the distance to the bound that its sign selects, by the row's size times max(|dual|, `Sizes.pull`);
 - the distance in the norm of P by ||x||_P, or coordinate by coordinate by X;
 - the gap by the terms of the objective at the point, without those that are equal at all feasible points, and by a
   thousandth of the least value, forces times bounds, where these terms cancel.
 
-Sizes are not taken from the candidate's own x but from the point that P x and the bounds of active rows determine, and
+Sizes are not taken from the candidate x itself but from the point that P x and the bounds of active rows determine, and
 parts of y that are opposite forces on equal rows do not count. So a candidate cannot widen its own tolerance by
 diverging where the objective has no curvature. All sizes are in units of `qp_scaling`.
 """
@@ -66,14 +66,14 @@ class QPCertificate(ProgramCertificate):
     primal_residual : largest violation of l <= A x <= u
     dual_residual : largest entry of P x + q - A^T y
     complementarity : sum over rows of |y_i| times the distance to the bound selected by y_i
-    error_bound : on ||x - x*||_P; infinite if P is zero or no bound was found
+    error_bound : bound on ||x - x*||_P; infinite if P is zero or no bound was found
     norm_x : ||x||_P
     relative_residual : the largest of the residuals, each relative to the size of its own terms
     y : (m,), the duals used
     scale : size by which the error bound is judged, in the same unit
     objective_gap : float
-        On f(x) - f*, in the unit of the objective; for singular P among the feasible points that are, in flat
-        directions, no further away than the size of x. Infinite if unknown.
+        Bound on f(x) - f*, in the unit of the objective; for singular P, f* is the least value at feasible points that
+        are, in flat directions, no further away than the size of x. Infinite if unknown.
     definite : whether P is positive definite, so that ||.||_P covers all directions
     duality_gap : float
         |x^T P x + q^T x - y^T b|, b_i being the bound selected by y_i. With the primal and dual residual these are the
@@ -112,7 +112,7 @@ class QPCertificate(ProgramCertificate):
         return Measures(self.verdict is Status.SOLVED, self.relative_residual, error)
 
     def failure(self, tolerance: float) -> str:
-        """Say in a sentence why the point does not pass."""
+        """Return a sentence on why the point does not pass."""
         distance = f"error bound {self.error_bound:.3g}, relative {self.relative_error:.3g}"
         if not math.isfinite(self.error_bound):
             distance = f"no distance proved, loss of the objective at most {self.objective_gap:.3g}"
@@ -189,7 +189,7 @@ def _judge(point: JudgedPoint, y: Vector) -> QPCertificate:
     slack = np.abs(point.z - named)
     beyond = np.maximum(qp.l - point.z, point.z - qp.u)
     violation = np.maximum(beyond, 0.0)
-    # Rounding may hide a violation: at a point far along a flat direction it exceeds the sizes of the data.
+    # Rounding errors may hide a violation: at a point far along a flat direction they exceed the sizes of the data.
     possible = np.maximum(beyond + point.noise_z, 0.0)
     nearest = np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u)
     sizes, noise = point.sizes(y, force), point.noise(y)

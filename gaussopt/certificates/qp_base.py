@@ -1,4 +1,4 @@
-"""The interface of points to the judge of quadratic programs: dense points in their own units, or sparse ones."""
+"""The interface by which `qp` judges a point of a quadratic program, dense (in units of its own) or sparse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 
 CANCELLED = 1e-4
-"""Weight of a loss relative to the least value, against 1 relative to its terms, which may cancel."""
+"""Weight of a loss relative to the least value; the weight is 1 for a loss relative to the terms, which may cancel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Sizes:
     x, y : (n,), (m,), point and duals without parts that have no effect
     force, reach : (n,), sum of the absolute terms of stationarity, and how far they could move the coordinate
     blur : rounding error of the norm of P x in P^+
-    share : of `reach`, least size of a row: times the tolerance it is the rounding of moves by `reach`
+    share : least size of a row as a share of its move by `reach`; times the tolerance, the rounding error of that move
     """
 
     absolute_A: Matrix
@@ -37,12 +37,12 @@ class Sizes:
     share: float
 
     def row(self, bound: Vector) -> Vector:
-        """Return the size of each row for a bound, (m,); a bound below the rounding of `reach` counts as zero."""
+        """Return the size of each row for a bound, (m,); a bound below the rounding error of `reach` counts as zero."""
         size, wide = np.abs(bound), self.absolute_A @ self.reach
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 
     def rounding(self, row: int) -> float:
-        """Return the size of a row below which its terms are rounding of possible moves of its coordinates."""
+        """Return the size of a row below which its terms are rounding errors of possible moves of its coordinates."""
         return self.share * float(self.absolute_A[row] @ self.reach)
 
     @property
@@ -80,7 +80,7 @@ class JudgedPoint(ABC):
         return math.sqrt(max(float(self.x @ (self.qp.P @ self.x)), 0.0))
 
     def admitted(self, y: Vector) -> Vector:
-        """Return duals that are forces, (m,): a dual towards an infinite bound counts as a residual instead."""
+        """Return the duals, (m,), with zeros towards infinite bounds: such duals count as residuals instead."""
         return towards_bounds(self.qp, y)
 
     @abstractmethod
@@ -97,7 +97,7 @@ class JudgedPoint(ABC):
 
     @abstractmethod
     def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
-        """Return the residual of stationarity in the norm of P^+, and its possible gain along flat directions."""
+        """Return the norm in P^+ of the residual of stationarity, and what it may gain along flat directions."""
 
     @abstractmethod
     def losses(self, gap: float, sloped: float, y: Vector, slack: Vector, sizes: Sizes) -> tuple[float, ...] | None:

@@ -40,7 +40,7 @@ class Curvature:
         self.L = gram_factor(P) if np.isfinite(P).all() else None
         self.Z = np.zeros((len(P), 0))
         self.root: Matrix = np.zeros((len(P), 0)) if self.L is None else invert_lower(self.L).T
-        # All pivots may exceed rounding where an eigenvalue does not; 1 over the least is at most this square.
+        # All pivots may exceed rounding though an eigenvalue does not; 1 / (the least eigenvalue) is at most this sum.
         if self.L is None or not zero * float(np.square(self.root).sum()) < 1.0:
             self.L = None
             self.Z = flat_directions(P)
@@ -59,7 +59,7 @@ class Curvature:
 def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vector, held: Any) -> float:
     """Return a bound on ||x - x*||_P; infinite if nothing is proved.
 
-    Rows in `held`, (m,), are taken as active; `noise`, (n,), is rounding of P x + q - A^T y.
+    Rows in `held`, (m,), are taken as active; `noise`, (n,), is the rounding error of P x + q - A^T y.
     """
     if not curvature.root.shape[1]:
         return math.inf
@@ -88,7 +88,7 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
     r = float(np.linalg.norm(curvature.root.T @ residual)) + float(noise @ curvature.room) * bool(residual.any())
     r += _turned(qp, curvature, residual, y, noise)
     slack = np.abs(z - np.where(y > 0, qp.l, np.where(y < 0, qp.u, z)))
-    if curvature.L is None:  # forces along flat directions may be large relative to the norm of P: no root of rounding
+    if curvature.L is None:  # forces along flat directions may be large: keep out the square root of rounding errors
         slack = np.maximum(slack - (qp.n + 2) * EPS * (np.abs(qp.A) @ np.abs(feasible)), 0.0)
     gap = 0.5 * r * r + float((np.abs(y) * slack).sum())
     moved = x - feasible
@@ -118,10 +118,10 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
 
 
 def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
-    """Return the remaining slope along flat directions, as rows transfer it to those with curvature.
+    """Return the norm in P^+ of the remaining slope along flat directions, as rows transfer it to curved directions.
 
-    Duals that balance it exactly differ by the rows' share of it, and their forces by this value in the norm of P^+.
-    What no row with a force takes, the minimiser gives to a row that has none at x: the one that transfers most counts.
+    The forces of duals that balance the slope exactly differ by this value from those of y. A part that no row with a
+    force can balance falls to a row without force at x: of these rows the one that transfers most counts.
     """
     Z, push = curvature.Z, y != 0
     if not Z.shape[1]:

@@ -115,7 +115,7 @@ class CandidatePoint(JudgedPoint):
         return bool((slope > self.level * (np.abs(Z).T @ (np.abs(qp.q) + self.absolute_A.T @ np.abs(sizes.y)))).any())
 
     def duals(self, tolerance: float) -> Iterator[Vector]:
-        """Yield duals of the rows with bounds near x, for ever larger distances."""
+        """Yield duals of the rows with bounds near x, for increasing distances."""
         qp, lower, upper = self.qp, self.lower, self.upper
         gradient = qp.P @ self.x + qp.q
         weight = self.absolute_P @ np.abs(self.x) + np.abs(qp.q)
@@ -158,7 +158,7 @@ class CandidatePoint(JudgedPoint):
         rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near(x))
         total = np.maximum(total + self.absolute_A.T @ np.abs(forces), diagonal * reach) + rounded / DEFAULT_TOLERANCE
         total = np.maximum(total, self.share * total.max(initial=0.0))
-        if not qp.q.any() and not (qp.P @ x).any():  # any feasible point will do; forces have no size but the unit's
+        if not qp.q.any() and not (qp.P @ x).any():  # any feasible point will do; the only size of forces is their unit
             total = np.maximum(total, self.scaled.d)
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
@@ -197,7 +197,7 @@ class CandidatePoint(JudgedPoint):
     def _near(self, x: Vector) -> Vector:
         """Return |x| of the point, limited by its size, the nearest row bound, or bounds of rows that it meets, (n,).
 
-        Rounding of this size is no error; a larger size would be one of the candidate's own making.
+        Rounding errors of this size are allowed; a larger size would let the candidate widen its own tolerance.
         """
         ends = np.maximum(self.lower, self.upper)[:, None]
         filled = (self.absolute_A > 0) & (ends > 0)
@@ -245,7 +245,7 @@ class CandidatePoint(JudgedPoint):
         bound = np.abs(np.where(y < 0, self.qp.u, self.qp.l))
         alone = (size > 0) & ((np.count_nonzero(size, axis=1) == 1) & (y != 0) & (bound > 0))[:, None]
         room = np.minimum(room, np.where(alone, bound[:, None] / entry, np.inf).min(axis=0, initial=np.inf))
-        # Otherwise the rounding of the bounds.
+        # Otherwise the rounding errors of the bounds.
         ends = np.maximum(self.lower, self.upper)[:, None]
         least = self.share * np.where((size > 0) & (ends > 0), ends / entry, np.inf).min(axis=0, initial=np.inf)
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
@@ -283,7 +283,7 @@ class CandidatePoint(JudgedPoint):
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
     def _told(self, sizes: Sizes) -> bool:
-        """Tell whether the slopes of q along directions without curvature exceed the rounding of the gradient.
+        """Tell whether the slopes of q along directions without curvature exceed rounding errors of the gradient.
 
         Far along such a direction they do not, and it is unknown which way is downhill.
         """
@@ -292,14 +292,14 @@ class CandidatePoint(JudgedPoint):
         return bool(((Z.T @ self._noise(sizes) <= slopes) | (slopes == 0.0)).all())
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
-        """Return the gap caused by rounding of rows and of forces, for sizes that are not the candidate's own."""
+        """Return the gap caused by rounding errors of rows and forces, for sizes that are not the candidate's own."""
         x, y, Z, noise = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z, self._noise(sizes)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
         way = float(noise @ self.curvature.room)
         return pulled + 0.5 * way * way + float((np.abs(Z) @ (np.abs(Z).T @ noise)) @ sizes.reach)
 
     def _vanishing(self, y: Vector) -> Any:
-        """Return which coordinates are zero to rounding if the active rows are met exactly, (n,)."""
+        """Return a mask of the coordinates that are zero to rounding if the active rows are met exactly, (n,)."""
         qp, push = self.qp, y != 0
         if not push.any() or not np.isfinite(self.z).all():
             return self.x == 0

@@ -3,7 +3,7 @@
 The active rows are guessed from a point and its duals, and corrected until the minimiser on them satisfies all other
 rows and all forces have the right signs. However it was found, this point is proved to be near the minimiser: with the
 rows met exactly and forces only on these, the gap is that of the residual alone, ||x - x*||_P <= ||r||_{P^-1}. The
-residuals of the rows, which are rounding, count with the shortest correction.
+residuals of the rows, which are rounding errors, count with the shortest correction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gaussopt.core.programs import QP
 from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 ROUNDS = 30
-"""Half the largest number of changes of the set of active rows, all wrong ones at once or, after a cycle, the worst."""
+"""Half the maximum number of changes of the active rows: all wrong ones at once or, after a cycle, only the worst."""
 
 
 def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:

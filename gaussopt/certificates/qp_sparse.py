@@ -28,19 +28,19 @@ from gaussopt.linalg.dense import EPS, largest, mass_scale, ratio
 from gaussopt.linalg.sparse_saddle_point import Saddle, equilibrate_sparse
 
 ENTRIES = 1_000_000
-"""Most entries of a matrix with which a program gets the certificate of a dense one, which proves more."""
+"""Maximum number of entries of a matrix for the certificate of dense programs, which proves more."""
 
 ROUNDS = 12
-"""Most changes of the set of active rows; each costs a factorisation."""
+"""Maximum number of changes of the set of active rows; each costs a factorisation."""
 
 ACCURACY = 1e-14
 """Relative correction at which the refinement of a point on its rows ends."""
 
 FEASIBLE = 1e-9
-"""Least violation, with largest entries of rows and bounds 1, up to which there is no proof of a contradiction."""
+"""Least violation, with largest entries of rows and bounds 1, that must be exceeded to prove a contradiction."""
 
 LARGEST_SEARCH = 1000
-"""Most iterations of the search for the place of a point, which only gives sizes."""
+"""Maximum number of iterations of the search for the place of a point, which only gives sizes."""
 
 NEAR = 1e-7
 """Distance to a bound, relative to it and to the terms of the row, up to which a row counts as active."""
@@ -49,7 +49,7 @@ SHARE = rounding(8) / DEFAULT_TOLERANCE
 """Least scale of a coordinate, relative to the largest one: differences below rounding are no errors."""
 
 MOST_CHECKED = 4_000_000
-"""Most entries of the rows in a contradiction that are checked, since this takes singular values."""
+"""Maximum number of entries of the rows in a contradiction that is checked, since this takes singular values."""
 
 
 def dense_if_small(qp: QP) -> QP:
@@ -92,7 +92,7 @@ def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
 
 
 def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
-    """Return verdict, error in the norm of P and best duals of a program of equalities: those of its step."""
+    """Return verdict, error in the norm of P and best duals of a program of equalities, certified as a step."""
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)
     # Minimisers that are not unique are minimisers, too.
@@ -102,7 +102,7 @@ def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class SparseSizes(Sizes):
-    """Sizes of a sparse program; unlike in `Sizes`, a bound below the rounding of `reach` counts."""
+    """Sizes of a sparse program; unlike in `Sizes`, a bound below the rounding error of `reach` counts."""
 
     def row(self, bound: Vector) -> Vector:
         wide = self.absolute_A @ self.reach
@@ -155,7 +155,7 @@ class SparsePoint(JudgedPoint):
         qp, place = self.qp, self._place
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, self.z))
         energy = 0.5 * float(place @ (qp.P @ place))
-        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # of a constant objective its own unit
+        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # for a constant objective, its unit
         stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), SHARE * (whole or 1.0))
         least = max(energy + float(np.abs(y) @ np.abs(named)), SHARE * stake)
         return ratio(gap, stake), CANCELLED * ratio(gap, least)
@@ -283,7 +283,7 @@ def _held_duals(qp: QP, x: Vector) -> Vector:
 
 
 def _pushing(qp: QP, held: Any, upper: Any) -> tuple[Any, Any, Vector] | None:
-    """Find rows whose minimiser satisfies all others, with multipliers of the right signs, and it; else None."""
+    """Find active rows, those at upper bounds, and the minimiser on them if it is that of the program; else None."""
     A: Any = scipy.sparse.csr_array(qp.A)
     level, size = 1e3 * rounding(_longest_row(A)), abs(A)
     for _ in range(ROUNDS):

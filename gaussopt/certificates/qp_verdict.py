@@ -25,10 +25,10 @@ from gaussopt.core.status import Status
 from gaussopt.linalg.dense import EPS, WIDE_EPS, least_norm
 
 ROUNDS = 8
-"""Most linear programs, each for the violation that the one before left."""
+"""Maximum number of linear programs, each for the violation that the one before left."""
 
 RATIONAL = 30
-"""Most rows in a contradiction that is checked in rational arithmetic."""
+"""Maximum number of rows in a contradiction that is checked in rational arithmetic."""
 
 SUPPORT = 1e-8
 """Share of the largest multiplier below which a multiplier of a linear program is noise."""
@@ -37,7 +37,7 @@ _FAR = 1e15
 """Distance of a bound, relative to the remaining violation, beyond which it plays no part."""
 
 CORRECTIONS = 8
-"""Most least-squares corrections towards a point that meets every row."""
+"""Maximum number of least-squares corrections towards a point that meets every row."""
 
 
 def rounding(n: int) -> float:
@@ -146,7 +146,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
         bound = np.where(z < l, l, np.where(z > u, u, z))
         miss = bound - z
         terms = size @ np.abs(x)
-        # The terms of a row with bound zero may be only rounding of the corrections for other rows.
+        # The terms of a row with bound zero may be only rounding errors of the corrections for other rows.
         terms = np.where(bound == 0, terms.max(initial=0.0), terms)
         broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + np.minimum(blur * terms, most))
         if not broken.any():
@@ -157,7 +157,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
 
 
 def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
-    """Reduce the largest violation by linear programs, until every row holds to its own rounding or this cannot be."""
+    """Reduce the largest violation by linear programs until every row holds to rounding, or cannot, or none decides."""
     x = np.zeros(A.shape[1], dtype=np.longdouble)
     level = rounding(A.shape[1])
     wide = A.astype(np.longdouble)
@@ -214,7 +214,7 @@ def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, f
 
 
 def contradiction(A: Matrix, l: Vector, u: Vector, y: Vector) -> tuple[float, Vector] | None:
-    """Return how much multipliers prove that rows contradict each other, relative to the bounds that take part.
+    """Return the size of the contradiction that multipliers prove, relative to the bounds that take part.
 
     That is y^T b / sum |y_i b_i|, with the multipliers made exact, (m,); None if they prove nothing.
     """
@@ -272,6 +272,6 @@ def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
 
 
 def _without(column: int, line: list[Fraction], leading: list[Fraction]) -> list[Fraction]:
-    """Return a line less the multiple of the leading line that makes its entry in a column zero."""
+    """Return a line minus the multiple of the leading line that makes its entry in a column zero."""
     factor = line[column]
     return [a - factor * b for a, b in zip(line, leading, strict=True)] if factor else line

@@ -38,7 +38,7 @@ NOWHERE = (
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
     """Answer a source by a solver with its options; return mappings, one for each kind of start that matters.
 
-    `spec` is a mapping that `sources.spec_of` reads; the formulation of programs is "".
+    `spec` is a mapping that `sources.spec_of` reads; for programs `formulation` is "".
     """
     where = spec_of(spec)
     items = where.items()
@@ -73,7 +73,7 @@ def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """Time rivals on a source; return mappings, see `clock`. Each rival has `budget` seconds for each start."""
+    """Time rivals on a source, each for `budget` seconds and kind of start; return records of `Times` as mappings."""
     where = spec_of(spec)
     items = where.items()
     if not items:

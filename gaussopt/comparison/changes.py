@@ -3,15 +3,15 @@
 Answers are the same bit for bit in every run, so a single step that becomes right or wrong is a difference. Times vary
 from run to run, and a difference of times counts only beyond the noise:
 
-- The time of a step is the median over its repetitions. The factor of a pair is the median over the steps of the new
-  time divided by the old one. Its interval, of confidence CONFIDENCE, is that of the sign test, which assumes no
-  distribution (`scipy.stats.quantile_test`); with fewer than FEWEST steps, too few for that confidence, it is the
-  range of the factors of the steps, widened to that of the quartiles of the repetitions.
-- The machine may be faster in one run than in the other. Pairs on the same source whose code and packages are the same
-  in both are the controls: the median of their factors is the pace, by which all factors are divided, and the largest
-  deviation of a control from it is the noise between runs.
-- A pair is faster or slower if its whole interval lies beyond the noise, which is at least NOISE, and ALONE without
-  controls.
+- The time of a step is the median over its repetitions, the factor of a step its new time divided by its old one, and
+  the factor of a pair the median over its steps. The interval of a pair, of confidence CONFIDENCE, is that of the sign
+  test, which assumes no distribution (`scipy.stats.quantile_test`); with fewer than FEWEST steps, too few for that
+  confidence, it is the range of the factors of the steps, widened to cover the quartiles of the repetitions.
+- The machine may be faster in one run than in the other. The controls of a source are its pairs whose code and packages
+  have not changed: the median of their factors is the pace, by which all factors are divided, and the largest
+  deviation of a control from the pace is the noise between runs.
+- A pair is faster or slower if its whole interval lies beyond the noise, which is at least NOISE, or ALONE if there are
+  no controls.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gaussopt.processes.environment import difference
 CONFIDENCE = 0.99
 FEWEST = 8
 ALONE = 1.5
-"""Noise, as a factor, without a control."""
+"""Noise, as a factor, if there are no controls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class PairChange:
     Attributes
     ----------
     changed : how code and packages of the pair differ from before, in words; "" if they are the same
-    gained, lost : steps that became right, and steps that became wrong
-    false_before, false_after : answers called solved, or steps called ill-posed, that the certificate does not confirm
+    gained, lost : number of steps that became right, and of steps that became wrong
+    false_before, false_after : number of claims, "solved" or "ill-posed", that the certificate does not confirm
     factor, low, high : new time divided by old time, corrected for the pace of the machine, and its interval; None
         where the pair was not timed in both
     noise : factor up to which two times count as equal
-    timed : steps that were timed in both
+    timed : number of steps that were timed in both
     """
 
     source: str
@@ -80,21 +80,21 @@ class PairChange:
 
     @property
     def worse(self) -> bool:
-        """Whether it lost right answers, makes more false claims, or is slower beyond the noise."""
+        """Whether the pair lost right answers, makes more false claims, or is slower beyond the noise."""
         return self.lost > 0 or self.false_after > self.false_before or self.speed == "slower"
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The differences of a comparison from an earlier one.
+    """The differences between a comparison and an earlier one.
 
     Attributes
     ----------
-    pairs : of both comparisons on the same source
+    pairs : changes of the pairs that both comparisons ran on the same source
     pace : by source, new time divided by old time of the unchanged pairs; no entry without such pairs
-    absent : pairs in only one of the comparisons, or with another number of steps, in words
+    absent : pairs in only one of the comparisons, or with different numbers of steps, in words
     refused : pairs that answered before and are refused now, in words, with the reason
-    unlike : number of pairs on a source whose times are not compared, since they were measured on different machines
+    unlike : number of pairs, counted per source, whose times are not compared because the machines differ
     """
 
     pairs: tuple[PairChange, ...]
@@ -110,7 +110,7 @@ class Changes:
 
     @property
     def worse_pairs(self) -> list[str]:
-        """Descriptions of the pairs that are worse, those that are refused now included."""
+        """Descriptions of the pairs that are worse, including those that are refused now."""
         return [*(p.label for p in self.pairs if p.worse), *self.refused]
 
     def to_mapping(self) -> dict[str, Any]:
@@ -123,10 +123,10 @@ class Changes:
 
 
 def changes(old: Results, new: Results) -> Changes:
-    """Compare two comparisons; raises BadInput where they asked for different things or have no pair in common.
+    """Compare two comparisons; raises BadInput if their settings differ or they have no pair in common.
 
-    Of an earlier comparison that is merged, the part measured on the new machine is taken, else the first part. Times
-    of different machines are not compared.
+    If the earlier comparison is merged, the part of it measured on the machine of the new one is taken, or else its
+    first part. Times of different machines are not compared.
     """
     if "machines" in new.meta:
         raise BadInput("The later comparison is merged of several; compare one of them with what was before.")
@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Find pairs that answered before and are refused, and why; the reason of a formulation holds for all solvers."""
+    """Find pairs that answered before and are refused now, and why; a refused formulation is so with all solvers."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:
@@ -217,7 +217,7 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
 
 
 def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
-    """Divide new times, of the start that simulations use, by old ones: return median, its interval and steps."""
+    """Return the median ratio of new to old times for the start that simulations use, its interval, and steps."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None

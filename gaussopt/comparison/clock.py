@@ -1,14 +1,14 @@
 """Timing of rivals on a source: what is timed, in which order, and which time is subtracted.
 
-Rivals take turns, in an order drawn by a seed, so that noise hits all alike. A turn is a pass over the steps, for a
-fast solver after a lap over the leading steps, so that set-up and cold caches are no part of a re-solve; the answers
+Rivals take turns, in an order drawn by a seed, so that noise affects all equally. A turn is a pass over the steps. A
+fast solver first runs a lap over the leading steps, so that re-solves include neither set-up nor cold caches. Answers
 are certified after the pass. Each pass begins without memory of the pass before and in units of its own (`replays`), so
 that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a solver that is
-then much faster remembers its answers. While timed, a solver is only asked to set up, update and solve, and all of it
-is timed until the answer has been read.
+then much faster remembers its answers. While timed, a solver only sets up, updates and solves; the clock runs until
+its answer has been read.
 
-An empty solver takes turns with the rivals. Its time is that of the harness, which is subtracted from all times: the
-rest is the time of backend and adapter.
+An empty solver takes turns with the rivals. Its time is that of the harness and is subtracted from all times: what
+remains is the time of backend and adapter.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from gaussopt.solving.foreign_formulation import find
 from gaussopt.solving.solver_sequence import SolverSequence
 
 MAX_REPETITIONS = 25
-"""Most passes over a sequence; more hardly change the quantiles."""
+"""Maximum number of passes over a sequence; more would hardly change the quantiles."""
 
 REPLAYS = (1, 3, 5)
 """Passes that repeat the numbers of the pass before."""
@@ -48,13 +48,13 @@ LEADING = 8
 """Number of leading steps, which warm a rival up and are replayed."""
 
 QUICK = 2e-3
-"""Seconds of a certified step below which caches decide its time, so that a lap over leading steps comes first."""
+"""Caches decide the time of a certified step shorter than this, s, so that a lap over leading steps comes first."""
 
 FELT = 1e-3
 """Least processor time of a step, s, that shows whether its solver remembers answers; waiting does not count."""
 
 LONG = 5.0
-"""Steps longer than this, in s and in budgets, are measured while warming up, since imports hardly matter then."""
+"""Steps longer than LONG seconds and LONG budgets are measured while warming up, since imports hardly matter then."""
 
 UNREFUTED = (Status.SOLVED, Status.NOT_PROVED)
 """Statuses of timed answers that do not count as failures of their solver."""
@@ -113,7 +113,7 @@ class _Between:
         self._A, self._b = np.eye(24) + 0.01, np.ones(24)
 
     def run(self) -> None:
-        """Touch much memory, then the paths in numpy and LAPACK that every solver uses."""
+        """Fill the caches with a large array, then run the numpy and LAPACK code that every solver uses."""
         self._large += 1.0
         for _ in range(3):
             np.linalg.solve(self._A, self._b)
@@ -139,7 +139,7 @@ class _Empty(Solver[Options]):
 
 
 class _Harness:
-    """The empty solver on the programs of a formulation, which measures the time that is not a solver's."""
+    """The empty solver on the programs of a formulation; its time is that of the harness alone."""
 
     def __init__(self, formulation: str) -> None:
         self._formulation = formulation
@@ -171,7 +171,7 @@ def work(t: Timing) -> float:
 class _Rival:
     """A formulation and a solver with one kind of start, and the seconds they took.
 
-    Its leading steps warm it up, which pays for imports and caches and shows how many steps fit into the budget.
+    The leading steps warm it up: imports and caches are paid for, and it shows how many steps fit into the budget.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class _Rival:
                 self._new[i].append(reply.timing)
 
     def early(self, items: Sequence[Item]) -> int:
-        """Count the leading steps that are answered rightly only if `refuses` is called before timing."""
+        """Count the leading steps whose answers are right only if `refuses` is called before timing."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
         if not wrong or math.isinf(self._spent):  # timed while warming up, where `refuses` is called
             return 0
@@ -249,7 +249,7 @@ class _Rival:
         return sum(right[i] for i in wrong)
 
     def times(self, source: StepSource, ranked: Sequence[int], harness: float, early: int) -> Times:
-        """Take quantiles over the times at the steps that rank solvers, less the time of the harness."""
+        """Return quantiles of the times at the steps that rank solvers, minus the time of the harness."""
         own = [[max(0.0, work(t) - harness) for t in at] for at in self._new]
         timed = [i for i in ranked if i < self._steps] or list(range(self._steps))
         samples = [t for i in timed for t in self._new[i]]
@@ -260,7 +260,7 @@ class _Rival:
         begin = 0 if self._about[2] == STARTS[0] else 1
         both = [x for x in list(zip(self._cpu, self._again, strict=True))[begin:] if x[1]]
         felt = [(min(new), min(again)) for new, again in both if min(new) > FELT]
-        # Where most steps are shorter, those that are felt were disturbed.
+        # If most steps are shorter than FELT, the longer ones were disturbed.
         ratios = [again / new for new, again in felt] if 2 * len(felt) > len(both) else []
         return Times(
             source, *self._about, parts, list(map(median, own)), self._passes, self._unconfirmed, harness,

@@ -67,14 +67,14 @@ def compare(
     formulations, solvers : a name or several, solvers with options in parentheses; all but stochastic ones if not given
     stepper : name or names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
     dt, t_end : the problem's own if not given; for adaptive steppers dt is the recording interval
-    tolerance, stride : of the certificate; every how many states of a reference
+    tolerance, stride : tolerance of the certificate; every `stride`-th state of a reference is used
     precision : formulations on which solvers with a tolerance option also run from loose to tight; True: all
     settings : tolerances at which all solvers run: "default" for gaussopt's, "low" 1e-3, "mid" 1e-6, "high" 1e-9
     motions : whether pairs that passed on every state also simulate a trajectory; stochastic solvers only if named
         None: if nothing is named, only the fastest of each formulation and solvers in files, for half a minute in all
     time_budget : seconds of timing for each solver and start on each source and formulation; 0 takes no times
-    case_limit : seconds after which a case is stopped and recorded as such; on the set of complementarity problems a
-        tenth of it for each, and all of it for a solver
+    case_limit : seconds after which a case is stopped and recorded as such; each problem of the set of complementarity
+        problems has a tenth of it, and a solver has all of it for the whole set
     jobs : processes on this machine
     executor : where to run the cases instead; any `concurrent.futures.Executor`, which stays open
     out : folder in which finished cases are kept, which `Results.load` reads; its cases are not computed again
@@ -134,7 +134,7 @@ def carry_out(
 ) -> Results:  # fmt: skip
     """Run the jobs of a plan on the executor that `place` enters.
 
-    `rivals` chooses the answers that are also timed, from all answers and the seconds that each pair took for its own.
+    `rivals` chooses the answers that are also timed, given all answers and the seconds that each pair took for its own.
     """
     if store is not None:
         refuse_other(Path(store), plan.meta())

@@ -1,7 +1,7 @@
 """The contact problems of a motion in space as FCLIB files for other codes: one for each Moreau-Jean step.
 
-They are stated in velocities and impulses, u = W r + q, with the contacts that may close within the step. The name of a
-file has the problem, the number of the step and that of the contacts; the file holds the solution if it is certified.
+They are stated in velocities and impulses, u = W r + q, with the contacts that may close within the step. A file name
+consists of the problem, the step number and the number of contacts; the file holds the solution if it is certified.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def export_contacts(
 def write_solved(
     out: Path, name: str, i: int, posed: ConeComplementarity, title: str, text: str
 ) -> tuple[str, bool]:  # fmt: skip
-    """Write a contact problem as FCLIB file, with its solution if certified; return its name and whether it is."""
+    """Write a contact problem as FCLIB file; return its name, and whether it holds a (certified) solution."""
     found = solve(posed, "hybrid")
     r = found.x if found.status is Status.SOLVED else None
     file = f"{name}-i{i:05d}-{posed.k}.hdf5"

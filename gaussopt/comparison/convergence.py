@@ -16,14 +16,14 @@ from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def convergence(program: Program, solver: str, **options: Any) -> list[float]:
-    """Solve one program from a cold start and return what the solver records of its convergence.
+    """Solve one program from a cold start and return the convergence history that the solver records.
 
     Returns
     -------
     list of float
         One number at the start and one for each iteration of a deterministic solver: for `newton`, ||Phi||_inf in
         scaled variables, without unit. For a stochastic solver, one for each generation: the cost of the best point so
-        far less the least possible cost, in the unit of the objective (N m/s^2 for a Gauss program); infinite until a
+        far minus the least possible cost, in the unit of the objective (N m/s^2 for a Gauss program); infinite until a
         point is feasible. In full coordinates the cost includes the penalty, so that the numbers show how well the
         search minimises, not how the penalty changes the answer.
 

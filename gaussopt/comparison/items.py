@@ -27,19 +27,19 @@ SIMULATED = "own motion"
 """Name of the states of a problem without references: those of its default motion."""
 
 ROWS = 101
-"""Number of states of such a motion."""
+"""Number of states of the default motion."""
 
 OWN: dict[str, Any] = {
     "stepper": "dop853", "rtol": 1e-7, "atol": 1e-7, "accumulation": "close", "step_folder": None,
     "error_estimate": False,
 }  # fmt: skip
-"""Settings of such a motion."""
+"""Settings of the default motion."""
 
 FEWEST = 10
 """Least number of states of a motion that ends early."""
 
 LEAST_SHARE = 1e-3
-"""Least share of the motion that is computed, even where its first step takes longer than the time limit."""
+"""Least share of the motion that is computed, even if its first step takes longer than the time limit."""
 
 Data = StepData | QP | LCP | ConeComplementarity
 """Data that a solver may be given: a step, which a formulation poses, or a program."""
@@ -63,7 +63,7 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
     The problem's own motion may be ended early, at `t_end`.
 
     Instants at which contact modes change are left out. States in flight of a system with contacts are left out if
-    other states have closed contacts; if none has, they are smooth steps.
+    other states have closed contacts; if no state has, the steps are smooth.
     """
     own = [r for r in problem.references if r.name == reference]
     entry = problem.at(**own[0].settings) if own else problem
@@ -91,7 +91,7 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
 
 
 def typical_step(entry: Problem) -> StepData:
-    """Return the step of the start; if it is in flight, with all contacts closed."""
+    """Return the step at the start, with all contacts closed if the start is in flight."""
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     closed = decided(step)
     return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
@@ -111,12 +111,12 @@ def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def end_within(entry: Problem, seconds: float) -> float:
-    """Measure the time up to which a processor computes the default motion of a problem in `seconds`, s of motion."""
+    """Return the motion time, s, that the default motion of a problem reaches in `seconds` of processor time."""
     begin, share = math.inf, 0.0
 
     def late(done: float) -> None:
         nonlocal begin, share
-        begin, share = min(begin, process_time()), done  # from the first step on, before which code is made
+        begin, share = min(begin, process_time()), done  # from the first step on: code is generated before
         if process_time() - begin > seconds:
             raise _Late
 
@@ -127,14 +127,14 @@ def end_within(entry: Problem, seconds: float) -> float:
 
 
 class _Late(BaseException):
-    """Ends a motion without leaving a trajectory, as an exception of a solver would."""
+    """Ends a motion and discards it; a motion that an exception of a solver ends leaves a trajectory."""
 
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
-    """Return the default motion of a problem, from event to event; `build` distinguishes versions of a file."""
+    """Return the default motion of a problem as reference data; `build` distinguishes versions of its file."""
     entry = registered_problem(name, **dict(settings))
-    # The recording interval of the whole motion, since a state may cost more than its steps; at least FEWEST states.
+    # As many states per second as in the whole motion, as a state may cost more than its steps; at least FEWEST in all.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")

@@ -37,13 +37,13 @@ def merge_results(
 
     Parameters
     ----------
-    folders : what `compare` wrote into its `out`, or this function; they stay as they are
+    folders : folders `out` of `compare` or of this function; they are not changed
     out : a new or empty folder
     note : called with sentences on duplicate and missing records
 
     Returns the results, with sentences on contradictions between them under `conflicts` in `meta`. Raises BadInput,
-    before anything is written, if a folder holds no results or damaged ones, if the comparisons were made with other
-    tolerances or limits, or if `out` is not empty.
+    before anything is written, if a folder holds no results or damaged ones, if the comparisons differ in tolerances
+    or limits, or if `out` is not empty.
     """
     target, tell = Path(out), note or (lambda sentence: None)
     check_new(target)
@@ -82,10 +82,10 @@ def merge_results(
 
 
 def parts_of(results: Results, name: str = "") -> dict[str, Results]:
-    """Return the comparisons that make up a merged one, by machine; one that is not merged is its only part.
+    """Return the comparisons that make up a merged one, by machine.
 
-    Its machine then has the given name, with characters replaced that file names cannot have. The store of a part is
-    the folder of its trajectories.
+    A comparison that is not merged is its only part, under the given name, in which characters that file names cannot
+    have are replaced. The store of a part is the folder of its trajectories.
     """
     store = None if results.store is None else results.store / "cases"
     if not results.meta.get("machines"):

@@ -1,4 +1,4 @@
-"""Correctness of answers: success, claims that survive verification and claims that do not, residuals, work."""
+"""Correctness of answers: success, true and false claims of solvers, residuals, work."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ COUNTED = ("answered", "confirmed", "recognised", "claimed", "false", "denied", 
 
 
 def counts(rows: Any, kept: Any) -> dict[str, int]:
-    """Count the kept steps, a mask (steps,), of each kind in COUNTED."""
+    """Count the steps of each kind in COUNTED; only those in the mask `kept`, (steps,), are counted."""
     kept = kept & rows["answered"]
     return {column: int((rows[column] & kept).sum()) for column in COUNTED}
 
 
 def correct(count: Mapping[str, int]) -> float:
-    """Return the share of steps with a true claim: solved and confirmed, recognised, or neither solved nor called so.
+    """Return the share of steps with a true claim: solved and confirmed, recognised as ill-posed, or admitted failures.
 
     NaN without steps.
     """
@@ -37,10 +37,10 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> list[Any
     -------
     list of named tuples
         exact : whether the formulation claims to be exact
-        steps : of the source; those without an answer count as failures
-        open : steps with several solutions which no count or share includes
+        steps : number of steps of the source; those without an answer count as failures
+        open : number of steps with several solutions, which no count or share includes
         confirmed, recognised, claimed, false_claims, missed : counts, see `gaussopt.comparison.step_table`
-        success, correct : share of steps that are right; share of answers whose claim by the solver is true
+        success, correct : share of steps that are right; share of answers about which the solver's claim is true
         certified, error, work : QUANTILES over the steps, work in seconds
         worst_certified, worst_error, primal, dual, gap : largest values, failures included
         iterations, most_iterations : mean and largest number
@@ -88,12 +88,12 @@ def words(answers: Sequence[Answers]) -> list[Any]:
     list of named tuples
         steps, claims : number of steps, and of answers that are called solved
         false_claims : of the two kinds refuted (called solved) and denied (called ill-posed)
-        missed : confirmed and called neither
+        missed : number of answers that are confirmed but called neither solved nor ill-posed
         correct : share of steps with a true claim
         worst : largest certified error of an answer falsely called solved; NaN without one
-        said : statuses that it gives to the denied steps, such as "infeasible", the most frequent first
+        said : statuses that the solver gives to the denied steps, such as "infeasible", the most frequent first
         where : sources of the false claims, those with most first
-        never_right : whether no claim to have solved a step was confirmed
+        never_right : whether the solver claims to have solved steps, and none of these claims was confirmed
     """
     import pandas as pd
 
@@ -130,8 +130,8 @@ def wrong_programs(answers: Sequence[Answers]) -> list[Any]:
     Returns
     -------
     list of named tuples
-        steps : answers that solve the program, of all solvers from all kinds of start
-        wrong, worst : those that the certificate does not confirm, and the largest certified error among them
+        steps : number of answers that solve the program, of all solvers from all kinds of start
+        wrong, worst : number of those that the certificate does not confirm, and their largest certified error
     """
     table = step_table(answers)
     table = table[table["answered"] & ~table["exact"] & (table["misled"] | table["confirmed"])]

@@ -21,7 +21,7 @@ from gaussopt.comparison.step_table import label_of
 from gaussopt.processes.job import Job, JobOutcome
 
 CUT_SHORT = ("not_tried", "time_limit")
-"""Outcomes that are no failures where the user has set no time limit."""
+"""Outcomes that are not failures unless the user has set a time limit."""
 
 Pair = tuple[str, str]
 
@@ -73,7 +73,7 @@ def _passed(
     seconds = {(t.source.key, t.formulation, t.solver, t.start): t.step for t in times}
     found: dict[Pair, float] = {}
     for a in answers:
-        # A simulation starts in the last of its solver's kinds of start.
+        # A simulation uses the last of its solver's kinds of start.
         if a.source.key in own and a.solver in plan.solvers and a.start == starts_of(a.solver)[-1]:
             pair, good = (a.formulation, a.solver), not a.refused and not a.failure and all(a.confirmed)
             step = seconds.get((a.source.key, *pair, a.start), math.inf) if good else math.nan

@@ -38,7 +38,7 @@ def depends_on(formulation: str) -> tuple[tuple[str, str], ...]:
 
 
 def is_step_formulation(name: str) -> bool:
-    """Tell whether a formulation of steps has this name, which one of contacts in space may share."""
+    """Tell whether a formulation of steps has this name; a formulation of contacts in space may have the same name."""
     return name in registry.names("formulation")
 
 
@@ -72,7 +72,7 @@ def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: Data) ->
 
 
 def misfit(formulation: Formulation, step: StepData) -> str | None:
-    """Return the reason why a formulation does not fit a step, also where only its program says so; None if it fits."""
+    """Return the reason why a formulation does not fit a step, or cannot build its program; None if it fits."""
     if formulation.level == "velocity" and step.k:
         return "it is at velocity level, and references hold accelerations"
     reason = formulation.misfit(step)

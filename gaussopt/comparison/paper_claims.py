@@ -1,7 +1,7 @@
 """Measurements of a comparison on claims of the papers about cost and accuracy.
 
 It gives no verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), and a comparison has numbers
-for some of them. The claims have the numbers of this project's list of claims of the four papers.
+for some of them. The claims are numbered as in this project's list of claims of the four papers.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """Compare formulations without multipliers with the fastest with multipliers, by direct linear algebra (C2).
+    """Compare each formulation without multipliers to the fastest with multipliers, by direct linear algebra (C2).
 
     Times are those of formulating, solving and recovering, since the null space or the square root of M is computed
-    while formulating. A formulation counts as faster if it is so by more than the noise.
+    while formulating. A formulation counts as faster if the difference exceeds the noise.
     """
     wanted = [
         c for c in cases

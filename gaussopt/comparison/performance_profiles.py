@@ -1,7 +1,7 @@
 """Speed: performance profiles, shifted geometric means with a charge for failures, and error against time.
 
-Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the cost of set-up does
-not depend on the length of the sequence; all problems of a source without re-solves. The cost is infinite if an answer
+Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the share of set-up
+does not depend on its length, or all problems of a source without re-solves. The cost is infinite if an answer
 is neither confirmed nor recognises an ill-posed step, if it is not confirmed while timed, or if it was not timed. Steps
 with several solutions, and answers that are not proved, are left out. A refused step counts as unanswered in a profile
 and is left out of the competitor's mean, even if others answer it. References:
@@ -43,10 +43,10 @@ class Costs:
     Attributes
     ----------
     names : solvers of one formulation, or "formulation by solver"
-    values : (steps, names), infinite where an answer is missing or a failure, NaN where it is neither nor a success
-    estimated : by name, at how many right steps, which were not timed, the cost is the median of the timed ones
-    rescaled : by name, how many failures are answers that were confirmed in the original units, but not while timed
-    apart : number of steps at which no competitor is charged, which have no rows
+    values : (steps, names), infinite where an answer is missing or wrong, NaN where it counts neither for nor against
+    estimated : by name, number of right steps that were not timed; their cost is the median of the timed steps
+    rescaled : by name, number of failures whose answers were confirmed in the original units, but not while timed
+    apart : number of steps that have no rows because no competitor is charged for them
     refused : (steps, names), mask of the steps that a competitor refuses; their values are infinite
     """
 
@@ -59,7 +59,7 @@ class Costs:
 
     @property
     def failures(self) -> NDArray[np.int_]:
-        """Number of steps that each competitor takes without a right answer, (names,)."""
+        """Number of steps that each competitor accepts and does not answer correctly, (names,)."""
         return np.asarray((np.isinf(self.values) & ~self.refused).sum(axis=0))
 
 
@@ -180,8 +180,8 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
 class Mean(NamedTuple):
     """The shifted geometric mean of one competitor over the `steps` that count for it, with a charge for failures.
 
-    `factor` is relative to the first over the `common` steps that count for both; for `failures`, `rescaled` and
-    `estimated` see `Costs`. Steps that it refuses, or at which its answer is `unproved`, do not count.
+    `factor` is the ratio to the mean of the first competitor over the `common` steps, which count for both. See `Costs`
+    for `failures`, `rescaled`, `estimated`. Steps that it refuses, or where its answer is `unproved`, do not count.
     """
 
     name: str

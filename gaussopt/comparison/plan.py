@@ -73,7 +73,7 @@ class Plan:
     precision : formulations on which solvers are also run at every setting of their precision, "" for programs
     total : seconds for the answers of all pairs together, beyond which no further case begins
     clock : seconds after which the timing of a source is stopped
-    carriers : solvers that all simulate trajectories; of others only the fastest of each formulation does; None: all
+    carriers : solvers that always simulate trajectories, others only if the fastest of a formulation; None: all do
     """
 
     specs: tuple[Spec, ...]
@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return formulations whose programs are also solved from loose to tight; "" stands for programs without one."""
+    """Return formulations whose programs are also solved at every tolerance; "" stands for programs without one."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:

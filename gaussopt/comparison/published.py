@@ -55,7 +55,7 @@ EARLY = 0.2
 """Share of the time, from the start, over which formulations are compared, and that a quick report simulates."""
 
 EARLIER = ", early"
-"""Suffix of the keys of such motions."""
+"""Suffix of the keys of motions over that share."""
 
 BROKEN = ("error", "crashed", "lost")
 """Outcomes that no motion should have."""
@@ -92,7 +92,7 @@ class PublishedCase:
     ----------
     quantity : what is compared, with units
     goal : error that this package means to reach
-    found : the published columns of a motion
+    found : function that returns the published columns of a motion
     steps : constant steps, s, the longest first; the published instants are multiples of them
     compared : columns of the published rows; none where the drift of the energy is the error
     rows : key of these rows

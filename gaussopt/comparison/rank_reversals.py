@@ -54,7 +54,7 @@ class Reversal(NamedTuple):
     Attributes
     ----------
     first, then : the competitor that is faster before, and that after
-    before, after : the last value of the dial at which the old order exceeds the noise, the first of the new order
+    before, after : last value of the dial at which the old order exceeds the noise, first at which the new one does
     ratio_before, ratio_after : median work of the slower divided by that of the faster; infinite where the slower fails
     leads : whether the first place of all competitors passes from `first` to `then`
     """

@@ -62,7 +62,7 @@ class Choice:
     certified, error : largest relative errors over the states, as a bound, and against the reference
     seconds, work, first : medians without the harness: of a re-solve with formulation and recovery (for "many
         contacts" at states where most are closed), of the solver in a re-solve, and of a first step with set-up
-    next, factor : the second best pair, and its seconds as a multiple
+    next, factor : the second best pair, and its seconds divided by those of the best
     alike : pairs of the same accuracy, among which the fastest is taken; 0 for other purposes
     """
 

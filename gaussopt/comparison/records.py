@@ -26,7 +26,7 @@ REMEMBERED = 1 / 3
 """Least time on known numbers, as a share of that on new ones, of a solver that does not remember its answers."""
 
 MOST_REASONS = 5
-"""Most different sentences that a record keeps."""
+"""Maximum number of different sentences in a record."""
 
 LARGEST = 2**63
 """Largest integer in a file."""
@@ -90,7 +90,7 @@ class StepSource:
     dials : all dials of a family and their values
     swept : the dial of which this source is one value; "" if none is swept
     machine : where answers and times were computed, if several comparisons are merged; "" elsewhere. It tells sources
-        apart, so that nothing that is counted, ranked or averaged over a source has times of two machines in it.
+        apart, so that no count, ranking or mean over a source mixes the times of two machines.
     """
 
     kind: str
@@ -250,7 +250,7 @@ class MotionRecord(Record):
     error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN without any
     certified : largest certified relative error of these accelerations, which does not bound that of the motion
     position_drift, velocity_drift : largest violation of the constraints
-    energy_drift : largest |E - E(0) - work|, relative to the largest energy; NaN where the system states no energy
+    energy_drift : largest |E - E(0) - work| with its scale, NaN if unknown: see `trajectory_errors.energy_drift`
     trajectory : name of the NetCDF file in the store, "" if none was kept
     machine, made : as in `StepSource` and in `CaseRecord`
     """

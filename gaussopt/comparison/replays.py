@@ -1,4 +1,4 @@
-"""The same step or program in other units, for replays to which no remembered answer is right.
+"""The same step or program in other units, for replays to which a remembered answer is wrong.
 
 With masses in a unit 1/c and accelerations in a unit 1/s the numbers change, and the answer is s times the old one;
 active rows, feasibility, uniqueness and conditioning do not change.

@@ -44,10 +44,10 @@ FORMAT = 1
 """Version of the manifest."""
 
 MOST_PROGRAMS = 1_000_000
-"""Most programs of a sequence."""
+"""Maximum number of programs in a sequence."""
 
 MOST_ENTRIES = 50_000_000
-"""Most entries of a matrix of one program (400 MB)."""
+"""Maximum number of entries in a matrix of one program (400 MB)."""
 
 STEPS = 5
 """Number of steps of a family, as in a comparison."""
@@ -265,7 +265,7 @@ def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
         raise BadInput("the two sides of a row do not fit each other")
     A[low], l[low] = -below, -lower
     A[high], u[high] = above, upper
-    # Zeros in the file have a sign that zeros of the program need not have; the numbers are equal.
+    # Zeros may have another sign in the file than in the program; the numbers are equal.
     return QP.from_mapping({"kind": "qp", "P": found["P"], "q": found["q"], "A": A, "l": l, "u": u})
 
 
@@ -324,7 +324,7 @@ def _whole(key: str, value: Any, low: int) -> int:
 
 
 def _places(key: str, found: Any, m: int) -> set[int]:
-    """Return the rows that are listed under a key, which must be rising numbers."""
+    """Return the row numbers listed under a key; raises BadInput unless they are rising."""
     listed = isinstance(found, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in found)
     _expect(listed, key, found, "a list of rows")
     rising = all(a < b for a, b in pairwise((-1, *found, m)))

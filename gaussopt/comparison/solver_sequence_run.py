@@ -54,7 +54,7 @@ class Reply:
 
 
 def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
-    """Return those of STARTS in which the solver behaves differently; the last is the one used in a simulation.
+    """Return the members of STARTS in which the solver behaves differently; a simulation uses the last of them.
 
     Problems that do not follow one another are each set up anew.
     """

@@ -82,7 +82,7 @@ SETTINGS = {"default": 0.0, "low": 1e-3, "mid": 1e-6, "high": 1e-9}
 
 
 def at_setting(word: str, setting: str) -> str:
-    """Set all tolerances in the word of a solver to a named setting; return the same word for one without tolerances.
+    """Set all tolerances in the word of a solver to a named setting; a word without tolerances is unchanged.
 
     Raises UnknownName.
     """

@@ -1,7 +1,7 @@
 """Sources of the steps that solvers are compared on: references, families, program files, exported sequences.
 
 A spec is a small picklable description from which any process makes the same items; the files and entries that it
-depends on decide the key of a stored result.
+depends on determine the key of a stored result.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class ExportedSequence(Spec):
 
     @property
     def follows(self) -> bool:
-        """Cells of an atlas do not follow one another; steps of a motion do."""
+        """Whether the items follow one another: steps of a motion do, cells of an atlas do not."""
         return bool(_manifest(self.folder, self.digest).get("follows", True))
 
     @property
@@ -206,7 +206,7 @@ def spec_of(data: Mapping[str, Any]) -> Spec:
 
 
 def problem_specs(entry: Problem, stride: int) -> list[ProblemStates]:
-    """Return one spec for each reference of a problem, or its own motion if it has none."""
+    """Return one spec for each reference of a problem, or one for its own motion if it has none."""
     names = [r.name for r in entry.references] or [SIMULATED]
     return [ProblemStates(entry.name, name, plain_settings(entry), stride) for name in names]
 

@@ -34,7 +34,7 @@ class Spec(ABC):
     """
 
     together = ""
-    """Name of the set of problems for which a solver has the time of one case in all, "" if each has that time."""
+    """Name of the set of problems that share the time of one case for each solver; "" if each has that time alone."""
 
     @property
     @abstractmethod
@@ -89,7 +89,7 @@ class Spec(ABC):
 
     @property
     def parts(self) -> tuple[Spec, ...]:
-        """The problems one by one, each a source with its own limits, if none follows another."""
+        """The problems as separate sources, each with its own limits, if they are unrelated."""
         return (self,)
 
     def worded(self, reason: str, step: StepData) -> str:

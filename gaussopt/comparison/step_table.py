@@ -18,23 +18,23 @@ answered, confirmed, claimed, recognised
 right, differs
     Confirmed or recognised; confirmed untimed but not while timed.
 denied, false, missed
-    Called ill-posed but not so; called solved and refuted, or denied; confirmed but not called solved. A solver that
-    calls an ill-posed step by another name, such as "unbounded" for a dual program whose step is infeasible, has
+    Called ill-posed but well-posed; called solved and refuted, or denied; confirmed but not called solved. A solver
+    that gives an ill-posed step another status, such as "unbounded" for a dual program whose step is infeasible, has
     neither recognised nor denied it; a stop at a limit or with an error claims nothing.
 several
     The step has several solutions, by the verdict on the answer of any solver.
 open
-    The step has several solutions, which counts neither for nor against the solver: it counts only where the solver
-    recognises it, or calls a program solved that it has not solved. Or the answer is not proved.
+    The step counts neither for nor against the solver: the answer is not proved, or the step has several solutions, and
+    the solver neither recognises that nor calls a program solved that it has not solved.
 insoluble
     The verdict on the step is that no solution exists, and the solver neither recognises nor denies that: no answer
-    could be confirmed, so the step counts against the solver only if called solved, which is not included here.
+    could be confirmed, so the step counts against the solver only if called solved; such steps are not included here.
 misled
     A refuted answer that is the fault of the program: the formulation does not claim to be exact, the residuals are at
     most PROGRAM_TOLERANCE, and the certified error is more than BEYOND times the residuals.
 own
-    Whether the step counts for or against the solver. A solver that minimises a wrongly printed objective to its end
-    claims nothing false, nor does one that finds the rows of such a program contradictory.
+    Whether the step counts for or against the solver. A solver that correctly minimises a wrongly printed objective
+    makes no false claim, nor does a solver that finds the rows of such a program contradictory.
 cost
     Seconds charged: infinite where the answer is not right or `differs`, and where it was not timed; NaN, which is
     neither a success nor a failure, where the step has several solutions or the answer is not proved. A re-solve
@@ -114,7 +114,7 @@ class TimedAnswers:
         return self.answers.formulation, self.answers.solver
 
     def median(self, *parts: str) -> float:
-        """Return the median seconds of a step in parts of the time (`records.PARTS`), summed; NaN if not timed.
+        """Return the sum of the median seconds of some parts of a step (`records.PARTS`); NaN if not timed.
 
         No record holds `build` and `recover` step by step, nor the times that a backend reports.
         """
@@ -259,7 +259,7 @@ def competing(
 
 
 def stacked(cases: Iterable[TimedAnswers], column: str) -> NDArray[Any]:
-    """Return a column of all steps of cases, concatenated; there must be a case."""
+    """Return a column of all steps of at least one case, concatenated."""
     return np.concatenate([c[column] for c in cases])
 
 

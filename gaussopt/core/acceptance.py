@@ -28,12 +28,12 @@ def accepts(
     ----------
     tolerance : relative to 1 + ||a||_M and 1 + ||gamma||; infinite where bounds are only recorded
     own_tolerance : float
-        The same relative to what the step itself calls for, `natural_scale` + ||a||_M: the "1 +" has a unit, and where
-        everything is far below it errors must be small relative to this.
+        Tolerance relative to the scale of the step itself, `natural_scale` + ||a||_M: the "1 +" above has a unit, and
+        where all quantities are far below 1 in that unit, errors must be small relative to the scale of the step.
     error_bound, force_residual, law_residual, rounding_floor : in the unit of ||a||_M, see `Certificate`
     constraint_residual : in the unit of ||gamma||
-    residual_share : largest residual of a row relative to its terms, instead of one norm of rows of several units; NaN
-        if unknown
+    residual_share : largest residual of a row relative to its terms, which unlike a norm over all rows mixes no units;
+        NaN if unknown
     natural_scale, norm_a, norm_gamma : sizes, see `Certificate`
     """
     scale, size = tolerance * (1.0 + norm_a), own_tolerance * (natural_scale + norm_a)

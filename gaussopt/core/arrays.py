@@ -15,13 +15,13 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 SYMMETRY_TOLERANCE = 1e-10
-"""Largest relative asymmetry of M that still counts as rounding."""
+"""Largest relative asymmetry of M that still counts as rounding error."""
 
 DEFINITE_TOLERANCE = 1e-10
 """Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
 
 MOST_NAMES = 12
-"""Most coordinates that a sentence names."""
+"""Maximum number of coordinates named in a message."""
 
 
 def all_finite(x: Vector) -> bool:

@@ -160,7 +160,7 @@ def _opened(folder: Path) -> Iterator[int]:
 
 
 def _check(found: os.stat_result) -> None:
-    """Check that only the user and root can have written a file or to a folder; raises _Unsafe."""
+    """Check that only the user and root can have written a file, or can write to a folder; raises _Unsafe."""
     if found.st_uid not in (os.geteuid(), _ROOT):
         raise _Unsafe(f"belongs to another user (number {found.st_uid})")
     if found.st_mode & _OTHERS:

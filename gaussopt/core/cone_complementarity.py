@@ -39,10 +39,10 @@ from gaussopt.core.program import Program
 from gaussopt.core.sparse_arrays import read_sparse, to_triplets
 
 LARGEST = 1e60
-"""Upper limit for entries of W, q and mu; unless W or q is zero, its largest entry must be at least the inverse."""
+"""Upper limit for entries of W, q and mu; the largest entry of a nonzero W or q must be at least 1 / LARGEST."""
 
 FRAMES = 1e-6
-"""Largest difference of the scalar products of a frame's vectors from those of an orthonormal frame."""
+"""Largest deviation of the scalar products of a frame's vectors from those of an orthonormal frame."""
 
 
 @shown
@@ -305,7 +305,7 @@ def _largest(A: Any) -> float:
 
 
 def _listed(A: Any) -> Any:
-    """Return the entries of a matrix for JSON, with their places if it is sparse."""
+    """Return the entries of a matrix for JSON, with their row and column numbers if it is sparse."""
     return A.tolist() if isinstance(A, np.ndarray) else to_triplets(A)
 
 

@@ -1,6 +1,6 @@
 """Delassus operators that are not dense: blocks (3, 3) in compressed rows, and H^T M^-1 H, which is never formed.
 
-Small operators are dense whatever they were given as, because that is faster and more can be proved of them.
+Small operators are always stored dense, because that is faster and more can be proved about them.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ ROWS = 3
 """Rows of a contact: N, T1, T2."""
 
 SMALL = 300
-"""Most rows of an operator that is always dense."""
+"""Maximum number of rows of an operator that is always dense."""
 
 LARGE = 1500
-"""Rows from which an operator that is given sparse stays sparse, however many entries it has."""
+"""Number of rows from which an operator that is given sparse stays sparse, however many entries it has."""
 
 FILLED = 0.1
 """Share of nonzero entries up to which an operator of more than SMALL rows is kept as blocks."""
 
 MOST = 2**27
-"""Most entries of a dense matrix."""
+"""Maximum number of entries of a dense matrix."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 MOST_NUMBERS = 6
-"""Most numbers of an array that are shown."""
+"""Maximum number of entries shown of an array."""
 
 MOST_ENTRIES = 9
-"""Most entries of a matrix that is shown; of a larger matrix only the shape is shown."""
+"""Maximum number of entries of a matrix that is shown; of a larger matrix only the shape is shown."""
 
 MOST_NAMES = 8
-"""Most names that are listed."""
+"""Maximum number of names listed."""
 
 MOST_ROWS = 16
-"""Most rows of a table that are shown."""
+"""Maximum number of rows shown of a table."""
 
 
 T = TypeVar("T")

@@ -6,11 +6,11 @@ CLOSE = 1e3
 """Multiples of its goal up to which a residual that stops halving counts as reached."""
 
 SLIVER = 1e-9
-"""Share of a step that counts as rounding of instants, not as a step."""
+"""Share of a step that counts as rounding error of instants, not as a step."""
 
 
 def settled(size: float, goal: float, best: float) -> bool:
-    """Tell whether a residual is reached: it is at most the goal, or close to it and no longer halves.
+    """Tell whether a residual has reached its goal: it is at most the goal, or close to it and no longer halves.
 
     Newton's method at least halves a residual that can still fall, so one that does not is rounding noise, and more
     iterations would only shuffle digits. Exactly half is still progress: the comparison is strict. Written without `or`
@@ -26,5 +26,5 @@ def settled(size: float, goal: float, best: float) -> bool:
 
 
 def last_step(stop: float, end: float, dt: float) -> float:
-    """Return the end of a step: that of the motion where less than a sliver of a step would be left."""
+    """Return the end of a step: the end of the motion if less than a sliver of a step would be left."""
     return end if stop > end - SLIVER * dt else stop

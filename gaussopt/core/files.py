@@ -15,7 +15,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.machine import file_error
 
 MOST_TEXT = 256 * 2**20
-"""Most bytes of a file of text, or of a program, that are read."""
+"""Maximum size, in bytes, of a file of text or of a program that is read."""
 
 CHUNK = 2**20
 """Bytes read at a time from a file of unknown length."""

@@ -28,7 +28,7 @@ WINGS = ("gaussopt.solvers.", "gaussopt.formulations.", "gaussopt.problems.")
 """Modules that belong to the package, whose solvers and formulations are tested not to write into their arguments."""
 
 LONGEST_NOTE = 500
-"""Most characters of a solver's note that are kept."""
+"""Maximum number of characters kept of a solver's note."""
 
 MOST_ITERATIONS = 2**63
 """Number of iterations that no solver can have made."""

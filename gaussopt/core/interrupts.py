@@ -23,7 +23,7 @@ class _Handler:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Put the handler from before back."""
+        """Restore the previous handler."""
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
@@ -54,8 +54,8 @@ class RememberedInterrupt(_Handler):
     """Ctrl-C whose KeyboardInterrupt is raised again if it was lost.
 
     A KeyboardInterrupt is printed and forgotten if it comes while Python calls back from code that cannot raise, such
-    as the end of an object or of an import. Within this context Ctrl-C is a KeyboardInterrupt as ever, and `pass_on`
-    raises another one if there was any. Contexts may be nested.
+    as the end of an object or of an import. Within this context Ctrl-C is a KeyboardInterrupt as usual, and `pass_on`
+    raises KeyboardInterrupt once more if there was any. Contexts may be nested.
     """
 
     _heard = False

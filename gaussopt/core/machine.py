@@ -17,7 +17,7 @@ REMEDIES = {
 """Error numbers of the operating system for such failures, and the remedy of each."""
 
 NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Those of these error numbers that a write to an open file never gives."""
+"""Error numbers in REMEDIES that a write to an open file never gives."""
 
 
 def is_machine(error: BaseException) -> bool:
@@ -30,7 +30,7 @@ def is_machine(error: BaseException) -> bool:
 
 
 def machine_failure(what: str, error: BaseException) -> MachineFailure:
-    """Return the MachineFailure for such an error; `what` says what could not be done."""
+    """Return the MachineFailure for an error of the machine; `what` says what could not be done."""
     if isinstance(error, MachineFailure):
         return error
     if isinstance(error, MemoryError):

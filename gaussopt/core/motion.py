@@ -14,7 +14,7 @@ from gaussopt.core.status import Status
 
 
 class RecordedMotion:
-    """Entries of `gaussopt.Trajectory`, which says what they are."""
+    """Entries of `gaussopt.Trajectory`, which documents them."""
 
     t: Vector
     q: Matrix

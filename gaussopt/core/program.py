@@ -17,7 +17,7 @@ class Program:
 
     Class attributes
     ----------------
-    shapes : axes of each array by letters; the same letter is the same number
+    shapes : axes of each array by letters; axes with the same letter have the same length
     takers : solvers to suggest where the solver takes programs of another kind, "" for none
     sparse_takers : solvers to suggest where the program is sparse
     """

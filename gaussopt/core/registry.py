@@ -200,7 +200,7 @@ def holds_solver(path: str) -> bool:
 
 
 def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
-    """Return the name of the entry in a file, which is registered unless it already is, with its present contents.
+    """Return the name of the entry in a file; the file is registered unless its present contents already are.
 
     Raises BadInput, also if the file holds an entry of another kind, or another file has that name already.
     """

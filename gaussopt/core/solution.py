@@ -57,7 +57,7 @@ class RawSolution:
     solutions : all solutions, (n,) each, from a solver that enumerates
     history : tuple of float
         A measure of convergence recorded by the solver, one number an iteration: the residual of Newton's method, the
-        best objective of an evolution. Empty where nothing is recorded.
+        best objective of an evolutionary search. Empty where nothing is recorded.
     """
 
     x: Vector | None

@@ -144,7 +144,7 @@ class Solver(ABC, Generic[O]):
     _has_program = False
 
     def __init_subclass__(cls, **given: Any) -> None:
-        """Make `solve` say in a sentence if no program was set up, whichever attributes a solver sets."""
+        """Make `solve` raise BadInput if no program was set up, and `setup` record that it was called."""
         super().__init_subclass__(**given)
         for name, wrapped in (("setup", _noted), ("solve", _after_setup)):
             if name in cls.__dict__:
@@ -200,7 +200,7 @@ class Solver(ABC, Generic[O]):
         return self.aborts
 
     def refuses(self, program: Any) -> str | None:
-        """Say why a program is not taken, if so, before it is set up.
+        """Return the reason why a program is not taken, if any, before it is set up.
 
         Override it for what `accepts` cannot say, such as a matrix that has to be definite, and ask `super` first.
 
@@ -232,7 +232,7 @@ class Solver(ABC, Generic[O]):
 
     @abstractmethod
     def setup(self, program: Any) -> None:
-        """Take a program of a new pattern, and do what its sequence has to pay for once.
+        """Take a program of a new pattern, and do the work that its sequence needs only once.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class Solver(ABC, Generic[O]):
 
 
 def _noted(setup: Callable[..., None]) -> Callable[..., None]:
-    """Return a solver's `setup`, which leaves a note that it was called."""
+    """Wrap a solver's `setup` so that it records that it was called."""
 
     @functools.wraps(setup)
     def called(self: Solver[Any], program: Program) -> None:
@@ -288,7 +288,7 @@ def _noted(setup: Callable[..., None]) -> Callable[..., None]:
 
 
 def _after_setup(solve: Callable[..., RawSolution]) -> Callable[..., RawSolution]:
-    """Return a solver's `solve`, which raises BadInput before `setup`."""
+    """Wrap a solver's `solve` so that it raises BadInput if `setup` was not called."""
 
     @functools.wraps(solve)
     def called(self: Solver[Any], start: tuple[Vector, Vector | None] | None = None) -> RawSolution:

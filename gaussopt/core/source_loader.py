@@ -1,4 +1,4 @@
-"""Modules made of sources that were read, and checked, before."""
+"""Modules compiled from sources that were read and checked beforehand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SourceLoader(ExecutionLoader):
 
 
 def imported(name: str, source: str | bytes, path: str) -> ModuleType:
-    """Return a new module of this name made of a source; it leaves `sys.modules` again if the source raises."""
+    """Return a new module of this name made from a source; it is removed from `sys.modules` if the source raises."""
     loader = SourceLoader(source, path)
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None  # the loader is given

@@ -27,7 +27,7 @@ Sparse: TypeAlias = "scipy.sparse.csr_array[np.float64, tuple[int, int]]"
 Indices = NDArray[np.intp]
 
 LARGEST_BLOCK = 64
-"""Most coordinates that a block of a sparse mass matrix may couple; a larger block is no rigid body."""
+"""Maximum number of coordinates that a block of a sparse mass matrix may couple; a larger block is no rigid body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M", coupled: bool 
 
 
 def _has_positive_pivots(M: Sparse) -> bool:
-    """Tell whether a symmetric matrix, scaled to unit diagonal and raised by rounding, has positive pivots only."""
+    """Tell whether a symmetric matrix, scaled to unit diagonal and shifted by rounding, has positive pivots only."""
     size = np.abs(M.diagonal())
     d = scipy.sparse.diags_array(1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
     shifted = d @ M @ d + DEFINITE_TOLERANCE * M.shape[0] * scipy.sparse.eye_array(M.shape[0])
@@ -133,7 +133,7 @@ def _has_positive_pivots(M: Sparse) -> bool:
             scipy.sparse.csc_matrix(shifted), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )  # fmt: skip
-    except RuntimeError:  # a pivot is zero in spite of what was added
+    except RuntimeError:  # a pivot is zero in spite of the shift
         return False
     # By Sylvester's law of inertia, as rows and columns were exchanged alike.
     return bool((lu.U.diagonal() > 0).all() and np.array_equal(lu.perm_r, lu.perm_c))

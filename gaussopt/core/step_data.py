@@ -30,7 +30,7 @@ class StepCertifier(Protocol):
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Return residuals, multipliers, closeness of rows of a flat step and a candidate; None where a pivot fails."""
+        """Return residuals, multipliers and row closeness for a flat step and a candidate; None where a pivot fails."""
 
 
 CONTACT_ARRAYS = ("J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "g_N", "gdot_N", "e_N", "e_T", "least_N")
@@ -62,7 +62,7 @@ class StepData:
     e_N, e_T : (k,), optional, coefficients of restitution; None means 0
     least_N : (k,), optional
         Smallest normal forces that the contact laws allow: 0 <= lam_N - least_N complementary to w; None means 0. The
-        restitution phase of an impact after Poisson has its own.
+        restitution phase of Poisson's impact law sets them.
     dt : length of the time step in s, for formulations at velocity level, optional
     D_omega, w_omega : (n, p), (n,), optional, quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0
     arithmetic
@@ -71,8 +71,8 @@ class StepData:
         Instant and state the data belong to, if known.
     J_terms, gamma_terms : (m, n), (m,), optional
         Sums of the sizes of the terms that the entries of J and gamma were formed from, where these may cancel; entries
-        of J that are rounding of their terms are zero, see `gaussopt.core.row_rounding`. None: entries are exact to
-        rounding of their own size, so that a row, however small, is a constraint.
+        of J that are only rounding errors of their terms are zero, see `gaussopt.core.row_rounding`. None: rounding
+        errors are relative to each entry itself, so that a row, however small, is a constraint.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class StepData:
     @property
     def speed(self) -> Vector:
         """|v_T|, (k,): the slip speed of every contact."""
-        # Not the plain norm: squares of tiny slips vanish, and no slip means stick.
+        # Not the plain norm: squares of tiny slips underflow, and zero slip means sticking.
         if self.v_T.shape[1] == 1:
             return np.abs(self.v_T[:, 0])
         size = np.abs(self.v_T).max(axis=1, initial=0.0)
@@ -190,7 +190,7 @@ class StepData:
 
     @property
     def friction_map(self) -> Matrix:
-        """J_N^T + J_T^T sigma mu, (n, k): what a unit normal force does through a sliding contact."""
+        """J_N^T + J_T^T sigma mu, (n, k): generalised forces of a unit normal force at each sliding contact."""
         return np.asarray(self.J_N.T + np.einsum("kdn,kd->nk", self.J_T, self.sigma * self.mu[:, None]))
 
     def select(self, contacts: Sequence[int] | NDArray[np.intp]) -> StepData:

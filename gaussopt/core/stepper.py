@@ -24,7 +24,7 @@ SHARP = 2.0**-52
 generated loops of these methods use the same number."""
 
 MOST_ITERATIONS = 50
-"""Most solves in a half step of RATTLE, interpreted or generated."""
+"""Maximum number of solves in a half step of RATTLE, interpreted or generated."""
 
 
 class CertifiedAnswer(Protocol):
@@ -104,7 +104,7 @@ class Control:
     instants: tuple[float, ...] = ()
 
     def grid_index(self, t: float) -> int:
-        """Return the number of the first multiple of dt after t, from the origin, or of the next instant, from 1."""
+        """Return the number, counted from the origin, of the first multiple of dt after t, or of the next instant."""
         if self.instants:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
@@ -166,11 +166,11 @@ class Stepper(ABC):
     Class attributes
     ----------------
     name, title, source : str
-    order, stages : stages are the accelerations of a step
+    order, stages : order of accuracy, and number of accelerations in a step
     adaptive : bool
     implicit : bool, whether a step is so costly that states within it are interpolated instead of stepped to
     loop : name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.advance`)
-    pair : (formulation, solver), optional, what it is meant to be used with, taken if none are named
+    pair : (formulation, solver), optional, taken if the user names none
     tableau : Tableau, optional, of an explicit Runge-Kutta method
     """
 
@@ -186,7 +186,7 @@ class Stepper(ABC):
     implicit: ClassVar[bool] = False
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Say why it cannot integrate such a motion, in state "velocity" or "quasi-velocity"; None if it can."""
+        """Return why it cannot integrate a motion with state "velocity" or "quasi-velocity"; None if it can."""
         return None
 
     @classmethod

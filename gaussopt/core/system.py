@@ -17,7 +17,7 @@ from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.step_data import StepData
 
 MOST_PRINTED = 200
-"""Most coordinates of a state that an error shows."""
+"""Maximum number of coordinates of a state shown in an error message."""
 
 
 @fast_frozen

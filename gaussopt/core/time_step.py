@@ -1,4 +1,4 @@
-"""Systems that state the contact problem of a time step themselves, as those of other engines do.
+"""Systems that state the contact problem of a time step themselves, as systems of other physics engines do.
 
 Their contacts appear and vanish, and their velocities u, (p,), need not be the rates v of their coordinates, (n,).
 """
@@ -23,7 +23,7 @@ class Found(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """End of a step: coordinates and rates, (n,), impulses of the equality rows, (m,), and the residual of these."""
+    """End of a step: coordinates and rates, (n,), impulses of the equality rows, (m,), and residual of these rows."""
 
     q: Vector
     v: Vector

@@ -27,7 +27,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Points:
-    """Points of bodies (p,), -1 for the ground, at places (p, 2) in the frames of these, m; for the ground in space."""
+    """Points of bodies (p,), -1 for the ground, at places (p, 2) in the body frames, m; the ground's frame is fixed."""
 
     body: NDArray[np.intp]
     place: Matrix
@@ -80,7 +80,7 @@ class Pins:
         return np.asarray(self.second.positions(q) - self.first.positions(q)).ravel()
 
     def rows(self, q: Vector) -> Matrix:
-        """Return their Jacobian, (2 p, n)."""
+        """Return the Jacobian of the constraint functions, (2 p, n)."""
         return np.asarray(self.second.rows(q) - self.first.rows(q)).reshape(-1, len(q))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
@@ -110,7 +110,7 @@ class Links(Pins):
         return self._along(q)[0] - self.length
 
     def rows(self, q: Vector) -> Matrix:
-        """Return their Jacobian, (p, n)."""
+        """Return the Jacobian of the constraint functions, (p, n)."""
         return np.asarray(np.einsum("pi,pin->pn", self._along(q)[1], super().rows(q).reshape(-1, 2, len(q))))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
@@ -164,8 +164,8 @@ def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp
 def in_units(step: StepData, unit: float) -> StepData:
     """Write a step in a unit of length of `unit` metres and a unit of mass of `unit` kilograms.
 
-    Seconds and radians stay. Accelerations and gaps are then divided by u = `unit` (angles not), masses by u, forces
-    by u^2, moments and moments of inertia by u^3.
+    Seconds and radians stay. Accelerations and gaps are then divided by u = `unit` (but not angles), masses by u,
+    forces by u^2, moments and moments of inertia by u^3.
     """
     if unit == 1.0:
         return step

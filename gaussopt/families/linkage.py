@@ -103,7 +103,7 @@ class _Mechanism:
         return np.concatenate((self.pins.values(q), self.links.values(q)))
 
     def rows(self, q: Vector) -> Matrix:
-        """Return their Jacobian, (m, n)."""
+        """Return the Jacobian of the constraint functions, (m, n)."""
         return np.vstack((self.pins.rows(q), self.links.rows(q)))
 
     def state(self, t: float) -> tuple[Vector, Vector]:

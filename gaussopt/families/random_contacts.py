@@ -1,6 +1,6 @@
 """Contacts with random rows, as contact problems with friction cones, of any rank.
 
-Each contact acts on twelve of the velocities. With as many velocities as rows W is regular; with fewer, `deficiency` is
+Each contact acts on twelve velocities. With as many velocities as rows, W is regular; with fewer, `deficiency` is
 the missing share of its rank, and velocities that open all contacts become rare.
 """
 

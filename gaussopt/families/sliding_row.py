@@ -79,7 +79,7 @@ class _Row:
         self.feet = Points(body, np.column_stack((side * self.half[body], -self.height[body])))
         self.swings = np.bincount(body) == 1
         joined = min(int(at["joints"]), max(int((~self.swings).sum()) - 1, 0))
-        # Rods from every second gap first, so that few of them make pairs and many of them chains.
+        # Rods from every second gap first, so that few rods join bodies in pairs and many join them in chains.
         gaps = np.concatenate((i[:-1:2], i[1:-1:2]))
         self.joined = np.sort(gaps[~self.swings[gaps + 1]][:joined])
         # Bodies that rods join slide together; the others alternate in direction.

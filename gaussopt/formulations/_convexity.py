@@ -17,7 +17,7 @@ ENUMERABLE = 10
 
 
 def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:
-    """Accept a program with objective 1/2 z^T weighted z and rows M z >= -q if it has exactly one minimiser.
+    """Check that the program with objective 1/2 z^T weighted z and rows M z >= -q has exactly one minimiser.
 
     Raises IllPosed where it is unbounded below or infeasible, otherwise NotAccepted.
     """

@@ -15,7 +15,7 @@ from gaussopt.formulations.base import Candidate, Formulation
 
 
 class SlidingFormulation(Formulation):
-    """A program in lam_N of w = delassus lam_N + bias, which is all the data that it needs: an LCP will do."""
+    """A program for lam_N that needs only w = delassus lam_N + bias, so that it can be made from any LCP."""
 
     def refuses(self, step: StepData) -> str | None:
         return not_sliding(step)
@@ -45,7 +45,7 @@ def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
 
 
 def not_sliding(step: StepData) -> str | None:
-    """Say why a step has other than sliding contacts, or None: friction of a contact without slip has no sign."""
+    """Return why a step has contacts that do not slide, or None: friction without slip has no known sign."""
     if not step.k:
         return "the step has no closed contacts; use gauss or lagrange"
     if step.resting.any():

@@ -57,11 +57,11 @@ class Formulation(ABC):
         return step
 
     def refuses(self, step: StepData) -> str | None:
-        """Say why the step does not fit, without regard to its matrices, or None."""
+        """Return why the step does not fit, apart from the form of its matrices, or None if it fits."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
     def misfit(self, step: StepData) -> str | None:
-        """Say why the step does not fit, its matrices included, or None."""
+        """Return why the step does not fit, including the form of its matrices, or None if it fits."""
         if step.sparse and not self.sparse:
             return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
         return self.refuses(step)

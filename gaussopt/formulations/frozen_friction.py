@@ -29,7 +29,7 @@ CONVERGED = 1e-13
 """Change of the normal forces, relative to the largest, at which the iteration ends."""
 
 LIMIT = 500
-"""Largest number of iterations; rho = 0.95 needs about 600 for 1e-13, and is stopped here."""
+"""Largest number of iterations; at rho = 0.95 about 600 are needed for 1e-13, and it is stopped before."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class _Iteration:
     changes: list[float] = field(default_factory=list)
 
     def stalled(self) -> bool:
-        """Tell whether changes no longer shrink although theory predicts a fourfold decrease: the solver's accuracy."""
+        """Tell whether changes no longer shrink, for lack of solver accuracy, where theory predicts a fourfold drop."""
         window = max(4, math.ceil(math.log(0.25) / math.log(max(self.contraction, 1e-3))))
         return len(self.changes) > 2 * window and min(self.changes[-window:]) >= min(self.changes[:-window])
 

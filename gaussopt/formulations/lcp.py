@@ -13,7 +13,7 @@ from gaussopt.formulations._sliding import SlidingFormulation
 
 
 class SlidingLCP(SlidingFormulation):
-    """Signorini's and Coulomb's laws on given slip signs."""
+    """Signorini's and Coulomb's laws for given slip signs."""
 
     name = "lcp"
     title = "Linear complementarity problem of sliding contacts"

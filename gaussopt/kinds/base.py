@@ -135,7 +135,7 @@ class Page(Generic[D]):
         return ()
 
     def judge(self, program: D, raw: RawSolution, tolerance: float) -> Judged:
-        """Return the verified status of an answer, by the program first, the certificate, the solver's claim last."""
+        """Return the verified status of an answer: the program decides first, then the certificate, then the claim."""
         proof = self.certify(program, raw, tolerance)
         verdict = self.truth(program, proof, raw, tolerance)
         if verdict is None and proof is not None and proof.passed(tolerance):

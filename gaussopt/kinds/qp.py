@@ -116,8 +116,8 @@ class QPPage(Page[QP]):
 def _no_minimiser(qp: QP, c: QPCertificate, verdict: Status, claim: Status, tolerance: float) -> Verdict:
     """Return the verdict on a program without a minimiser.
 
-    In published data rows may contradict each other only by bounds that stand for zero: these are rounding of the
-    largest bound, in the units of the certificate, and do not refute an answer whose residuals are small.
+    In published data rows may contradict each other only by bounds that stand for zero: these are rounding errors of
+    the largest bound, in the units of the certificate, and do not refute an answer whose residuals are small.
     """
     refuted = claim is not Status.SOLVED or verdict is not Status.INFEASIBLE or qp.sparse
     if refuted or _unconfirmed(c, tolerance) is not Status.NOT_PROVED:

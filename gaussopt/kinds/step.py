@@ -119,7 +119,7 @@ def _check_open(step: StepData, closed: Any, lam_N: Vector | None, lam_T: Any) -
 def judge(
     step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float, advice: str
 ) -> tuple[Status, str]:
-    """Return the verified status: by the mechanics first, then the certificate, the solver's claim last."""
+    """Return the verified status: the mechanics decide first, then the certificate, then the solver's claim."""
     if certificate.verdict is not Status.SOLVED:
         return certificate.verdict, _why_ill_posed(step, certificate)
     if certificate.passed(tolerance):

@@ -52,10 +52,10 @@ class LCPCertificate(ProgramCertificate):
     solutions : all solutions, if they had to be enumerated
     residual : ||r||, in the norm above
     relative_residual : float
-        Relative to ||z|| + the same norm of q if the error has a bound, to the norm of q alone if not.
+        ||r|| relative to ||z|| + the same norm of q if the error has a bound, to the norm of q alone if not.
     own_residual : largest entry of r relative to the terms of its own row
-    error_bound : on ||z - z*||, rounding of w included; infinite if there is none
-    relative_error : `error_bound` relative to the same size
+    error_bound : bound on ||z - z*||, rounding errors of w included; infinite if there is none
+    relative_error : `error_bound` relative to ||z|| + the same norm of q
     bound_from : "definite", "p-matrix", "enumeration" or "none"
     """
 
@@ -83,7 +83,7 @@ class LCPCertificate(ProgramCertificate):
         return Measures(self.verdict in (Status.SOLVED, None), self.relative_residual, error, rough=self.own_residual)
 
     def failure(self, tolerance: float) -> str:
-        """Say which number exceeds the tolerance."""
+        """Return a sentence with the numbers of which one exceeds the tolerance."""
         return (
             f"The certificate fails: relative residual {self.relative_residual:.3g} (by rows {self.own_residual:.3g}), "
             f"relative error at most {self.relative_error:.3g}; the tolerance is {tolerance:.3g}."
@@ -205,7 +205,7 @@ def _verdict(
 
 
 def infeasible(lcp: LCP) -> bool:
-    """Tell by a linear program whether even z >= 0, w >= 0 alone cannot be satisfied."""
+    """Tell by a linear program whether z >= 0 and w >= 0 cannot be satisfied, even without complementarity."""
     from scipy.optimize import linprog
 
     R, C = matrix_classes.equilibrate(lcp.M)

@@ -37,7 +37,7 @@ class KnownLCP:
     ----------
     name : ends with the number of pairs
     lcp : the problem
-    answers : "one" solution; "forces-open": one w, several z; "several" w; "none": no solution
+    answers : "one": one solution; "forces-open": one w, several z; "several": several w; "none": no solution
     z : a solution, (n,), exact; None if there is none
     """
 
@@ -79,7 +79,7 @@ def _drawn() -> Iterator[KnownLCP]:
         skew = np.triu(B, 1) - np.triu(B, 1).T
         gram = B @ B.T + np.eye(n)
         few = B[:, : max(1, n // 4)]
-        # The diagonal exceeds the sum of its row, so that it is a P-matrix; its first column makes it indefinite.
+        # Diagonal entries exceed the sums of their rows, so that `rows` is a P-matrix; column 0 makes it indefinite.
         rows = B.copy()
         rows[1:, 0] = -60 * np.sign(rows[1:, 0] + 0.5)
         np.fill_diagonal(rows, np.abs(rows).sum(axis=1) - np.abs(rows.diagonal()) + 1)
@@ -99,7 +99,7 @@ def _drawn() -> Iterator[KnownLCP]:
 
 
 def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, push: float = 0.5) -> KnownLCP:
-    """Return a problem with a random solution: z > 0 in a share `push` of the pairs, less the share `idle`."""
+    """Return a problem with a random solution: z = w = 0 in a share `idle` of pairs, z > 0 in `push` of the others."""
     n = len(M)
     size, pushing = rng.integers(1, 10, size=n) * (rng.random(n) >= idle), rng.random(n) < push
     pushing[rng.integers(n)] = True

@@ -41,11 +41,11 @@ MAX_ENUMERATED = 12
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """A set of solutions of positive length: the vertices' convex hull plus the rays' cone.
+    """A continuum of solutions: the convex hull of the vertices plus the cone of the rays.
 
     Attributes
     ----------
-    support : (n,), which z_i may be positive; the other w_i may
+    support : (n,), mask of the z_i that may be positive; for all other i the w_i may be
     vertices : (k, n), in z; at least one
     rays : (r, n), in z; none if the set is bounded
     """
@@ -69,10 +69,10 @@ class LCPSolutions:
         values; acceleration_not_unique if it takes a continuum of values.
     unique : whether z itself is proved to be unique
     solutions : the isolated solutions and the vertices of the continua, (n,) each
-    floors : rounding error that each of them may have, (n,)
+    floors : rounding error that each of these may have, (n,)
     representatives : a z, (n,), for each distinct value of y (for each continuum, if y is not unique)
     observed : the values of y at `representatives`
-    decided : whether `unique` is known; False, as then is `unique`, if rounding hides the solutions of a singular basis
+    decided : whether `unique` is known; both are False if rounding errors hide the solutions of a singular basis
     """
 
     points: Matrix
@@ -149,7 +149,7 @@ def enumerate_lcp(
     x, f, regular = regular_bases(M, q, q_size, masks)
     feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
     points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
-    # A very negative entry of an ill-conditioned basis may be within tolerance, but set to zero violate the rows.
+    # A very negative entry of an ill-conditioned basis may be within tolerance, but violate the rows once set to zero.
     points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
     continua: list[SolutionPart] = []
     decided = True
@@ -178,7 +178,7 @@ def regular_bases(
     Returns
     -------
     x : (..., 2^n, n), z_i for i in the subset, w_i for the others
-    f : (..., 2^n, n), |B^-1| (|B| |x| + size), and one rounding of the largest entry that B couples to it
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus one rounding error of the largest entry that B couples to it
     regular : (..., 2^n), where B is regular and x is valid
     """
     n = M.shape[-1]
@@ -201,7 +201,7 @@ def regular_bases(
     x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
     sizes = np.abs(rhs) if size is None else size[..., None, :, None]
     f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
-    # Where all terms of a row vanish, f is the rounding of rounding errors, and x may be as large as that.
+    # Where all terms of a row vanish, f consists of rounding errors of rounding errors, and x may be as large as that.
     return x[..., 0], f + EPS * np.where(_tied(absolute), f[..., None, :], 0.0).max(axis=-1, initial=0.0), regular
 
 
@@ -220,7 +220,7 @@ def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:
 
 
 def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPart | None:
-    """Return the part if it satisfies every row, perhaps after entries that are rounding of larger ones are zeroed."""
+    """Return the part if it satisfies every row, if need be with entries at rounding level of larger ones zeroed."""
     if _holds(part, lcp, size):
         return part
     scaled = part.vertices / C
@@ -230,7 +230,7 @@ def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPa
 
 
 def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
-    """Tell whether the vertices satisfy every row in its own scale, which the null space of all rows cannot."""
+    """Tell whether the vertices satisfy every row relative to its own terms, which the null space does not ensure."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
     inside, outside = part.support, ~part.support
@@ -242,7 +242,7 @@ def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
 
 
 def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
-    """Return supports, and which z_i and w_i are positive somewhere on each part; all (p, n)."""
+    """Return supports, and masks of the z_i and of the w_i that are positive somewhere on each part; all (p, n)."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
     for k, (support, vertices, rays, _) in enumerate(parts):
@@ -256,7 +256,7 @@ def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
 
 
 def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
-    """Return the continua that are in no other continuum."""
+    """Return the continua that no other continuum contains."""
     if len(parts) < 2:
         return parts
     supports, z, w = (p.astype(float) for p in _patterns(parts, lcp))

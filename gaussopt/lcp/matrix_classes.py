@@ -19,7 +19,7 @@ POSITIVE = 1e-13
 DOUBTFUL = 1e-6
 """A principal minor of a matrix of unit diagonal below this may be noise."""
 SYMMETRIC = 1e-12
-"""Relative asymmetry, in scaled rows, that counts as rounding."""
+"""Relative asymmetry, in scaled rows, that counts as rounding error."""
 SINGULAR = 1e-11
 """A matrix counts as singular if a relative change of one entry by this much makes it singular."""
 INVERTED = 1e-4
@@ -144,9 +144,9 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
 def unit_diagonal(M: Matrix) -> Vector:
     """Return factors d with diag(d) M diag(d) of unit diagonal, (n,).
 
-    Where M_ii <= 0, d_i makes the largest entry 1 that couples i to indices whose d is known, so that other units (z_i
-    by a factor, w_i by its reciprocal) change nothing. An index coupled to no positive diagonal entry takes the sizes
-    of its own row and column.
+    Where M_ii <= 0, d_i scales to 1 the largest entry that couples i to indices whose d is known, so that other units
+    (z_i by a factor, w_i by its reciprocal) change nothing. An index coupled to no positive diagonal entry takes the
+    sizes of its own row and column.
     """
     diagonal = M.diagonal()
     positive = diagonal > 0
@@ -202,7 +202,7 @@ def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
     without = index ^ (1 << (np.frexp(index.astype(float))[1] - 1))
     size = np.maximum(1.0, np.abs(A).max(axis=(-2, -1)))[..., None]
     positive = np.asarray((minors[..., 1:] > 8 * n * EPS * size * np.abs(minors[..., without])).all(axis=-1))
-    # Relative to a small minor of the subset without its highest index, rounding of other minors looks like a pivot.
+    # Relative to a small minor of the subset without its highest index, rounding errors of others look like a pivot.
     doubtful = positive[..., None] & (minors < DOUBTFUL)
     for place in zip(*np.nonzero(doubtful), strict=True):
         inside = masks[place[-1]]

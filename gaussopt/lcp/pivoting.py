@@ -35,7 +35,7 @@ SOLVED, UNSOLVED, RAY, LIMIT, SINGULAR = 0, 1, 2, 3, 4
 limit, or at a singular basis."""
 
 SIGN = 1e-12
-"""Entry of z or w, relative to the terms of its row, below which a negative sign is rounding."""
+"""Entry of z or w, relative to the terms of its row, below which a negative sign is rounding error."""
 
 SOLVES = 1e-11
 """Natural residual of a row, relative to its terms, of a point that counts as solved."""
@@ -51,10 +51,10 @@ PIVOT = 1e-11
 """Entry of Lemke's entering column, relative to the largest, up to which it cannot be the pivot."""
 
 TIE = 1e-13
-"""Relative difference of ratios that is rounding."""
+"""Relative difference up to which two ratios count as equal."""
 
 PATIENCE = 3
-"""Exchanges of all offending pairs that may fail to reduce their number before they change sides one by one."""
+"""Number of exchanges of all offending pairs that may fail to reduce their number before pairs change one by one."""
 
 
 def power_of_two(x: float) -> float:
@@ -142,7 +142,7 @@ def back_substitute(A: Matrix, right: Index, left: Index, rank: int, b: Vector, 
 
 
 def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, error: Vector) -> int:
-    """Solve the principal system of the active pairs, once refined; returns how many of them are dependent.
+    """Solve the principal system of the active pairs with one refinement; returns the number of dependent pairs.
 
     Dependent pairs become inactive. `error` is the correction that a further refinement would make, (n,).
     """
@@ -232,7 +232,7 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
 def exchange_pairs(
     M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, w: Vector, error: Vector, most: int
 ) -> int:
-    """Solve principal systems, beginning with the pairs of `active`, until the signs of one are all right.
+    """Solve principal systems, beginning with the pairs of `active`, until all signs of a solution are right.
 
     Returns the number of sets tried, negative if none of them solves the problem.
     """
@@ -286,7 +286,7 @@ def solve_lcp(
     if not path:
         return UNSOLVED, -tried
     code, pivots = lemke_path(M, q, row, column, active, most)
-    # In a degenerate problem the artificial variable may be rounding at the end of the path, and the point a solution.
+    # In a degenerate problem the artificial variable may end as mere rounding error, with the point a solution.
     if exchange_pairs(M, q, row, column, active, z, w, error, 1) > 0:
         code = SOLVED
     elif code == SOLVED:
@@ -297,7 +297,7 @@ def solve_lcp(
 def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, most: int) -> tuple[int, int]:
     """Run Lemke's method with a covering vector of ones in scaled rows; write its last active pairs."""
     n = len(q)
-    # Columns of w - M z - 1 z0 = q: w is 0..n-1 and so the inverse of the basis, z is n..2n-1, z0 is 2n; then q.
+    # Columns of w - M z - 1 z0 = q: 0..n-1 for w, which hold the inverse of the basis, n..2n-1 for z, 2n for z0; q.
     T = np.zeros((n, 2 * n + 2))
     basis = np.empty(n, np.int64)
     largest = 0.0
@@ -337,7 +337,7 @@ def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active
 
 
 def leaving_row(T: Matrix, basis: Index, entering: int, first: bool, ratio: Vector, tied: Active) -> int:
-    """Return the row that leaves for a column by the lexicographic ratio test, -1 on a ray; z0 leaves if it can.
+    """Return the row that leaves for column `entering` by the lexicographic ratio test, -1 on a ray; z0 leaves first.
 
     At the first pivot z0 enters, whose column is negative in every row: the most violated row leaves.
     """

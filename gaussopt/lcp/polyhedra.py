@@ -24,13 +24,13 @@ FEASIBLE = 1e-13
 FLAT = 1e-11
 """`FEASIBLE` for polyhedra."""
 CONSISTENT = 1e-11
-"""Relative residual at which the equations of a singular basis contradict each other."""
+"""Relative residual above which the equations of a singular basis contradict each other."""
 OBSERVED = 1e-9
 """Difference of two points, relative to their terms, up to which they count as equal."""
 UNEVEN = 1e-6
 """Entry of a basis scaled to largest entries 1 below which the scaling may hide rank and consistency."""
 BALANCING = 30
-"""Passes over a basis that is scaled by geometric means."""
+"""Number of passes over a basis that is scaled by geometric means."""
 
 
 class SolutionPart(NamedTuple):

@@ -7,8 +7,8 @@ on directions that have no mass and no constraint, count as consistent where the
 the terms |J| |a| + |gamma| of its row, or |M| |a| + |h - Q| + |J^T| |lam| of its coordinate, and of the rows it depends
 on: data count as consistent if a change within rounding makes them so.
 
-A step that carries the state it was evaluated at (`v`) contains the rounding of that evaluation: terms of gamma that
-cancel do not show in it. A contradiction must then also exceed 1e-9 of the largest numbers of the whole step.
+A step that carries the state it was evaluated at (`v`) contains rounding errors of that evaluation, the size of which
+gamma does not show if its terms cancel. A contradiction must then also exceed 1e-9 of the largest numbers of the step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EVALUATED = 1e-9
 """Contradiction, relative to the largest numbers of the step, that rounding in its evaluation at a state may leave."""
 
 REFINEMENTS = 3
-"""Times that an answer is refined by its residuals, so that every row holds relative to its own terms."""
+"""Number of times that an answer is refined by its residuals, so that every row holds relative to its own terms."""
 
 
 @dataclass(frozen=True)
@@ -101,27 +101,27 @@ class Balanced:
         return norm(self.f) + norm(self.g) + norm(self._answer[0])
 
     def limits_g(self) -> Vector:
-        """Return the residual of each row up to which it counts as rounding, (m,)."""
+        """Return the largest residual of each row that counts as rounding error, (m,)."""
         a = self._answer[0]
-        # Rows that are dependent only up to their rounding contradict each other by that rounding times a.
+        # Rows that are dependent only up to rounding errors contradict each other by these errors times a.
         terms = np.abs(self.J) @ np.abs(a) + np.abs(self.g)
         limits = self._limits(terms, self.space.left_null, norm(a)) + self.space.dropped * norm(a)
         return limits if self.noise_g is None else limits + self.noise_g
 
     def limits_f(self) -> Vector:
-        """Return the residual force on each coordinate up to which it counts as rounding, (n,)."""
+        """Return the largest residual force on each coordinate that counts as rounding error, (n,)."""
         a, lam, _, _ = self._answer
         terms = np.abs(self.M) @ np.abs(a) + np.abs(self.J).T @ np.abs(lam) + np.abs(self.f)
         return self._limits(terms, self.inertia[1][:, self.free], float(np.abs(self.M).max()) * norm(a))
 
     def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
-        """Return rounding limits of equations with these terms, whose combinations `null` (columns) have no unknowns.
+        """Return rounding limits of equations with these terms; unknowns cancel in their combinations `null` (columns).
 
-        `size` is the size of terms that are missing because unknowns are zero relative to others.
+        `size` is the size of terms that `terms` misses because unknowns are zero relative to others.
         """
-        # The contradiction is the projection onto these combinations: it carries the rounding of the terms of all rows
-        # that they combine, also into a row whose own terms are zero; if all of these are zero, what is left is the
-        # rounding of rounding errors.
+        # The contradiction is the projection onto these combinations: it carries rounding errors of the terms of all
+        # rows that they combine, also into a row whose own terms are zero; if all of these terms are zero, only
+        # rounding errors of rounding errors are left.
         relative = rounding(len(self.f), len(self.g))
         limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * (norm(terms) + size))
         return np.maximum(limits, EVALUATED * self._whole) if self.evaluated else limits

@@ -18,10 +18,10 @@ from gaussopt.core.errors import BadInput
 from gaussopt.linalg.dense import EPS
 
 MOST_ROWS = 6_000
-"""Most rows of an operator of blocks that is made dense at all."""
+"""Maximum number of rows of an operator of blocks that is made dense at all."""
 
 DENSE_ROWS = 1_500
-"""Most rows of an operator of blocks that is made dense for a proof."""
+"""Maximum number of rows of an operator of blocks that is made dense for a proof."""
 
 
 def dense(problem: ConeComplementarity) -> ConeComplementarity:

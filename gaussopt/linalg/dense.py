@@ -30,7 +30,7 @@ ALONE = 1e3
 """Entry of a coordinate in a row, relative to all others, beyond which it counts as alone in the row."""
 
 IDLE = 1e-3
-"""Entry of a null vector of M, in units of mass 1, beyond which the mass of a coordinate belongs to others."""
+"""Entry of a null vector of M, in units of mass 1, beyond which a coordinate has no mass of its own."""
 
 
 @cache
@@ -177,16 +177,16 @@ def mass_scale(M: Matrix | Sparse) -> Vector:
 
 
 def coordinate_scale(M: Matrix, J: Matrix) -> Vector:
-    """Return `mass_scale`, smaller for a coordinate whose mass belongs to others, as in a quaternion near its axes."""
+    """Return `mass_scale`, smaller for a coordinate without mass of its own, as in a quaternion near its axes."""
     return without_own_mass(M, np.abs(J), mass_scale(M))
 
 
 def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     """Return scales of coordinates and rows that make ranks independent of units.
 
-    Coordinates with mass are scaled to mass 1, coordinates without mass by the rows that constrain them, beginning at
-    rows with masses too; rows have unit length. For d (n,) and row (m,) the scaled data are M d d^T and row J d.
-    A coordinate whose small mass belongs to others, as in a quaternion near (1, 0, 0, 0), takes a scale in between.
+    Coordinates with mass are scaled to mass 1, coordinates without mass by the rows that constrain them, beginning with
+    rows that also contain masses; rows have unit length. For d (n,), row (m,) the scaled data are M d d^T and row J d.
+    A coordinate without mass of its own, as in a quaternion near (1, 0, 0, 0), takes a scale in between.
     """
     d, size = mass_scale(M), np.abs(J)
     d = without_own_mass(M, size, d)
@@ -213,7 +213,7 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -> Vector:
     """Return scales d (n,), smaller where a coordinate would be nearly alone in a row of these sizes (m, n).
 
-    `share` is the least ratio of its entry to the sum of all others then.
+    `share` is the least ratio of its entry to the sum of all others that counts as nearly alone.
 
     This happens if M is singular and its null vector is nearly along a coordinate: the reciprocal root of its mass is
     then as much too large as the scaled entries of the others in the row are too small; the scale is a geometric mean.
@@ -237,7 +237,7 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
 
 
 def _without_rounding(size: Matrix) -> Matrix:
-    """Return sizes of entries (m, n), zero if rounding both in the row and in the column, so that they set no scale."""
+    """Return sizes of entries (m, n), 0 for rounding errors in both row and column, so that these set no scale."""
     if not size.size:
         return size
     limit = 64 * EPS
@@ -283,7 +283,7 @@ class RowSpace:
 
 
 def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray[np.bool_]:
-    """Return which singular values s of rows, with left vectors U, are rounding of the largest one or of the rows."""
+    """Mark singular values s of rows, with left vectors U, that are rounding errors of the largest or of the rows."""
     found: NDArray[np.bool_] = ~(s > least * s[0])
     return (
         found if noise is None else np.logical_or(found, s <= np.linalg.norm(noise[:, None] * U[:, : len(s)], axis=0))

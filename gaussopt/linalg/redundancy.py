@@ -18,7 +18,7 @@ from gaussopt.linalg.dense import EPS, equilibrate, mass_scale, norm, row_space
 from gaussopt.linalg.sparse_saddle_point import Saddle
 
 NEGLIGIBLE = 1e-9
-"""Coefficient of a dependency of unit rows below which it is rounding."""
+"""Coefficient of a dependency of unit rows below which it is rounding error."""
 
 NEAR = 1e-4
 """Length of a combination of unit rows, relative to its coefficients, below which they are nearly dependent."""
@@ -28,13 +28,13 @@ LOOSE = 1e-6
 `gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
-"""Contradiction relative to the numbers of a step that counts as rounding if the step carries no state."""
+"""Contradiction relative to the numbers of a step that counts as rounding error if the step carries no state."""
 
 TINY = 64 * EPS
 """Largest entry of a row, relative to that of all rows, below which a message mentions the row: it may be rounding."""
 
 MOST_NAMED = 6
-"""Most rows that a sentence names."""
+"""Maximum number of rows named in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def contradictions(step: StepData) -> list[Dependency]:
 
 
 def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
-    """Return the size, in unit masses and unit rows, up to which a contradiction of a sparse step is rounding."""
+    """Return the size, in unit masses and unit rows, up to which a contradiction of a sparse step is rounding error."""
     return (CONTRADICTION if step.v is None else EVALUATED) * size_in_units(step, row, d)
 
 
@@ -177,9 +177,9 @@ def size_in_units(step: StepData, row: Vector, d: Vector) -> float:
 def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Vector, float] | None:
     """Find a combination of rows of a sparse step that vanishes, or nearly does.
 
-    Of several combinations any, or `by_gamma` the one that gamma contradicts most. Return weights, of norm 1, of rows
-    scaled to unit length, these scales, and the length of the weighted sum. None if all
-    rows are safely independent, or the step cannot be factorised.
+    If there are several, it is any of them, or with `by_gamma` the one that gamma contradicts most. Return weights, of
+    norm 1, of rows scaled to unit length, these scales, and the length of the weighted sum. None if all rows are safely
+    independent, or the step cannot be factorised.
     """
     M, J = parts(step)
     saddle = Saddle.of(M, J)
@@ -190,7 +190,7 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     whole = saddle.left_null(probe)
     if not norm(whole) > 0:
         return None
-    # Of all these combinations the one of the row with the largest weight.
+    # Of all these combinations take the one that starts from the row with the largest weight.
     w = saddle.left_null((np.arange(step.m) == _leading(whole)) / row)
     if not norm(w) > 0:
         return None
@@ -205,7 +205,7 @@ def _leading(w: Vector) -> int:
 
 
 def tiny_row(step: StepData) -> str:
-    """Return a sentence on a row of J that may be small or rounding, with no way to tell; empty if there is none."""
+    """Return a sentence on a row of J that is either small or only rounding errors; empty if there is none."""
     if step.m < 2 or step.sparse or step.J_terms is not None:
         return ""
     sizes = np.abs(step.J).max(axis=1)

@@ -91,7 +91,7 @@ class SuperLU:
 def factorise(upper: Any, before: Factor | None = None, threshold: float = 0.0) -> Qdldl | SuperLU | None:
     """Return factors of a symmetric matrix given by its upper triangle in compressed columns; None if a pivot vanishes.
 
-    With a `threshold`, of pivots as in `SuperLU`; without, in any order.
+    A positive `threshold` selects pivots as in `SuperLU`; without it the diagonal entries are the pivots.
     """
     try:
         fixed = not threshold and importlib.util.find_spec("qdldl")

@@ -43,7 +43,7 @@ NARROW = 16
 """Half bandwidth up to which a banded factor is taken without computing the fill of another order."""
 
 BAND_ADVANTAGE = 4
-"""Ratio of the times per entry of a factor with lists of rows and of a band (measured, QDLDL and LAPACK)."""
+"""Time per entry of a factor with lists of rows, divided by that of a banded factor (measured, QDLDL and LAPACK)."""
 
 REGULARISATION = 1e-8
 """delta, relative to unit masses and rows of unit length."""
@@ -298,7 +298,7 @@ class Saddle:
         return z[:n] * self.scale, -z[n:] * self.row
 
     def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
-        """Solve and refine until corrections are below `accuracy`, relative, or rounding, or no longer shrink."""
+        """Solve and refine until corrections are below relative `accuracy`, at rounding level, or no longer shrink."""
         M, J = self.M, self.J
         # A regularised system converges even if S has eigenvalues near delta, but slowly.
         least_gain = 0.5 if self.regular else 0.98
@@ -308,7 +308,7 @@ class Saddle:
             Mx, force = times(M, x), times(J.T, y)
             rest_f, rest_g = f - Mx + force, g - times(J, x)
             if settled:
-                # Without mass, forces and accelerations are independent: rounding of the larger residuals does not
+                # Without mass, forces and accelerations are independent: rounding errors of the larger residuals do not
                 # justify errors in the smaller ones.
                 last, left = left, (norm(rest_f * self.scale), norm(rest_g * self.row))
                 sizes = norm(f * self.scale) + norm(Mx * self.scale) + norm(force * self.scale)

@@ -1,4 +1,4 @@
-"""The convex relaxation without de Saxce's shift: u in K* against r in K.
+"""The convex relaxation without de Saxce's shift: u in K* complementary to r in K.
 
 A sliding contact opens with u_N = mu |u_T| (dilation), whatever its friction; sticking and open contacts are exact.
 W enters by its symmetric part.

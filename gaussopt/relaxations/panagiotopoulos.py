@@ -13,7 +13,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
 class Panagiotopoulos(ContactFormulation):
-    """Two alternating convex programs: each a cone program in which squares of their own hold the other impulses."""
+    """Two alternating convex programs, each a cone program in which quadratic terms hold the other impulses."""
 
     name = "panagiotopoulos"
     title = "Normal and friction impulses in turn"
