@@ -26,6 +26,17 @@ def motion(name, dt, t_end=None, tolerance=1e-12, **settings):
     return found
 
 
+def compiled(name, dt, every, t_end):
+    """By RK4 as generated code, although M is singular; where a pivot vanishes a few steps are interpreted."""
+    found = go.simulate(
+        name, t_end=t_end, dt=dt, record_every=every, stabilisation="projection", engine="compiled",
+        error_estimate=False,
+    )  # fmt: skip
+    assert found.status is go.Status.SOLVED, found.message
+    assert found.meta["handed_over"] <= 10
+    return found
+
+
 def rows(name, key="rows"):
     return np.array(PUBLISHED[name][key])
 
@@ -98,7 +109,7 @@ def test_spatial_slider_crank_with_its_singular_mass_matrix():
     E = np.array([[-e[1], e[0], -e[3], e[2]], [-e[2], e[3], e[0], -e[1]], [-e[3], -e[2], e[1], e[0]]])
     near(2 * E @ rate, PUBLISHED["spatial-slider-crank"]["omega0"], 1e-12)
     assert entry.v0[14] == pytest.approx(PUBLISHED["spatial-slider-crank"]["v0"], abs=1e-12)
-    found = motion("spatial-slider-crank", 0.05, t_end=2.0)
+    found = compiled("spatial-slider-crank", 1e-4, 500, 2.0)
     exact = exact[exact[:, 0] <= 2.0]
     i = at(found, exact[:, 0])
     near(found.q[i, 14], exact[:, 3], 1e-8)
@@ -106,11 +117,7 @@ def test_spatial_slider_crank_with_its_singular_mass_matrix():
 
 
 def test_heavy_top_with_its_singular_mass_matrix():
-    exact = rows("heavy-top")
-    found = go.simulate(
-        "heavy-top", stepper="dop853", t_end=0.2, dt=0.1, stabilisation="projection", error_estimate=False
-    )
-    assert found.status is go.Status.SOLVED, found.message
+    exact, found = rows("heavy-top"), compiled("heavy-top", 2e-5, 5000, 0.2)
     i = at(found, exact[:2, 0])
     near(np.hstack((found.q[i, :3], found.v[i, :3])), exact[:2, 1:], 1e-8)
 
