@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from timeit import timeit
 
 import numpy as np
 from scipy.optimize import brentq
@@ -16,6 +15,7 @@ from scipy.optimize import brentq
 from gaussopt.core.arrays import Vector
 from gaussopt.papers.claim import Attempt, Derivation, Judgement, OwnResult
 from gaussopt.papers.evidence import random_steps as rs
+from gaussopt.papers.evidence.recorded_steps import in_turns
 from gaussopt.papers.p000_least_squares import operation_counts as plain
 from gaussopt.papers.texts import ClaimTexts
 
@@ -212,9 +212,8 @@ def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:
     for name in (*plain.WITH, *plain.WITHOUT):
         if not np.allclose(works[name](), true, rtol=1e-6, atol=1e-6 * float(np.abs(true).max())):
             raise ArithmeticError(f"{name} is wrong at n = {n}, m = {m}.")
-    rounds, number = (15 if quick else 21), max(1, 100 // n)
-    times = [[timeit(work, number=number) / number for work in works.values()] for _ in range(rounds + 1)][1:]
-    return Race(n, m, diagonal, dict(zip(works, np.transpose(times), strict=True)))
+    times = in_turns(tuple(works.values()), 15 if quick else 21, max(1, 100 // n))
+    return Race(n, m, diagonal, dict(zip(works, times.T, strict=True)))
 
 
 def _search(name: str, ratios: Vector, races: list[Race]) -> Attempt:

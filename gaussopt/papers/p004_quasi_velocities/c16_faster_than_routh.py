@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from timeit import timeit
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.evidence.recorded_steps import recorded
+from gaussopt.papers.evidence.recorded_steps import in_turns, recorded
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, CASES, RANGES, BladeBody, numbers
 from gaussopt.papers.p004_quasi_velocities.pole import poles
 from gaussopt.papers.texts import ClaimTexts
@@ -216,8 +215,7 @@ def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
     """Divide times of an evaluation, Routh by quasi-velocities: by hand with the tan row, and by the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
-    turns = [[timeit(partial(rates, 0.3, state), number=2) for rates, state in works] for _ in range(ROUNDS)]
-    seconds = np.array(turns)
+    seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)
     tan, regular = (seconds[:, i] / seconds[:, 0] for i in (1, 2))
     package = []
     for _ in range(2 if quick else 7):
