@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 from judged_claims import EXPECTED, Judged
+from scipy.integrate import solve_ivp
 
 from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.papers.claim import ClaimVerdict, Judgement, OwnResult
 from gaussopt.papers.evidence import random_steps as rs
+from gaussopt.papers.evidence import runge_kutta
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.evidence.random_steps import Size, kernel, lost_force, minimiser
 from gaussopt.papers.p002_singular_mass import genetic_runs, noisy_linkage
 from gaussopt.papers.p004_quasi_velocities import knife_edge, pole, spread
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BladeBody, numbers
 
 FILES = {
     "C10": "c10_singular_mass", "C11": "c11_genetic_accuracy", "C12": "c12_genetic_cost",
@@ -321,6 +324,9 @@ def test_ratios_decide(monkeypatch: pytest.MonkeyPatch, factor: float, verdict: 
     monkeypatch.setattr(c16.Pair, "ratio", lambda pair, row="regular": factor)
     monkeypatch.setattr(c16.Pair, "at_equal_error", property(lambda _: factor))
     monkeypatch.setattr(
+        c16, "evaluations", lambda rates, state, *_: np.full(state.shape[1], 1.0 if len(state) == 5 else factor)
+    )
+    monkeypatch.setattr(
         c16.Pair, "evaluations", lambda pair, rates: plain(pair, rates) * (1 if rates == "quasi" else factor)
     )
     monkeypatch.setattr(c16, "_times", lambda quick: (timed(quick)[0], *2 * [np.array([factor])]))
@@ -336,6 +342,17 @@ def test_orders_of_what_a_pole_leaves(judged: Judged) -> None:
     assert measured["NH-A"][1][-1] == pytest.approx(1.0, abs=0.1)
     for name in ("NH-A without force", "NH-A with α = 0", "NH-B"):
         assert measured[name][1][-1] == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize("method", runge_kutta.METHODS)
+def test_evaluations_of_many_bodies_are_those_of_scipy(method: type) -> None:
+    z = numbers(np.random.default_rng(3), 4)
+    body = BladeBody.of(z)
+    for name, start in (("quasi", body.omega), ("regular", body.velocity)):
+        counted = runge_kutta.evaluations(getattr(body, name), start, 3.0, 1e-6, method)
+        for i, of in enumerate(z.T):
+            rates = getattr(BladeBody.of(of), name)
+            assert counted[i] == solve_ivp(rates, (0.0, 3.0), start[:, i], method, rtol=1e-6, atol=1e-9).nfev
 
 
 def test_the_law_at_a_pole() -> None:
