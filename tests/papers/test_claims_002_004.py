@@ -129,6 +129,7 @@ def test_accuracy_of_the_genetic_algorithm(judged: Judged) -> None:
 
 def test_errors_of_accelerations_are_carried_into_heights(judged: Judged) -> None:
     null, full, _ = judged("C11").rows
+    assert judged("C11").numbers["cma"] < 1e-2 < 1.0 < judged("C11").numbers["low"]
     assert null[2] < 1e-11 < full[2] < 1e-2
     assert full[4] <= full[5]
     # What counts as small decides nothing between these: 1e-7 and 1 %, for example.
