@@ -77,6 +77,9 @@ def test_the_function_with_a_pseudo_inverse_decides(monkeypatch: pytest.MonkeyPa
     assert j.verdict is ClaimVerdict.FALSE
     assert all(s.refutes for s in j.searches[:3])
     monkeypatch.setattr(c10, "as_printed", lambda step: minimiser(step))
+    pressed = c10._one_sided(100)
+    assert pressed.values["wrong"] == 100
+    monkeypatch.setattr(c10, "_one_sided", lambda count: replace(pressed, refutes=False))
     j = again("C10")
     # The printed sign is still wrong.
     assert [r.holds for r in j.readings] == [False, True]
