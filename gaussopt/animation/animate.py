@@ -128,8 +128,8 @@ def animate(
     out : ends in .gif, .svg (animated by SMIL), .html (a page with a time slider), .mp4 if ffmpeg is installed, or
         .glb (binary glTF) for a motion in space if pygltflib is installed
     problem : name or Problem whose bodies or sketch are drawn, or a System whose contact points, pins or rods can be
-                drawn; by default the simulated problem. A problem in space becomes, as .html, a page with a rotatable view,
-            while .gif, .svg and .mp4 show its sketch in the plane
+        drawn; by default the simulated problem. A problem in space is, as .html, a page with a rotatable view,
+        while .gif, .svg and .mp4 show its sketch in the plane
     sketch : Sketch or callable (q, parameters) -> shapes, drawn instead, for instance for a System without a problem
 
     Returns

@@ -2,9 +2,9 @@
 
     store.json                   marks the folder as a store and gives its format
     cases/KEY.json               label, identity, outcome, checksum
-        cases/KEY.trajectory.nc      an entry of the value that consists of bytes, here the entry "trajectory.nc"
+    cases/KEY.trajectory.nc      an entry of the value that consists of bytes, here the entry "trajectory.nc"
     set-aside/                   files found in cases/ that were damaged or not written by a store
-        .users, .writing             empty lock files
+    .users, .writing             empty lock files
 
 KEY is the SHA-256 of the identity: everything that decides the result (see `identity_of`). Files are JSON as Python
 writes it, with NaN, Infinity and -Infinity as bare words; numbers are read back bit for bit. A temporary file is
@@ -168,7 +168,7 @@ class Store:
             self._check(head)
         elif other:  # a folder with other contents, such as a report: never overwrite them
             raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
-        # Every process that uses the store holds a shared lock; one that gets the exclusive lock is alone and can clean.
+        # Every process using the store holds a shared lock; one that gets the exclusive lock is alone and cleans up.
         # While a process opens the store it has no shared lock yet: opening under `_alone` keeps others from cleaning.
         with self._alone():
             if not head.exists():

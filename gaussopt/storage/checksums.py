@@ -14,7 +14,7 @@ def digest_of(content: bytes | memoryview) -> str:
 
 
 def checksum(data: Mapping[str, Any]) -> str:
-    """Return a digest of plain data without its entry "checksum", the same before and after a round trip through JSON."""
+    """Return a digest of plain data without its entry "checksum", unchanged by a round trip through JSON."""
     plain = {key: value for key, value in data.items() if key != "checksum"}
     return digest_of(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode())
 
