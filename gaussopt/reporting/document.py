@@ -53,7 +53,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A displayed formula in LaTeX, and the same as plain text; lines may break at the quads between adjacent formulas."""
+    """A displayed formula in LaTeX, and its plain text; lines may break at the quads between adjacent formulas."""
 
     latex: str
     text: str

@@ -78,7 +78,7 @@ def _texts(page: Document) -> Iterator[object]:
 
 
 def _targets(page: Document) -> Iterator[str]:
-    """Yield anchors that must exist; references in texts to figures or tables may lack a target, as a case may have failed."""
+    """Yield anchors that must exist; figures and tables to which texts refer may be missing because a case failed."""
     yield from (f.anchor for f in page.findings if isinstance(f, parts.Finding))
     for text in _texts(page):
         if isinstance(text, Link):

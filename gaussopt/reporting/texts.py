@@ -38,7 +38,7 @@ FILLING = _Filling()
 
 
 def number(x: float, digits: int = 2) -> str:
-    """Format a number for a sentence with `digits` significant digits: 217, 0.015, or 2.2 times a power of ten in LaTeX."""
+    """Format a number for a sentence to `digits` significant digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
     rounded = float(f"{x:.{digits}g}")
     if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e4:
         return f"{rounded:g}"
@@ -56,7 +56,7 @@ class Texts:
     """
 
     def __init__(self, module: str, kind: type[str] = Tex, **values: Any) -> None:
-        """Read the Markdown file next to `module`, a module's `__file__`, with its name; the values are for all entries.
+        """Read the Markdown file next to `module`, a module's `__file__`, with its name; `values` are for all entries.
 
         Paragraphs and cells are of type `kind`: `str` if texts from users are among the values.
         """

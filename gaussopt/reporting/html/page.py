@@ -57,7 +57,7 @@ def write(document: Document, out: Path) -> Path:
 def prepare_report(folder: Path, *, keep: bool = False) -> None:
     """Make the folder of a report and check that it can be written.
 
-    Raises BadInput if it cannot be written, if a page in it is not by gaussopt, or, without `keep`, if it has other files.
+    Raises BadInput if it cannot be written, if a page in it is not by gaussopt, or, without `keep`, if it is not empty.
     """
     refuse_foreign(folder)
     prepare_folder(folder)
