@@ -303,7 +303,7 @@ class PileEquations:
         return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
 
     def _of_balls(self, r: Matrix, u: Matrix, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return the same for pairs of balls; the rotation of t is left out: it needs slip, where zeta_T is not used."""
+        """Return the same for pairs of balls; the turning of t is left out: it needs slip, where zeta_T is not used."""
         a, b = self.pairs.T
         d, v = r[b] - r[a], u[b] - u[a]
         distance = np.linalg.norm(d, axis=1)[:, None]

@@ -198,7 +198,7 @@ class MujocoSystem(SteppedSystem):
             contacts_and_limits(mj, model, data)  # the message names the joint or tendon with dry friction
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data in qpos, without contacts: M = T^T M_w T, singular along quaternions; their lengths are rows."""
+        """Return step data in qpos, no contacts: M = T^T M_w T, singular along quaternions; their lengths are rows."""
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
         self.place(t, q, w)
