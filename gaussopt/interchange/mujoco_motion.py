@@ -6,8 +6,8 @@ of servos, tendons and fluids where the integrator of the model is implicit or i
     (M + dt D) (w' - w) = dt (Q - h) + C^T r + E^T l,    E w' = 0,    u = C w' + g/dt n where a gap g is open,
 
 and q' is reached from q by the displacement dt w' (mj_integratePos). The coordinates are MuJoCo's qpos, the velocities
-are their rates: w for hinges, slides and positions, e' = (0, w) e / 2 or e (0, w) / 2 for a quaternion e, since
-MuJoCo may take w in the frame of the body.
+are their rates: w for hinges, slides and positions, and e' = e (0, w) / 2 for a quaternion e, since in MuJoCo its w
+is given in the frame of the body.
 """
 
 from __future__ import annotations
