@@ -41,7 +41,7 @@ MANY = 20
 """Number of bodies beyond which generated code takes longer to derive and compile than it saves."""
 
 NOTHING = 1e-12
-"""Largest distance, m, or difference of a cosine from one, that counts as zero in a divisor."""
+"""Distance, m, or difference of a cosine from one, up to which a divisor counts as zero."""
 
 Built: TypeAlias = tuple[list[RigidBody], list[Element], frozenset[str]]
 """Bodies and elements in the coordinates of a model, and the names of the joints that need no rows."""
@@ -53,23 +53,23 @@ AnyBody = TypeVar("AnyBody", bound=RigidBody)
 class Model:
     """Bodies, joints, forces and contacts in the plane or in space.
 
-    Numbers may be parameters made by `parameter`, or expressions of them; then a run can change them.
+    Numbers may be parameters made by `parameter`, or expressions of them, whose values can be changed for each run.
 
     Parameters
     ----------
     dim : 2 or 3
-    gravity : dim numbers, m/s^2; none if not given
-    name : str, that of its file if not given
+    gravity : dim numbers, m/s^2; zero if not given
+    name : str, by default that of its file
     parameters : parameters that the numbers may contain, in addition to those that `parameter` adds
-    coordinates : "maximal", those of all bodies; or "joint", those of the joints of a spanning tree, which then have
-        no rows; joints that close loops keep theirs
+    coordinates : "maximal" for those of all bodies; "joint" for those of the joints of a spanning tree, which then
+        have no rows, while joints that close loops keep theirs
 
     Attributes
     ----------
     ground : RigidBody, at rest
     t : the time symbol
     symbols : of the parameters, by name
-    bodies, elements : those added, by name
+    bodies, elements : the added bodies and elements, by name
     """
 
     def __init__(
@@ -120,10 +120,10 @@ class Model:
         at, angle : guess of the centre, m, and of the angle, rad; in space a quaternion (e0, e1, e2, e3), of any length
         velocity, spin : guess of the velocity, m/s, and of the angular velocity, rad/s; in space three components in
             the frame of the ground
-        points : places in the frame of the body by name, m
+        points : positions in the frame of the body by name, m
         shape : radius of a disk, or width and height of a block, m, for the picture; in space radius of a ball, three
             edges of a box, or one or several of `Box`, `Ball`, `Cylinder`, `Capsule` of `gaussopt.bodies`
-        quaternion_mass : in space, kg m^2; makes the mass matrix regular without changing the motion where positive,
+        quaternion_mass : in space, kg m^2; if positive, makes the mass matrix regular without changing the motion,
             see `gaussopt.bodies.space.SpaceBody`
         """
         body: RigidBody = (
@@ -162,9 +162,9 @@ class Model:
         return self._take(body)
 
     def moving(self, name: str, at: Sequence[Any], angle: Any = 0) -> RigidBody:
-        """Add a frame without mass whose place, and in the plane angle, are functions of the time symbol `t`.
+        """Add a frame without mass whose position and, in the plane, angle are functions of the time symbol `t`.
 
-        Raises BadInput for an angle in space, where such a frame does not turn.
+        Raises BadInput for an angle in space, where such a frame cannot rotate.
         """
         if self.dim == 3 and angle != 0:
             raise BadInput(
@@ -193,7 +193,7 @@ class Model:
         return [q for body in self.built()[0] for q in body.new_q]
 
     def built(self) -> Built:
-        """Return bodies and elements in the coordinates of the model, and the names of the joints that need no rows."""
+        """Return bodies and elements in the model's coordinates, and the names of the joints that need no rows."""
         if self.kind == "joint":
             return in_joint_coordinates(list(self.bodies.values()), list(self.elements.values()))
         return list(self.bodies.values()), list(self.elements.values()), frozenset()
@@ -201,7 +201,7 @@ class Model:
     def system(self) -> AbstractSystem:
         """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
-        They are derived as a whole; for more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
+        They are derived as a whole, but by form for more than `MANY` bodies in the plane, see `gaussopt.bodies.tables`.
         """
         self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
@@ -238,9 +238,9 @@ class Model:
         return derive(q, v, parts, values, None, name)
 
     def to_latex(self) -> str:
-        """Return the equations of motion in LaTeX for display; for a large model only their form.
+        """Return the equations of motion in LaTeX for display; for a large model, only their general form.
 
-        Raises BadInput where they are not derived as a whole, see `system`.
+        Raises BadInput if they are not derived as a whole, see `system`.
         """
         system = self.system()
         if not isinstance(system, LagrangianSystem):
@@ -264,14 +264,14 @@ class Model:
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
-            self._refuse_undefined(built, q, values)  # more informative than undefined equations
+            self._refuse_undefined(built, q, values)  # gives a better message than undefined equations would
             raise
         self._refuse_undefined(built, q, values)
         self._refuse_turned_over(built, q, values)
         return q, v
 
     def _check(self, values: Mapping[str, float]) -> None:
-        """Raise BadInput for a body or an element that is impossible at these values of the parameters."""
+        """Raise BadInput for a body or element that cannot exist with these parameter values."""
         parts: list[RigidBody | Element] = [*self.bodies.values(), *self.elements.values()]
         for part in parts:
             part.check(self.symbols, values)
@@ -307,7 +307,7 @@ class Model:
                 )
 
     def problem(self, *, t_end: float, hold: Sequence[Any] = (), **more: Any) -> Problem:
-        """Return the problem of this mechanism, its start assembled at the values of its parameters.
+        """Return the problem of this mechanism, with its start assembled for its parameter values.
 
         Parameters
         ----------
@@ -344,7 +344,7 @@ class Model:
 
 
 class Assembly:
-    """Build, start and sketch of a problem whose model is made when first needed.
+    """Build, start and sketch functions of a problem whose model is made when first needed.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
-"""Piles in space: balls and boxes in contact with each other, floor and walls, evaluated by numpy for any number.
+"""Piles in space: any number of balls and boxes in contact with each other, floor and walls, evaluated by NumPy.
 
-Coordinates of a body are (x, y, z, e0, e1, e2, e3), see `gaussopt.bodies.space`. A contact has the bodies a and b, a
+Coordinates of a body are (x, y, z, e0, e1, e2, e3), see `gaussopt.bodies.space`. A contact has bodies a and b, a
 normal n from a to b, tangents t, and the point of contact p,
 
     v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
 
-A point of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls have contacts with
-each other and all walls. Corners of a box have contacts with all walls; boxes at the corners of the rectangles that
-their faces share at the start.
+For a point of b on a face of a, n and t are fixed in a; for two balls, n is along the line of centres. Balls have
+contacts with each other and all walls. Corners of a box have contacts with all walls; boxes have contacts with each
+other at the corners of the rectangles that their faces share at the start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SEVEN = 7
 """Number of coordinates of a body."""
 
 TOUCH = 1e-9
-"""Distance, m, up to which boxes touch at the start."""
+"""Distance, m, up to which boxes count as touching at the start."""
 
 AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
@@ -45,7 +45,7 @@ Blocks = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PileBody:
-    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start of a body."""
+    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start state."""
 
     mass: float
     inertia: Vector
@@ -90,7 +90,7 @@ class Pile:
     def ball(
         self, mass: float, radius: float, at: ArrayLike, velocity: ArrayLike = (0, 0, 0), spin: ArrayLike = (0, 0, 0)
     ) -> None:
-        """Add a homogeneous ball at a place, m, with a velocity, m/s, and an angular velocity, rad/s."""
+        """Add a homogeneous ball with its position, m, velocity, m/s, and angular velocity, rad/s."""
         inertia = np.full(3, 0.4 * mass * radius**2)
         self._add(mass, radius, inertia, None, radius, at, velocity, spin)
 
@@ -144,14 +144,14 @@ class Pile:
 def piles(
     make: Callable[[int], Pile], *, usual: int, sizes: Mapping[str, int], unit: str, most: int, **about: Any
 ) -> Problem:
-    """Return the problem of piles of several sizes, each of which is made when first needed.
+    """Return the problem of piles of several sizes, each pile made when first needed.
 
     Parameters
     ----------
     make : returns the pile of a size
-    usual : size of the pile that is not a variant
+    usual : size of the pile in the regular model
     sizes : of the variants, by name
-    unit : what a size counts, such as "balls"
+    unit : what the size counts, such as "balls"
     most : number of bodies of the largest pile, for the units of their coordinates
     about : settings of `Problem`, with t_end, dt and a sketch that draws any number of bodies
     """
@@ -215,7 +215,7 @@ class PileEquations:
         self.radii = np.array([b.radius for b in bodies])
 
     def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
-        """Add a contact between a point or ball of b and the face of a through a point."""
+        """Add a contact between a point or ball of b and the face of a through a given point."""
         self.names.append(name)
         faces.append((a[0], a[1], _frame(a[2]), *b))
 
@@ -333,9 +333,9 @@ def _frame(n: Vector) -> Matrix:
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Return the corners of the rectangle that faces of boxes share, half edges a and b, d from centre a to centre b.
+    """Return the corners of the rectangles that faces of two boxes share; half edges a, b, and d from centre a to b.
 
-    For each corner, point and normal of the face in the frame of a, corner in the frame of b; empty without contact.
+    Each corner has its point and face normal in the frame of a, and its point in the frame of b; empty if apart.
     """
     low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []

@@ -1,4 +1,4 @@
-"""Slips in a model of bodies: parts that were made but not added, and models in which nothing can begin to move."""
+"""Slips in a model of bodies: parts that were made but not added, and models in which no motion can begin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slips in a model that leave a valid program of the wrong mechanism, each reported as a sentence."""
+"""Checks for slips in a model that give valid equations of the wrong mechanism, each reported as a sentence."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 
 LONG = 100.0
-"""Coordinate beyond which, if bodies fall at about 9.81, lengths look like millimetres."""
+"""Coordinate above which lengths look like millimetres, if bodies fall at about 9.81."""
 
 TURN = 2.0 * np.pi
-"""Angle beyond which degrees may have been given."""
+"""Angle above which a value may have been given in degrees."""
 
 WEIGHT = (9.0, 10.5)
-"""Range of accelerations of free fall in m/s^2, as a user may round them."""
+"""Range of gravitational accelerations in m/s^2, as users may round them."""
 
 
 def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[str, ...]:
-    """Look for slips in a model that leave a valid program of the wrong mechanism.
+    """Look for slips in a model that give valid equations of the wrong mechanism.
 
-    Checked are the order of the velocities, parameters that nothing uses, angles that look like degrees, lengths that
-    look like millimetres, coordinates without mass; in models of `gaussopt.bodies` also joints that were made and not
-    added, bodies without joints, and that something can begin to move. `simulate` gives the same warnings.
+    Checks the order of the velocities, unused parameters, angles that look like degrees, lengths that look like
+    millimetres, and coordinates without mass; in models of `gaussopt.bodies` also joints that were made but not
+    added, bodies without joints, and whether any motion can begin. `simulate` gives the same warnings.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[s
     Returns
     -------
     tuple of str
-        A sentence for each slip: what is wrong, where, and what to do. An empty tuple proves nothing.
+        A sentence for each slip: what is wrong, where, and how to correct it. An empty tuple proves nothing.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """Yield all notes on a system from its step at the start; `fixed` says that no parameter sets the start."""
+    """Yield all warnings on a system from its step at the start; `fixed` means that no parameter sets the start."""
     yield from system.notes
     if fixed:
         yield from _unused(system)
@@ -93,14 +93,14 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
 
 
 def _without_mass(step: StepData) -> list[int]:
-    """Return the coordinates on which neither mass nor constraints act."""
+    """Return the indices of the coordinates on which neither mass nor constraints act."""
     if step.sparse:
         return []
     return np.flatnonzero(~step.M.any(axis=1) & ~step.J.any(axis=0)).tolist()
 
 
 def _free_fall(step: StepData) -> float:
-    """Return the largest quotient of a force and the mass of its coordinate."""
+    """Return the largest ratio of a force to the mass of its coordinate."""
     if step.sparse or not step.n:
         return 0.0
     mass = np.diagonal(step.M)

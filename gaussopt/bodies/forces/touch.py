@@ -4,8 +4,8 @@ With u along and n normal to the line, d = r_b - r_a and the radius R (0 for a p
 
     g_N = n . d - R >= 0,   v_T = d/dt u . d + R (omega_b - omega_a).
 
-The line may belong to a body that moves: then these are gap and slip in the frame of that body. In space a point or a
-ball of b on the plane whose normal n is the axis of a, with two tangents t normal to n:
+If the line belongs to a moving body, these are gap and slip in the frame of that body. In space a point or a
+ball of b touches the plane whose normal n is the axis of a, with two tangents t normal to n:
 
     g_N = n . d - R >= 0,   v_T = d/dt (t . d) - t . (omega_b - omega_a) x R n.
 """

@@ -1,4 +1,4 @@
-"""Joints between rigid bodies, by the rows that they keep: points together, axes parallel, a point on a line."""
+"""Joints between rigid bodies, made from rows: coinciding points, parallel axes, a point on a line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Bearing, Pin, Shape
 
 CROSS = sp.Matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
-"""New axes of which the first is the second of the axes before."""
+"""New axes, of which the first is the second of the previous axes."""
 
 
 class Weld(Joint):
@@ -43,7 +43,7 @@ class Spherical(Joint):
 
 
 class Universal(Joint):
-    """Points a and b stay together, and their axes at right angles, u_a . u_b = 0; rows x, y, z, cross."""
+    """Points a and b stay together, and their axes stay at right angles, u_a . u_b = 0; rows x, y, z, cross."""
 
     only = 3, "Revolute"
     keeps, moves = (coincide,), (TURN, CROSS, TURN)
@@ -97,7 +97,7 @@ class Revolute(Joint):
         return angle(self.a, self.b)
 
     def driven(self, motion: Any) -> Any:
-        """Return, in space, 2 tan((s - motion) / 2) of the angle s, from its sine and cosine."""
+        """Return, in space, 2 tan((s - motion) / 2) for the angle s, from the sine and cosine of s."""
         if self.a.body.dim == 2:
             return super().driven(motion)
         seen, sine, cosine = turn(self.a, self.b), sp.sin(motion), sp.cos(motion)
