@@ -43,6 +43,9 @@ class Element:
         for body in self.bodies:
             body.made.append(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} between {self.a.body.name!r} and {self.b.body.name!r}>"
+
     def scalars(self, **given: Any) -> list[Any]:
         """Return numbers or expressions, checked; a BadInput gives their names."""
         return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
 import sympy as sp
 
-from gaussopt.bodies.body import TIME, RigidBody, column, scalar, total
+from gaussopt.bodies.body import TIME, RigidBody, column, guesses, scalar, total
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element, Joint, less_turns
 from gaussopt.bodies.joints.drive import Drive
@@ -27,8 +26,9 @@ from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
 from gaussopt.bodies.tree import in_joint_coordinates, moving, rows_of_loops
 from gaussopt.core.arrays import Vector
-from gaussopt.core.display import listed
+from gaussopt.core.display import About, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.keywords import suggesting
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
 from gaussopt.modelling.lagrangian import LagrangianSystem, derive
@@ -50,6 +50,7 @@ AnyElement = TypeVar("AnyElement", bound=Element)
 AnyBody = TypeVar("AnyBody", bound=RigidBody)
 
 
+@shown
 class Model:
     """Bodies, joints, forces and contacts in the plane or in space.
 
@@ -91,6 +92,10 @@ class Model:
             if not isinstance(p, Parameter):
                 raise BadInput(f"parameters holds {p!r}; give go.Parameter(name, value), or add it by model.parameter.")
             self.parameter(p.name, p.value, p.unit, p.meaning)
+
+    def _about(self) -> About:
+        parts = f"bodies {listed(self.bodies) or 'none'}; elements {listed(self.elements) or 'none'}"
+        return About(self.name or "without a name", (parts,))
 
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
         """Add a parameter and return its SymPy symbol, to be used as a number."""
@@ -254,13 +259,10 @@ class Model:
         values = system.parameters if values is None else values
         built = self.built()
         self._check(values)
-        places, rates = zip(*(body.guesses for body in built[0]), strict=True)
-        guess = [x for part in (*places, *rates) for x in part]
         held = [hold] if isinstance(hold, str | sp.Symbol) else hold
         if not isinstance(held, Iterable):
             raise BadInput(f"hold is {hold!r}; give coordinates, as symbols or names.")
-        numbers = sp.lambdify(list(self.symbols.values()), guess)
-        q, v = np.array(numbers(*(values[name] for name in self.symbols)), dtype=float).reshape(2, -1)
+        q, v = guesses(built[0], self.symbols, values)
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
@@ -280,8 +282,6 @@ class Model:
         self, found: Sequence[tuple[str, Any]], bodies: Sequence[RigidBody], q: Vector, values: Mapping[str, float]
     ) -> list[Any]:
         """Return the values of named expressions of the coordinates at the start, each with its name."""
-        if not found:
-            return []
         known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
         numbers = sp.lambdify(known, [x for _, x in found])(*q, 0.0, *(values[name] for name in self.symbols))
         return [(name, x) for (name, _), x in zip(found, numbers, strict=True)]
@@ -306,6 +306,7 @@ class Model:
                     "nearer to those that are meant."
                 )
 
+    @suggesting
     def problem(self, *, t_end: float, hold: Sequence[Any] = (), **more: Any) -> Problem:
         """Return the problem of this mechanism, its start assembled at the values of its parameters.
 
@@ -328,7 +329,8 @@ class Model:
             "units": {name: unit for body in self.built()[0] for name, unit in body.units.items()},
         }  # fmt: skip
         system, (q, v) = built.build(), built.start(built.build().parameters)
-        system.notes += tuple(slips(self.bodies, self.elements, self.gravity, system.evaluate(0.0, q, v)))
+        near = guesses(self.built()[0], self.symbols, system.parameters)[0]
+        system.notes += tuple(slips(self.bodies, self.elements, self.gravity, system.evaluate(0.0, q, v), near))
         return Problem.of(system, q, t_end=t_end, **given | sketch | more)
 
     def _take(self, body: AnyBody) -> AnyBody:
