@@ -203,10 +203,11 @@ class Model:
             return in_joint_coordinates(list(self.bodies.values()), list(self.elements.values()))
         return list(self.bodies.values()), list(self.elements.values()), frozenset()
 
-    def system(self) -> AbstractSystem:
+    def system(self, closed: bool = False) -> AbstractSystem:
         """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
         They are derived as a whole; for more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
+        If `closed`, gaps of two-sided contacts are rows and have no friction, as the assembly of a start needs it.
         """
         self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
@@ -230,6 +231,9 @@ class Model:
         holonomic |= {label: row for label, (row, _) in rows.items()}
         nonholonomic = moving({f"{e.name}.{k}": x for e in elements for k, x in e.nonholonomic().items()}, [*q, *v])
         contacts = [contact for e in elements for contact in e.contacts()]
+        if closed:
+            holonomic |= {contact.name: contact.gap for contact in contacts if contact.two_sided}
+            contacts = [contact for contact in contacts if not contact.two_sided]
         name = self.name or "model"
         if len(bodies) > MANY and self.dim == 2 and self.kind == "maximal" and not (nonholonomic or contacts):
             masses = [sp.diff(body.kinetic, rate, 2) for body in bodies for rate in body.v]
@@ -367,6 +371,10 @@ class Assembly:
         return self.model.system()
 
     @cached_property
+    def _closed(self) -> AbstractSystem:
+        return self.model.system(closed=True) if any(self._system.two_sided) else self._system
+
+    @cached_property
     def _draw(self) -> Draw:
         model = self.model
         bodies, elements, _ = model.built()
@@ -378,7 +386,7 @@ class Assembly:
 
     def start(self, values: Mapping[str, float]) -> tuple[Vector, Vector]:
         """Return the assembled start at the values of the parameters."""
-        return self.model.start(self._system, self._hold, values)
+        return self.model.start(self._closed, self._hold, values)
 
     def sketch(self, q: Vector, values: Mapping[str, float]) -> Sequence[Shape]:
         """Return the shapes of the picture in the plane."""
