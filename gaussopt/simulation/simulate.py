@@ -270,9 +270,8 @@ def _trajectory(
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
-    moved = start_sentence(settings, columns)
-    found = (*slips, moved, *motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact,
-             advance.slow_sentence())  # fmt: skip
+    found = (*slips, start_sentence(settings, columns), *motion.warnings, passed, abrupt, growing,
+             _loose(motion.worst, end.status), inexact, advance.slow_sentence())  # fmt: skip
     told = tuple(sentence for sentence in found if sentence is not None)
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):
