@@ -39,6 +39,9 @@ from .core.errors import (
     MissingBackend as MissingBackend,
 )
 from .core.errors import (
+    ModelSlip as ModelSlip,
+)
+from .core.errors import (
     NotAccepted as NotAccepted,
 )
 from .core.errors import (

@@ -78,6 +78,9 @@ class RigidBody(ABC):
         self.points: dict[str, Vec] = {}
         self.shape: Any = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     @property
     def quaternion(self) -> tuple[Any, ...]:
         """The body's own coordinates that form a unit quaternion, (4,); () if there are none."""
@@ -121,9 +124,7 @@ class RigidBody(ABC):
             moments = np.linalg.eigvalsh(entries)
             if not moments[0] >= -ROUNDING * abs(moments[-1]):
                 shown = f"{moments[0]:.6g} {'kg' if label == 'mass' else 'kg m^2'}"
-                raise BadInput(
-                    f"The {label} of {self.name!r} is {shown}; a body has none that is negative. Correct it."
-                )
+                raise BadInput(f"The {label} of {self.name!r} is {shown}; give one that is positive or zero.")
 
     def holonomic(self) -> dict[str, Any]:
         """Return the constraints between the body's own coordinates, by name."""
@@ -157,6 +158,13 @@ class RigidBody(ABC):
 
     def __getitem__(self, name: str) -> Marker:
         return self.at(name)
+
+
+def guesses(bodies: Sequence[RigidBody], symbols: Mapping[str, Any], values: Mapping[str, float]) -> Any:
+    """Return the guesses of all coordinates and of their rates at these values of the parameters, (2, n)."""
+    places, rates = zip(*(body.guesses for body in bodies), strict=True)
+    numbers = sp.lambdify(list(symbols.values()), [x for part in (*places, *rates) for x in part])
+    return np.array(numbers(*(values[name] for name in symbols)), dtype=float).reshape(2, -1)
 
 
 @dataclass(frozen=True, eq=False)

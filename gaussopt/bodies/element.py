@@ -43,6 +43,9 @@ class Element:
         for body in self.bodies:
             body.made.append(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} between {self.a.body.name!r} and {self.b.body.name!r}>"
+
     def scalars(self, **given: Any) -> list[Any]:
         """Return numbers or expressions, checked; raises BadInput with their names."""
         return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]
@@ -137,10 +140,41 @@ class Joint(Element):
     keeps: tuple[Keeps, ...] = ()
     aligned = 0
     moves: tuple[Any, ...] | None = None
+    mu: Any = sp.Integer(0)
+
+    def rub(self, mu: Any) -> None:
+        """Take the coefficient of friction, with which the joint keeps its coordinates.
+
+        Raises BadInput for friction in space, where no direction of the force is that of a wall.
+        """
+        (self.mu,) = self.scalars(mu=mu)
+        if self.mu != 0 and self.a.body.dim == 3:
+            raise BadInput(
+                f"{type(self).__name__} {self.name!r} has friction, which joints have in the plane only; in space "
+                "leave mu out and add an AppliedForce or AppliedTorque, or build the guide of Touch contacts."
+            )
+        if self.mu != 0:
+            self.moves = None  # in joint coordinates it would have no force, on which friction depends
+
+    def walls(self) -> Mapping[str, tuple[Any, Any]]:
+        """Return gaps that friction goes with, each with its slip in m/s, by name; rows of the same names are left out.
+
+        Each is a two-sided contact: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while it slips.
+        """
+        return {}
+
+    def contacts(self) -> Sequence[Contact]:
+        """Return the two-sided contacts of a joint with friction."""
+        return [
+            Contact(f"{self.name}.{name}", gap=gap, slip=[slip], mu=self.mu, two_sided=True)
+            for name, (gap, slip) in (self.walls() if self.mu != 0 else {}).items()
+        ]
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the rows of all functions in `keeps`."""
-        return {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
+        """Return the rows of all functions in `keeps`, without those whose place walls take."""
+        gone = self.walls() if self.mu != 0 else {}
+        rows = {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
+        return {name: row for name, row in rows.items() if name not in gone}
 
     def sides(self) -> Sequence[Any]:
         """Return the cosines between the axes that must be `aligned`."""

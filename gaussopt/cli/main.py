@@ -29,15 +29,28 @@ from gaussopt.cli.show import show_command
 from gaussopt.cli.solve import solve_command, verify_command
 from gaussopt.cli.studies import benchmarks_command, papers_command, recommend_command
 from gaussopt.core.cache import UnsafeCache, check_chosen
-from gaussopt.core.errors import GaussoptError, LeftOut, MachineFailure, Unverified
+from gaussopt.core.errors import GaussoptError, LeftOut, MachineFailure, ModelSlip, Unverified
 from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
 
 HELP = {"--help", "-h"}
 """Options that print the help of a command."""
 
+MANY = 12
+"""Number of options above which the help of a command shows them in groups."""
+
+GROUPS = {
+    "Method": "formulation formulations solver solvers solver_option stepper dt rtol atol stabilisation state impact "
+    "accumulation on_singular engine tolerance precision settings error_estimate",
+    "Problem and motion": "set_ t_end from_ axis family dial qp lcp sequence contact rows stride motions",
+    "Work": "jobs threads device dask time_budget case_limit",
+    "Results": "out save record_every parquet against json_ help",
+}
+"""Groups of the options of commands that have many, by the names of their arguments."""
+
 app = typer.Typer(
     name="gaussopt", pretty_exceptions_enable=False,
     help="Every time step of a mechanical system as an optimisation problem.",
+    epilog="The shell completes names of problems, solvers and files after `gaussopt --install-completion`.",
     context_settings={"help_option_names": sorted(HELP)},
 )  # fmt: skip
 
@@ -73,7 +86,7 @@ def _plain_warnings() -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, LeftOut | UnsafeCache | Unverified):
             note(str(message))
-        else:
+        elif not issubclass(category, ModelSlip):  # commands print the warnings of a motion with it
             usual(message, category, *where)
 
     warnings.showwarning = show  # type: ignore[assignment]
@@ -93,7 +106,17 @@ def _misread(error: typer.TyperException) -> str:
 @cache
 def command_line() -> Callable[..., Any]:
     """Return all commands, built from their functions, which takes longer than most commands run."""
-    return typer.main.get_command(app)
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    root = typer.Context(group, **group.context_settings)
+    for command in (group, *group.commands.values()):
+        context = root if command is group else typer.Context(command, parent=root)
+        options = [x for x in command.get_params(context) if isinstance(x, typer.core.TyperOption)]
+        for x in options:
+            x.metavar = "" if x.is_flag else x.metavar  # otherwise the help says that a flag takes a <bool>
+            if len(options) > MANY:
+                x.rich_help_panel = next((k for k, names in GROUPS.items() if x.name in names.split()), None)
+    return group
 
 
 def _run(given: list[str]) -> int:

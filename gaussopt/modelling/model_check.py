@@ -27,8 +27,9 @@ def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[s
     """Look for slips in a model that give valid equations of the wrong mechanism.
 
     Checks the order of the velocities, unused parameters, angles that look like degrees, lengths that look like
-    millimetres, and coordinates without mass; in models of `gaussopt.bodies` also joints that were made but not
-    added, bodies without joints, and whether any motion can begin. `simulate` gives the same warnings.
+    millimetres, coordinates without mass, and constraints that hold nothing; in models of `gaussopt.bodies` also joints
+    that were made but not added, bodies without joints, a start far from the guesses, and whether any motion can begin.
+    `simulate` gives the same sentences as warnings, `ModelSlip`, and keeps them with the motion.
 
     Parameters
     ----------
@@ -82,6 +83,12 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
             f"At the start {names[largest]} is {q[largest]:g}, and bodies fall with {fall:.3g} per square second: if "
             "lengths are in millimetres, gravity is 9810 mm/s^2."
         )
+    for i in () if step.sparse else np.flatnonzero(~step.J.any(axis=1)).tolist():
+        name = system.row_names[i] if system.row_names else str(i + 1)
+        yield (
+            f"The constraint {name} holds nothing at the start: its derivatives by all coordinates are zero. See "
+            "whether it is the one that is meant."
+        )
     held = _without_mass(step)
     if held:
         one = len(held) == 1
@@ -108,4 +115,4 @@ def _free_fall(step: StepData) -> float:
 
 
 def _is_angle(name: str) -> bool:
-    return name.startswith(("theta", "phi", "psi", "alpha", "beta", "angle"))
+    return name.startswith(("th", "phi", "psi", "alpha", "beta", "angle"))

@@ -21,6 +21,7 @@ from gaussopt.core.display import About, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.event import Event
 from gaussopt.core.foreign import call
+from gaussopt.core.keywords import suggesting
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.erratum import Erratum
 from gaussopt.modelling.outlined_system import OutlinedSystem
@@ -99,6 +100,7 @@ class Problem:
                 raise BadInput(f"The parameter {p.name!r} of {self.name} has the name of a setting; choose another.")
 
     @classmethod
+    @suggesting
     def of(
         cls,
         system: AbstractSystem,
@@ -215,7 +217,7 @@ class Problem:
         values = self.parameter_values
         more = {"parameters": values, "cases": self.cases, "variants": self.variants}
         words = "; ".join(f"{what} {listed(names)}" for what, names in more.items() if names)
-        title = self.label if self.title in ("", self.name) else f"{self.label}, “{self.title}”"
+        title = self.label + (f", “{self.title}”" if self.title not in ("", self.name) else "") or "without a name"
         rows = [(p.name, values[p.name], p.unit, p.meaning) for p in self.parameters]
         return About(title, (f"to t = {self.t_end:g} s, dt = {self.dt:g} s", words), rows,
                      ("parameter", "value", "unit", "meaning"))  # fmt: skip
@@ -361,8 +363,8 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     if registry.is_file(name):
         name = registry.named_by_file("problem", name)
     name = os.fspath(name)
-    if name not in (known := registry.names("problem")) and os.path.isfile(f"{name}.py"):
-        raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py? Known: {', '.join(known)}.")
+    if name not in registry.names("problem") and os.path.isfile(f"{name}.py"):
+        raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py?")
     entry: Problem = registry.load("problem", name)
     return entry.at(**settings) if settings else entry
 

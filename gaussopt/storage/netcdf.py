@@ -81,7 +81,8 @@ def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
         raise
     except Exception as error:  # a library may raise any exception on untrusted bytes
         pass_on(f"Cannot read {path}", error)
-        raise BadInput(f"{path} is not {what} ({first_line(error)}).") from None
+        hint = "give one that gaussopt wrote, such as motion.save('motion.nc')"
+        raise BadInput(f"{path} is not {what}; {hint} ({first_line(error)}).") from None
     if not sealed:
         sentence = f"{path} carries no checksum, so that damage to it cannot be noticed; save it again with gaussopt."
         warnings.warn(sentence, Unverified, stacklevel=3)
