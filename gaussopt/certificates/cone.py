@@ -21,10 +21,10 @@ from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.one_contact import OneContact, solve_contact
 from gaussopt.core.acceptance import Measures, ProgramCertificate
 from gaussopt.core.arrays import Matrix, Vector, all_finite
-from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, largest_entry
 from gaussopt.core.display import About, shown
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
-from gaussopt.linalg.cones import residual, rounding, rows_of, shifted, steps_of, velocity_size
+from gaussopt.linalg.cones import project, residual, rounding, rows_of, shifted, velocity_size
 from gaussopt.linalg.dense import largest
 
 CERTIFIED = 1e-12
@@ -33,6 +33,8 @@ CERTIFIED = 1e-12
 APART = 1e-4
 """Distance of two certified velocities, relative to |q|, beyond which they are different solutions."""
 
+ROUGH = 100.0
+"""Largest violation of cones and law, in tolerances; the sizes they are relative to are those of all contacts."""
 
 ENTRIES = (
     "residual", "floor", "error_bound", "impulse_error_bound", "bound_from", "modulus", "velocity_unique",
@@ -62,10 +64,10 @@ class ConeCertificate(ProgramCertificate):
     farkas_ray : normal impulses that prove contradiction, (k,), or None
     no_solution : whether all modes were visited and none is possible
     solutions : impulses of certified solutions with different velocities, at least two or none
-    cone_violation : how far r is outside K, relative to the largest entry of r and of rho_i |q_i|
-    dual_violation : how far u~ is outside K*, relative to the largest entry of q
-    complementarity : |r . u~| relative to the sum of the absolute values of its terms and of rho_i |q_i|^2
-    asymmetry : relative asymmetry of W
+    cone_violation : of r in K, relative to R, see `violations`
+    dual_violation : of u~ in K*, relative to the largest entry of q
+    complementarity : distance of r_i / R and u~_i / |q| from a pair that satisfies the law, the largest of all contacts
+    asymmetry : of W, relative
     """
 
     def __init__(
@@ -153,7 +155,7 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def complementarity(self) -> float:
-        """How far r . u~ is from zero."""
+        """How far impulses and velocities are from the law, each in its own size."""
         return self._violations[2]
 
     @property
@@ -163,9 +165,8 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """The natural map and its rounding error; cone violations are judged separately."""
-        violation = max(self.cone_violation, self.dual_violation)
-        return Measures(True, self.residual, floor=self.floor, rough=violation)
+        """The natural map and its rounding error; the violations count apart, and must be small, too."""
+        return Measures(True, self.residual, max(self._violations) / ROUGH, self.floor)
 
     def to_mapping(self) -> Mapping[str, Any]:
         """Return the entries for JSON, each computed when it is read; `solutions` are not among them."""
@@ -248,9 +249,11 @@ def _uniqueness(
 
 
 def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
-    """Return how far r is outside K, u~ outside K*, and r . u~ from zero; all relative.
+    """Return how far r is outside K, u~ outside K*, and both from the law; all relative.
 
-    Impulses are compared with rho_i |q_i| too: where r should be zero, its own size is that of rounding errors.
+    The last is the natural map with r in units of R and u~ in units of |q|, the same for all contacts: rho_i of the
+    residual lets an impulse pass where its own block of W is nearly zero. R is the largest entry of r, and at least that
+    of q over that of W: where r should be zero, its own size is that of rounding errors.
     """
     if r is None:
         return np.inf, np.inf, np.inf
@@ -258,13 +261,12 @@ def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, f
     p, v = rows_of(r), rows_of(u)
     outside = np.maximum(np.hypot(p[:, 1], p[:, 2]) - problem.mu * p[:, 0], -p[:, 0])
     below = np.maximum(problem.mu * np.hypot(v[:, 1], v[:, 2]) - v[:, 0], 0.0)
-    rho, free = steps_of(problem.W), np.linalg.norm(rows_of(problem.q), axis=1)
-    terms = float(np.abs(r * u).sum() + rho @ free**2)
-    return (
-        largest(np.maximum(outside, 0.0)) / (max(largest(r), largest(rho * free)) or 1.0),
-        largest(below) / (largest(problem.q) or 1.0),
-        abs(float(r @ u)) / terms if terms else 0.0,
-    )
+    free = largest(problem.q) or 1.0
+    size = max(largest(r), free / (largest_entry(problem.W) or 1.0))
+    x = r / size - u / free
+    # u~ itself where r - u~ lies in the cone, without the rounding of the difference.
+    off = rows_of(u / free + (x - project(x, problem.mu)))
+    return largest(np.maximum(outside, 0.0)) / size, largest(below) / free, largest(np.linalg.norm(off, axis=1))
 
 
 def velocity_range(problem: ConeComplementarity, solutions: Sequence[Vector]) -> Matrix:
