@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--solvers", default="")
     parser.add_argument(
-        "--iterations", type=int, help="at most, of solvers that count them; their own limits if left out"
+        "--iterations", type=int, help="at most, of solvers that count them"
     )
     given = parser.parse_args(arguments)
     bad = 0
