@@ -199,6 +199,7 @@ class PileSystem(System):
         """Check nothing: differences by all coordinates would take time with the cube of the number of bodies."""
 
     def bending(self) -> Sequence[int]:
+        """Return the coordinates on which the normal rows depend."""
         return self.turning
 
 
@@ -229,7 +230,7 @@ class PileEquations:
         self.names += [f"balls {i + 1}, {j + 1}" for i, j in pairs]
         self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         self.radii = np.array([b.radius for b in bodies])
-        # A normal from the line of centres turns with both; a corner's arm with its box, a face with the other box, too.
+        # A normal from the line of centres turns with both; a corner turns with its box and with the face of the other.
         boxes = {i for i, b in enumerate(bodies) if b.half is not None}
         joined = set(self.pairs.ravel().tolist()) | {i for f in faces if f[0] != self.N for i in (f[0], f[3])}
         of = [range(SEVEN * i, SEVEN * i + 3) for i in joined] + [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in boxes]
