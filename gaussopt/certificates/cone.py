@@ -71,10 +71,10 @@ class ConeCertificate(ProgramCertificate):
     farkas_ray : normal impulses that prove contradiction, (k,), or None
     no_solution : whether all modes were visited and none is possible
     solutions : impulses of certified solutions with different velocities, at least two or none
-    cone_violation : of r in K, relative to R, see `violations`
-    dual_violation : of u~ in K*, relative to the largest entry of q
+    cone_violation : how far r is outside K, relative to R, see `violations`
+    dual_violation : how far u~ is outside K*, relative to the largest entry of q
     complementarity : distance of r_i / R and u~_i / |q| from a pair that satisfies the law, the largest of all contacts
-    asymmetry : of W, relative
+    asymmetry : relative asymmetry of W
     proof_seconds : processor time of modulus and bounds up to now; the certificate of a solve leaves them out, and
         uniqueness with them, where they take much longer than the solve
     """

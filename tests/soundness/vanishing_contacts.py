@@ -140,9 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--solvers", default="")
-    parser.add_argument(
-        "--iterations", type=int, help="at most, of solvers that count them"
-    )
+    parser.add_argument("--iterations", type=int, help="at most, of solvers that count them")
     given = parser.parse_args(arguments)
     bad = 0
     for name in given.solvers.split(",") if given.solvers else solvers():
