@@ -116,11 +116,12 @@ class Pile:
             raise BadInput("The pile is empty; add a ball or a box.")
         names = [f"{axis}_{i + 1}" for i in range(len(bodies)) for axis in AXES]
         equations = PileEquations(bodies, self._walls, self.mu, self.e_N, self.gravity)
-        system = System(
+        system = PileSystem(
             equations.mass, equations.force, equations.equality, inertia=equations.inertia,
             position=equations.position, energy=equations.energy, contacts=equations.contacts,
             contact_names=equations.names, coordinates=names, name=more.get("name", "pile"),
         )  # fmt: skip
+        system.turning = equations.turning
         q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
         v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
         known: dict[str, Any] = {"units": _units(names), "in_space": lambda values, variant: self._picture(equations)}
@@ -186,6 +187,22 @@ def _units(names: Iterable[str]) -> dict[str, str]:
     return {name: "m" if name[0] in "xyz" else "1" for name in names}
 
 
+class PileSystem(System):
+    """The system of a pile, whose rows are closed forms: nothing of them is found by differences.
+
+    `turning` are the coordinates on which the normal rows depend.
+    """
+
+    turning: tuple[int, ...]
+
+    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
+        """Check nothing: differences by all coordinates would take time with the cube of the number of bodies."""
+
+    def bending(self) -> Sequence[int]:
+        """Return the coordinates on which the normal rows depend."""
+        return self.turning
+
+
 class PileEquations:
     """The callables of a pile; body number N is the ground."""
 
@@ -213,11 +230,16 @@ class PileEquations:
         self.names += [f"balls {i + 1}, {j + 1}" for i, j in pairs]
         self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         self.radii = np.array([b.radius for b in bodies])
+        # A normal from the line of centres turns with both; a corner turns with its box and with the face of the other.
+        boxes = {i for i, b in enumerate(bodies) if b.half is not None}
+        joined = set(self.pairs.ravel().tolist()) | {i for f in faces if f[0] != self.N for i in (f[0], f[3])}
+        of = [range(SEVEN * i, SEVEN * i + 3) for i in joined] + [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in boxes]
+        self.turning = tuple(sorted(j for part in of for j in part))
 
     def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
         """Add a contact between a point or ball of b and the face of a through a given point."""
         self.names.append(name)
-        faces.append((a[0], a[1], _frame(a[2]), *b))
+        faces.append((a[0], a[1], _frames(a[2][None])[0], *b))
 
     # -- bodies ------------------------------------------------------------------------------------------------
 
@@ -308,7 +330,7 @@ class PileEquations:
         d, v = r[b] - r[a], u[b] - u[a]
         distance = np.linalg.norm(d, axis=1)[:, None]
         n = d / distance
-        F = np.array([_frame(x) for x in n]).reshape(-1, 3, 3)
+        F = _frames(n)
         radii = self.radii[a][:, None], self.radii[b][:, None]
         arms = np.stack((radii[0] * n, -radii[1] * n), axis=1)
         turned = (v - (n * v).sum(axis=1)[:, None] * n) / distance
@@ -325,11 +347,11 @@ def _E(e: Matrix, sign: float) -> Blocks:
     return np.array(rows).transpose(2, 0, 1)
 
 
-def _frame(n: Vector) -> Matrix:
-    """Return rows n, t1, t2, orthonormal and right-handed."""
-    first = np.cross(np.eye(3)[np.abs(n).argmin()], n)
-    first /= np.linalg.norm(first)
-    return np.array([n, first, np.cross(n, first)])
+def _frames(n: Matrix) -> Blocks:
+    """Return rows n, t1, t2, orthonormal and right-handed, of every normal, (k, 3, 3)."""
+    first = np.cross(np.eye(3)[np.abs(n).argmin(axis=1)], n)
+    first /= np.linalg.norm(first, axis=1)[:, None]
+    return np.stack((n, first, np.cross(n, first)), axis=1)
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:

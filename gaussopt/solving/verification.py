@@ -15,11 +15,13 @@ from gaussopt.kinds import page_of
 def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: float = DEFAULT_TOLERANCE) -> Solution:
     """Return the verified solution of a program from a solver's answer."""
     begin = perf_counter()
-    found = page_of(program).judge(program, raw, tolerance)
+    page = page_of(program)
+    found = page.judge(program, raw, tolerance)
     certificate = found.certificate
+    message = found.message + page.limit_proofs(found.proof, timing.solve)
     timing = timing._replace(verify=perf_counter() - begin)
     return Solution(
-        raw.x, found.y, found.status, raw.claim, found.message, raw.iterations, timing, certificate, found.solutions,
+        raw.x, found.y, found.status, raw.claim, message, raw.iterations, timing, certificate, found.solutions,
         raw.history,
     )  # fmt: skip
 
