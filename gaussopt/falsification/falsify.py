@@ -170,5 +170,5 @@ def falsify(
     names = frozenset((name_of(a), name_of(b)))
     return Falsification(
         *pair.names, found is not None, *(found or (None, None)), tuple(search.account.values()),
-        tuple(ASSUMPTIONS[name] for name in space.given), EQUIVALENT.get(names, ""), seed, search.spent,
+        (*space.always, *(ASSUMPTIONS[name] for name in space.given)), EQUIVALENT.get(names, ""), seed, search.spent,
     )  # fmt: skip

@@ -21,6 +21,9 @@ from gaussopt.papers.evidence.adversarial_search import maximise
 DIFFERENT = 1e-6
 """Relative difference of two answers, or of one from none, from which an example is looked at."""
 
+NOTHING = 1e-6
+"""Size of an answer relative to the largest number of the example below which it counts as zero."""
+
 CLEAR = 1e-3
 """Relative difference that an example keeps while it is shrunk before it is proved."""
 
@@ -114,7 +117,9 @@ class Search:
         x, y = (answer(numbers) for answer in self.answers)
         if x is None or y is None:
             return np.nan if x is None and y is None else np.inf
-        size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)))
+        # Where the answer is zero, both are rounding errors of the data.
+        floor = NOTHING * max(float(np.abs(array).max(initial=0.0)) for array in numbers.values())
+        size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), floor)
         return float(np.abs(x - y).max(initial=0.0)) / size if size else 0.0
 
     def _row(self, way: str, size: Size | None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ ASSUMPTIONS = {
     "symmetric": "the contact operator A is symmetric",
     "p-matrix": "the contact operator A is a P-matrix",
     "one-contact": "there is one contact",
-    "sticking": "no contact slides under Coulomb's law",
+    "sticking": "impulses inside the friction cones bring all contacts to rest",
 }
 """Assumptions by name, in words."""
 
@@ -44,12 +44,14 @@ class Space(ABC):
     sizes : from the smallest to the largest that is searched, each as `size_words` says
     size_words : what the numbers of a size count
     given : the names of what is assumed
+    always : what all its examples satisfy, in words
     """
 
     kind: str
     symbol: str
     sizes: Sequence[Size]
     size_words: tuple[str, ...]
+    always: tuple[str, ...] = ()
 
     def __init__(self, given: Sequence[str]) -> None:
         self.given = tuple(given)
@@ -159,8 +161,9 @@ class Impacts(SlidingSteps):
         found = super().decode(size, x[:plain])
         if found is None:
             return None
-        kept = {name: found[name] for name in ("M", "J_N", "J_T", "mu")} | {"Q": np.zeros(3 * bars)}
-        kept |= {"v": x[plain : plain + 3 * bars], "e_N": 0.5 + 0.5 * x[plain + 3 * bars :]}
+        kept = {name: found[name] for name in ("M", "J_N", "J_T", "mu")}
+        v, e = np.split(x[plain:], [3 * bars])
+        kept |= {"Q": np.zeros(3 * bars), "zeta_N": np.zeros(k), "v": v, "e_N": 0.5 + 0.5 * e}
         return kept if (kept["J_N"] @ kept["v"] < 0).any() else None
 
     def allows(self, example: Example) -> bool:
@@ -174,6 +177,7 @@ class BilateralSteps(Space):
     kind, symbol = "step", "a"
     sizes: Sequence[Size] = ((2, 1), (3, 1), (3, 2), (4, 2))
     size_words = ("coordinates", "rows")
+    always = ("M is symmetric positive definite",)
     singular = False
 
     def count(self, size: Size) -> int:
@@ -190,12 +194,14 @@ class BilateralSteps(Space):
         return {"M": step.M, "Q": step.force, "J": step.J, "gamma": step.gamma}
 
     def allows(self, example: Example) -> bool:
-        return min(principal_minors(example.arrays["M"])) >= 0
+        M = example.arrays["M"]
+        return min(principal_minors(M)) >= 0 if self.singular else min(leading_minors(M)) > 0
 
 
 class SingularSteps(BilateralSteps):
     """Steps of which every other one has a singular mass matrix."""
 
+    always = ("M is symmetric positive semidefinite",)
     singular = True
 
 
@@ -203,6 +209,7 @@ class ConeProblems(Space):
     """Contact problems in space with a positive definite W."""
 
     kind, symbol = "contact", "r"
+    always = ("W is symmetric positive definite",)
     sizes: Sequence[Size] = ((1,), (2,))
     size_words = ("contacts",)
 
