@@ -32,7 +32,7 @@ class Bilateral(NamedTuple):
     @property
     def particular(self) -> Exact:
         """J^+ gamma with J^+ = J^T (J J^T)^-1."""
-        return self.J.T @ _solved(self.J @ self.J.T, self.gamma)
+        return np.asarray(self.J.T @ _solved(self.J @ self.J.T, self.gamma))
 
 
 def _solved(A: Exact, b: Exact) -> Exact:

@@ -97,7 +97,7 @@ def _program(P: Exact, p: Exact, rows: Exact, b: Exact, name: str) -> Proved | N
 
 
 def _symmetric(A: Exact) -> Exact:
-    return (A + A.T) / 2
+    return np.asarray((A + A.T) / 2)
 
 
 def printed(of: Sliding) -> Proved | None:

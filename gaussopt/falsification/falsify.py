@@ -166,9 +166,10 @@ def falsify(
     space = space_of(a, b, chosen)
     pair = Pair(a, b, space)
     search = Search(space, pair.answers, pair.prove, seconds, tries, seed)
-    found = search.run()
-    names = frozenset((name_of(a), name_of(b)))
+    example, proof = search.run() or (None, None)
+    words = (*space.always, *(ASSUMPTIONS[name] for name in space.given))
+    known = EQUIVALENT.get(frozenset((name_of(a), name_of(b))), "")
     return Falsification(
-        *pair.names, found is not None, *(found or (None, None)), tuple(search.account.values()),
-        (*space.always, *(ASSUMPTIONS[name] for name in space.given)), EQUIVALENT.get(names, ""), seed, search.spent,
+        *pair.names, example is not None, example, proof, tuple(search.account.values()), words, known, seed,
+        search.spent,
     )  # fmt: skip

@@ -84,7 +84,9 @@ class Mechanism(Space):
         if isinstance(found, ConeComplementarity):
             return Example.of("contact", {"W": np.asarray(found.W), "q": found.q, "mu": found.mu}, setting)
         if self.contacts:
-            found = closed_sliding(found, np.array([setting[f"{SLIP}{i + 1}"] for i in range(self.contacts)], dtype=int))
+            found = closed_sliding(
+                found, np.array([setting[f"{SLIP}{i + 1}"] for i in range(self.contacts)], dtype=int)
+            )
         if found.k and found.J_T.shape[1] > 1:
             raise BadInput(f"{self.source.name} has contacts in space; give a problem with contacts in the plane.")
         numbers = {"M": found.M, "Q": found.force, "J": found.J, "gamma": found.gamma}

@@ -11,9 +11,9 @@ from gaussopt.contact.impact_laws import LAWS
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.falsification import exact_bilateral, exact_contact, exact_sliding
 from gaussopt.falsification.answers import FloatAnswer, Given, answerer, name_of, takes_lcp
-from gaussopt.falsification.example import Example, vector
 from gaussopt.falsification.exact_bilateral import Bilateral
 from gaussopt.falsification.exact_sliding import Sliding
+from gaussopt.falsification.example import Example, vector
 from gaussopt.falsification.mechanisms import Mechanism
 from gaussopt.falsification.proved import Proved, parting_line
 from gaussopt.falsification.search import DIFFERENT, Proof
@@ -185,7 +185,7 @@ class Pair:
 
 def derived(example: Example) -> dict[str, Exact]:
     """Return the operator of sliding contacts that the lines of a proof name."""
-    if example.kind != "step" or "zeta_N" not in example.arrays and "J_N" not in example.arrays:
+    if example.kind != "step" or ("zeta_N" not in example.arrays and "J_N" not in example.arrays):
         return {}
     if "e_N" in example.arrays:
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from time import perf_counter
@@ -13,7 +13,7 @@ import numpy as np
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
 from gaussopt.falsification.answers import FloatAnswer
-from gaussopt.falsification.example import AXES, FIXED, READERS, SYMMETRIC, Example, Numbers
+from gaussopt.falsification.example import FIXED, READERS, SYMMETRIC, Example, Numbers
 from gaussopt.falsification.spaces import Size, Space
 from gaussopt.linalg.rational import exact
 from gaussopt.papers.evidence.adversarial_search import maximise
