@@ -195,7 +195,8 @@ def newton(example: Example) -> Proved | None:
         return None
     return Proved(
         r.tolist(), f"By Newton's law the impulses (r_N, r_T) are {vector(r)} and the velocities after them "
-        f"{vector(W @ r + before)}: u_N >= -e times that before it, equal where r_N > 0, with Coulomb's law for r_T; every "
+        f"{vector(W @ r + before)}: u_N >= -e times that before it, equal where r_N > 0, with "
+        "Coulomb's law for r_T; every "
         "combination of modes is regular, and no other one holds.", {"r": r, "u": W @ r + before, "W": W},
     )  # fmt: skip
 
@@ -213,7 +214,8 @@ def poisson(example: Example) -> Proved | None:
     r = first + second
     return Proved(
         r.tolist(), f"By Poisson's law they are {vector(r)}: {vector(first)} of the compression, after which u = "
-        f"{vector(W @ first + before)}, and {vector(second)} of the restitution, r_N >= e times that of the compression; "
+        f"{vector(W @ first + before)}, and {vector(second)} of the restitution, r_N >= e times "
+        "that of the compression; "
         "every combination of modes is regular in both phases, and no other one holds.",
         {"r": r, "compression": first, "restitution": second},
     )  # fmt: skip

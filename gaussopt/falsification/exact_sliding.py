@@ -1,7 +1,7 @@
 """Sliding contacts in fractions: the contact laws, the printed programs and frozen friction.
 
-All of them are stated in the normal forces z of w = A z + b, A = A_0 + C with the response A_0 to normal forces and C to
-friction; see `gaussopt.contact.operator` and the formulations themselves.
+All of them are stated in the normal forces z of w = A z + b, A = A_0 + C with the response A_0 to normal forces and C
+to friction; see `gaussopt.contact.operator` and the formulations themselves.
 """
 
 from __future__ import annotations
@@ -136,8 +136,9 @@ def weighted(of: Sliding) -> Proved | None:
     for i, j in pairs:
         if A[i, j] * A[j, i] < 0 or (A[i, j] == 0) != (A[j, i] == 0):
             return Proved(
-                None, f"No positive d makes diag(d) A symmetric: d_{j + 1} A_{j + 1}{i + 1} = d_{i + 1} A_{i + 1}{j + 1} "
-                f"reads {A[j, i]} d_{j + 1} = {A[i, j]} d_{i + 1}, which no two positive numbers satisfy.",
+                None, f"No positive d makes diag(d) A symmetric: d_{j + 1} A_{j + 1}{i + 1} = d_{i + 1} "
+                f"A_{i + 1}{j + 1} reads {A[j, i]} d_{j + 1} = {A[i, j]} d_{i + 1}, which no two positive "
+                "numbers satisfy.",
             )  # fmt: skip
     return Proved(None, "No positive d makes diag(d) A symmetric: the products of A around a cycle differ.")
 

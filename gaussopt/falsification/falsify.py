@@ -61,8 +61,9 @@ class Falsification:
     @property
     def message(self) -> str:
         """One sentence on the result."""
-        if self.found:
-            return f"{self.a} and {self.b} differ: an example of {self._size()} proves it in exact arithmetic."
+        if self.proof is not None:
+            how = "proves it in exact arithmetic" if self.proof.exact else "shows it by the numbers that they return"
+            return f"{self.a} and {self.b} differ: an example of {self._size()} {how}."
         compared, alone = (sum(row[name] for row in self.searched) for name in ("compared", "one has no answer"))
         known = f" They are equivalent: {self.equivalence}" if self.equivalence else ""
         return (

@@ -162,8 +162,8 @@ class Pair:
             if broken is None or near is None:
                 return None
             stated = found[law] or Proved(
-                None, f"{self.names[law]} asks for Coulomb's law, which r = {vector(f'{x:.6g}' for x in near)} obeys to "
-                "rounding.",
+                None, f"{self.names[law]} asks for Coulomb's law, which r = {vector(f'{x:.6g}' for x in near)} obeys "
+                "to rounding.",
             )  # fmt: skip
             pair = (stated, answer) if law == 0 else (answer, stated)
             return self._proof(example, *pair, f"The answer of {self.names[other]} breaks Coulomb's law: {broken}.")
@@ -180,7 +180,7 @@ class Pair:
                 last = f"Their entries {self.space.symbol}_{i + 1} differ by {abs(x[i] - y[i]):.6g}."
         lines = (f"{self.names[0]}: {first.line}", f"{self.names[1]}: {second.line}", last)
         numbers = {name: dict(of.numbers) for name, of in zip(self.names, (first, second), strict=True)}
-        return Proof(lines, {**numbers, "data": derived(example)})
+        return Proof(lines, {**numbers, "data": derived(example)}, not any(map(callable, self.given)))
 
 
 def derived(example: Example) -> dict[str, Exact]:

@@ -44,10 +44,14 @@ Lines = tuple[str, str, str]
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Three lines that prove a difference, and the numbers that they name."""
+    """Three lines that prove a difference, and the numbers that they name.
+
+    `exact` is False where a function of the user's returned one of the answers in floating point.
+    """
 
     lines: Lines
     numbers: dict[str, Any]
+    exact: bool = True
 
 
 @dataclass
