@@ -125,8 +125,8 @@ def by_forces(of: Bilateral) -> Proved | None:
     lam = _solved(of.J @ X, of.gamma - of.J @ free)
     a = free + X @ lam
     return Proved(
-        a.tolist(), f"a = a_0 + M^-1 J^T lam = {vector(a)} with a_0 = M^-1 F = {vector(free)} and lam = (J M^-1 J^T)^-1 "
-        f"(gamma - J a_0) = {vector(lam)}.", {"a": a, "lam": lam, "a0": free},
+        a.tolist(), f"a = a_0 + M^-1 J^T lam = {vector(a)} with a_0 = M^-1 F = {vector(free)} and lam = (J M^-1 J^T)"
+        f"^-1 (gamma - J a_0) = {vector(lam)}.", {"a": a, "lam": lam, "a0": free},
     )  # fmt: skip
 
 

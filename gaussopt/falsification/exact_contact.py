@@ -110,8 +110,8 @@ def relaxed(example: Example, near: Vector) -> Proved | None:
     if r @ u:
         return None
     return Proved(
-        r.tolist(), f"r = {vector(r)} is the one minimiser of 1/2 r^T W r + q^T r over the cones |r_T| <= mu r_N: u = W "
-        f"r + q = {vector(u)} has u_N >= mu |u_T| and r . u = 0, and the leading minors of W, "
+        r.tolist(), f"r = {vector(r)} is the one minimiser of 1/2 r^T W r + q^T r over the cones |r_T| <= mu r_N: u = "
+        f"W r + q = {vector(u)} has u_N >= mu |u_T| and r . u = 0, and the leading minors of W, "
         f"{', '.join(map(str, minors))}, are positive.", {"r": r, "u": u, "minors": minors},
     )  # fmt: skip
 

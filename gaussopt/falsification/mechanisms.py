@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from gaussopt.atlas.grid_states import closed_sliding, grid_of, state, values_at
 from gaussopt.core.arrays import Vector
-from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, GaussoptError
-from gaussopt.core.step_data import StepData
 from gaussopt.falsification.example import Example, Numbers
 from gaussopt.falsification.spaces import Size, Space
 from gaussopt.modelling.family import Family
@@ -23,7 +22,7 @@ SLIP = "slip of contact "
 MOST_CONTACTS = 6
 
 
-class Mechanism(Space):
+class MechanismSteps(Space):
     """The start of a problem over the axes of its atlas and the signs of slip, or the first step of a family."""
 
     size_words = ()
@@ -40,10 +39,11 @@ class Mechanism(Space):
         if not self.dials:
             raise BadInput(f"{source.name} has no free parameter in its atlas; leave one of them unset.")
         first = self._step({name: low for name, low, *_ in self.dials})
-        self.contacts = first.k if isinstance(first, StepData) and isinstance(source, Problem) else 0
+        in_space = hasattr(first, "W")
+        self.contacts = first.k if isinstance(source, Problem) else 0
         if self.contacts > MOST_CONTACTS:
             raise BadInput(f"{source.name} has {self.contacts} contacts; at most {MOST_CONTACTS} are searched.")
-        self.kind = "step" if isinstance(first, StepData) else "contact"
+        self.kind = "contact" if in_space else "step"
         self.symbol = "r" if self.kind == "contact" else "lam_N" if first.k else "a"
 
     def count(self, size: Size) -> int:
@@ -81,7 +81,7 @@ class Mechanism(Space):
             found = self._step({name: value for name, value in setting.items() if not name.startswith(SLIP)})
         except GaussoptError:
             return None
-        if isinstance(found, ConeComplementarity):
+        if self.kind == "contact":
             return Example.of("contact", {"W": np.asarray(found.W), "q": found.q, "mu": found.mu}, setting)
         if self.contacts:
             found = closed_sliding(
@@ -95,7 +95,7 @@ class Mechanism(Space):
                         "mu": found.mu}  # fmt: skip
         return Example.of("step", numbers, setting)
 
-    def _step(self, values: Mapping[str, float]) -> StepData | ConeComplementarity:
+    def _step(self, values: Mapping[str, float]) -> Any:
         if isinstance(self.source, Family):
             return self.source.steps(values, 1)[0]
         axes = [Axis(name, [value]) for name, value in values.items()]

@@ -14,7 +14,7 @@ from gaussopt.falsification.answers import FloatAnswer, Given, answerer, name_of
 from gaussopt.falsification.exact_bilateral import Bilateral
 from gaussopt.falsification.exact_sliding import Sliding
 from gaussopt.falsification.example import Example, vector
-from gaussopt.falsification.mechanisms import Mechanism
+from gaussopt.falsification.mechanisms import MechanismSteps
 from gaussopt.falsification.proved import Proved, parting_line
 from gaussopt.falsification.search import DIFFERENT, Proof
 from gaussopt.falsification.spaces import (
@@ -58,7 +58,7 @@ def space_of(a: Given, b: Given, given: Sequence[Any]) -> Space:
             raise UnknownName("assumption", str(name), ASSUMPTIONS)
     if len(sources) > 1:
         raise BadInput("Give one problem or one family whose steps are searched, not several.")
-    space = Mechanism(sources[0], assumed) if sources else _plain(a, b, assumed)
+    space = MechanismSteps(sources[0], assumed) if sources else _plain(a, b, assumed)
     misplaced = [name for name in assumed if name not in _of(space)]
     if misplaced:
         raise BadInput(
