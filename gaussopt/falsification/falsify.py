@@ -15,7 +15,7 @@ from gaussopt.core.files import write_text
 from gaussopt.falsification.answers import Given, name_of
 from gaussopt.falsification.example import Example
 from gaussopt.falsification.latex import latex_of
-from gaussopt.falsification.pairs import EQUIVALENT, Pair, space_of
+from gaussopt.falsification.pairs import EQUIVALENT, ComparedPair, space_of
 from gaussopt.falsification.search import DIFFERENT, Proof, Search
 from gaussopt.falsification.spaces import ASSUMPTIONS
 from gaussopt.modelling.family import Family
@@ -165,7 +165,7 @@ def falsify(
         raise BadInput(f"The limits of the search are {seconds} s and {tries} tries; give positive ones.")
     chosen = [given] if isinstance(given, str | Problem | Family) else list(given)
     space = space_of(a, b, chosen)
-    pair = Pair(a, b, space)
+    pair = ComparedPair(a, b, space)
     search = Search(space, pair.answers, pair.prove, seconds, tries, seed)
     example, proof = search.run() or (None, None)
     words = (*space.always, *(ASSUMPTIONS[name] for name in space.given))

@@ -95,7 +95,7 @@ def _plain(a: Given, b: Given, assumed: Sequence[str]) -> Space:
     return SlidingSteps(sliding)
 
 
-class Pair:
+class ComparedPair:
     """Two formulations on one space."""
 
     def __init__(self, a: Given, b: Given, space: Space) -> None:
