@@ -90,7 +90,7 @@ def outline(track: Track) -> str:
 
 
 class _Film:
-    """Writer of elements whose attributes change at the times of a clock (F,), s, within a repeated cycle, s."""
+    """Writer of elements whose attributes change at the times `clock`, (F,), of a repeated `cycle`, both in seconds."""
 
     def __init__(self, clock: Vector, cycle: float) -> None:
         self.clock, self.cycle = clock, cycle

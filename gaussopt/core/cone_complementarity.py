@@ -215,7 +215,7 @@ class GlobalContacts:
     def inverse(self) -> Matrix:
         """The inverse of [M, -G; G^T, 0], (n + p, n + p).
 
-        Raises BadInput where it is singular: a direction without mass that no bilateral row holds, or dependent rows.
+        Raises BadInput if the matrix is singular: no bilateral row holds a massless direction, or rows are dependent.
         """
         if is_blocks(self.M):
             return block_inverse(self.M)  # type: ignore[no-any-return]

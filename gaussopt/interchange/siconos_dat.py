@@ -107,7 +107,7 @@ class Words:
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return the problem of a file; `in_space` refuses planar contacts. A BadInput is worded to follow its name."""
+    """Return the problem of a file; `in_space` refuses planar contacts. Errors are worded to follow the file's name."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")

@@ -212,7 +212,7 @@ def typeset(text: str) -> str:
 
 
 def text_of(cell: Any, *, digits: int = 6) -> str:
-    """Format a cell: numbers to `digits` significant digits, with a minus sign; NaN as a dash."""
+    """Format a cell: numbers to `digits` significant digits, `-` as a true minus sign, NaN as a dash."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):
