@@ -23,7 +23,7 @@ Assumed = Annotated[
 Seconds = Annotated[float, common.option("--seconds", "Time limit in s.")]
 Tries = Annotated[int, common.option("--tries", "Largest number of examples drawn.")]
 Seed = Annotated[int, common.option("--seed", "Seed of all draws.")]
-Out = Annotated[Path | None, common.option("--out", "Folder of the example, its proof, a picture, and falsify.json.")]
+Out = Annotated[Path | None, common.option("--out", "Folder of the example, its proof, and falsify.json.")]
 
 
 def falsify_command(
