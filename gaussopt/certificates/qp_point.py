@@ -203,7 +203,7 @@ class CandidatePoint(JudgedPoint):
         return known & (share * terms > np.abs(self.z - named))
 
     def _near(self, x: Vector) -> Vector:
-        """Return |x| of the point, limited by its size and that of the least point with this P x that meets all rows, (n,).
+        """Return |x|, (n,), limited by its size and that of the least point with this P x that meets all rows.
 
         Rounding errors of this size are allowed; a larger size would let the candidate widen its own tolerance.
         """
