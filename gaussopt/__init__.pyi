@@ -39,6 +39,9 @@ from .core.errors import (
     MissingBackend as MissingBackend,
 )
 from .core.errors import (
+    ModelSlip as ModelSlip,
+)
+from .core.errors import (
     NotAccepted as NotAccepted,
 )
 from .core.errors import (
@@ -59,6 +62,8 @@ from .core.solver import make_solver as make_solver
 from .core.status import Status as Status
 from .core.step_data import StepData as StepData
 from .core.system import Energy as Energy
+from .falsification.falsify import Falsification as Falsification
+from .falsification.falsify import falsify as falsify
 from .integration.stabilisation import Baumgarte as Baumgarte
 from .integration.stabilisation import Projection as Projection
 from .integration.trajectory import Trajectory as Trajectory

@@ -7,7 +7,7 @@ import os
 
 def main() -> int:
     """Run the command line and return the exit code."""
-    # Small matrices: threads inside BLAS cost more than they give, and they disturb timings.
+    # The matrices are small: threads inside BLAS cost more time than they save, and they disturb timings.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ.setdefault(variable, "1")
     from gaussopt.cli.main import run

@@ -1,4 +1,4 @@
-"""Checks of what every solver, formulation and stepper has to do, which their authors call from pytest.
+"""Checks that every solver, formulation and stepper must pass, for their authors to call from pytest.
 
     import pytest
     from gaussopt import register, testing
@@ -22,9 +22,9 @@
     def test_stepper():
         testing.check_stepper("my-stepper")
 
-Each check raises AssertionError with a sentence. The project's own tests call them for everything that is installed.
-Giving up is no error, so the first two say nothing about a solver that always gives up: the third counts what it
-solves. In the same way a formulation may refuse steps, and a stepper motions.
+Each check raises AssertionError with a sentence. The project's own tests call them for every registered entry.
+A solver may give up, so the first two checks say nothing about a solver that always does: the third counts what it
+solves. In the same way a formulation may refuse steps, and a stepper may refuse motions.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class KnownProgram:
 
 
 def programs(solver: str, most: int = 30) -> list[KnownProgram]:
-    """Return the programs with known answers, of at most `most` unknowns, that a solver accepts.
+    """Return the programs with known solutions, of at most `most` unknowns, that a solver accepts.
 
     They are the convex programs and LCPs of `gaussopt compare`. Raises UnknownName, MissingBackend.
     """
@@ -84,7 +84,7 @@ def programs(solver: str, most: int = 30) -> list[KnownProgram]:
 
 
 def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOLERANCE) -> None:
-    """Check that a solver is right where it claims to have solved a program; giving up and saying so is no error.
+    """Check that a program reported as solved is solved correctly; a solver may also report that it gives up.
 
     `tolerance` is that of the certificate.
     """
@@ -103,14 +103,14 @@ def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOL
 
 
 def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERANCE) -> float:
-    """Return the share of the solvable programs of `programs` for which a solver's answer is confirmed; NaN of none."""
+    """Return the verified fraction of the solvable programs from `programs` that a solver solves; NaN if none."""
     cases = [case.program for case in programs(solver, most) if case.solvable]
     solved = [solve(program, solver, tolerance=tolerance).status is Status.SOLVED for program in cases]
     return sum(solved) / len(solved) if solved else float("nan")
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver changes no programs or earlier answers, and solves a sequence like its single programs."""
+    """Check that a solver changes no program or earlier answer, and solves a sequence as it solves single programs."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [
@@ -134,7 +134,7 @@ def check_manners(solver: str) -> None:
 
 
 def _answer(one: Any, solver: str, name: str) -> RawSolution:
-    """Return the answer of a solver after `setup`; raise AssertionError if it raises or the answer is not finite."""
+    """Return a solver's answer after its `setup`; raise AssertionError if it raises or its answer is not finite."""
     try:
         found: RawSolution = one.solve(None)
     except Exception as error:
@@ -155,7 +155,7 @@ def _locked(values: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class KnownStep:
-    """A step with its acceleration, (n,)."""
+    """A step with its known acceleration, (n,)."""
 
     name: str
     step: StepData
@@ -163,9 +163,9 @@ class KnownStep:
 
 
 def steps(seed: int = 0) -> list[KnownStep]:
-    """Return steps whose accelerations follow from a basis of the null space of J, or from closed forms of contacts.
+    """Return steps with known accelerations: from a basis of the null space of J, or from closed forms for contacts.
 
-    They have constraints or none, redundant rows, a singular mass matrix, and a block that slides or sticks.
+    They cover no constraints, constraints, redundant rows, a singular mass matrix, and a sliding or sticking block.
     """
     rng = np.random.default_rng(seed)
     root, J, h, Q = rng.normal(size=(5, 5)), rng.normal(size=(2, 5)), rng.normal(size=5), rng.normal(size=5)
@@ -180,7 +180,7 @@ def steps(seed: int = 0) -> list[KnownStep]:
         a = one + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (Q - h - M @ one))
         found.append(KnownStep(name, StepData.smooth(M, h, Q, rows, right, 0.0, np.zeros(5), np.zeros(5)), a))
     for name, pull, rate, a in (("slides", 5.0, 1.0, [1.0, 0.0]), ("sticks", 5.0, 0.0, [0.0, 0.0])):
-        # A block of 2 kg, pulled along a rough floor under a weight of 10 N.
+        # A block of 2 kg, pulled along a rough floor with a downward force of 10 N.
         block = {"M": np.diag([2.0, 2.0]), "Q": [pull, -10.0], "J_N": [[0.0, 1.0]], "zeta_N": [0.0],
                  "J_T": [[1.0, 0.0]], "zeta_T": [0.0], "v_T": [rate], "mu": [0.3 if rate else 0.6]}  # fmt: skip
         found.append(KnownStep(name, StepData.from_mapping(block), np.array(a)))
@@ -190,7 +190,7 @@ def steps(seed: int = 0) -> list[KnownStep]:
 def check_formulation(formulation: str, case: KnownStep) -> None:
     """Check that a formulation gives the acceleration of a step, or refuses the step and says why.
 
-    A formulation that is not `exact` may give another one, which must not be called solved. Steps are not written into.
+    A formulation that is not `exact` may give another acceleration if the status is not solved. The step is read-only.
     """
     step = replace(case.step, **{
         f.name: _locked(x) for f in fields(case.step) if isinstance(x := getattr(case.step, f.name), np.ndarray)
@@ -210,9 +210,9 @@ def check_formulation(formulation: str, case: KnownStep) -> None:
 
 
 def check_stepper(stepper: str) -> None:
-    """Check order, or tolerance, instants and continuation of a stepper on a damped and driven oscillator.
+    """Check the convergence order or the tolerance, the instants, and the continuation of a stepper on an oscillator.
 
-    x'' = -x' - e^-t + 6 t + 3 t^2 from x = 0, x' = 1 has the solution x = t^3 + t e^-t. A stepper may refuse it.
+    x'' = -x' - e^-t + 6 t + 3 t^2, x(0) = 0, x'(0) = 1 has the solution x = t^3 + t e^-t. A stepper may refuse it.
     """
     method: Stepper = registry.load("stepper", stepper)
     driven = System([[1.0]], lambda t, q, v: -v - np.exp(-t) + 6 * t + 3 * t**2)

@@ -1,1 +1,1 @@
-"""Problems, a file for each; see `gaussopt.modelling.problem` for the interface."""
+"""Problems, one file for each; see `gaussopt.modelling.problem` for the interface."""

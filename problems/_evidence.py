@@ -1,4 +1,4 @@
-"""Functions for evidence on errata: first steps, their accelerations, and relative errors."""
+"""Functions for the evidence on errata: first steps, their accelerations, and relative errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gaussopt.modelling.problem import problem
 
 
 def first_step(name: str, **settings: Any) -> StepData:
-    """Return the step of a problem at its start."""
+    """Return the step of a problem at its start state."""
     entry = problem(name, **settings)
     return entry.system.evaluate(0.0, entry.q0, entry.v0)
 
@@ -27,7 +27,7 @@ def acceleration(step: StepData, formulation: str = "lagrange", tolerance: float
 
 
 def miss(x: Any, true: Any) -> float:
-    """Return the difference of two arrays, relative to the true one."""
+    """Return the norm of x - true, relative to the norm of `true`."""
     return float(np.linalg.norm(x - true) / np.linalg.norm(true))
 
 

@@ -1,4 +1,4 @@
-"""Errata of the two bars, and the computations that show them."""
+"""Errata of the two-bar problem, and the computations that show them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _bars() -> Problem:
 
 
 def both_active(step: StepData) -> tuple[Matrix, Vector, Vector]:
-    """Return A, B and the forces -A^-1 B that keep both contacts closed, the physical answer if positive."""
+    """Return A, B and the forces -A^-1 B that keep both contacts closed; they solve the contact laws if positive."""
     A = step.J_N @ np.linalg.solve(step.M, step.friction_map)
     B = step.J_N @ np.linalg.solve(step.M, step.force) + step.zeta_N
     return A, B, np.asarray(-np.linalg.solve(A, B), dtype=np.float64)

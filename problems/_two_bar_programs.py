@@ -78,7 +78,7 @@ def primal_program() -> Evidence:
 
 
 def strict_convexity() -> Evidence:
-    """Show what a positive definite A implies and what it does not: eq. (29), and with weights."""
+    """Show what a positive definite A implies for eq. (29), without and with weights, and what it does not."""
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.contact.qp_equivalence import weights
     from gaussopt.solving.solve import solve_lcp, solve_step
@@ -89,7 +89,7 @@ def strict_convexity() -> Evidence:
     weighted = solve_step(step, "weighted-normal-force-qp", "daqp").lam_N
 
     op = ContactOperator.of(on_the_floor(70.0)).lcp
-    # A load that lifts one of the ends.
+    # A bias that lifts one of the ends.
     lifted = type(op)(op.M, np.array([-1.0, 0.3]))
     z, q = (solve_lcp(lifted, f, s, tolerance=np.inf)[0].x for f, s in (("lcp", "lemke"), ("normal-force-qp", "daqp")))
     numbers = {
@@ -127,12 +127,12 @@ def all_ideal_forces() -> Evidence:
 
 
 def without_directions() -> Evidence:
-    """Show that the friction forces f(F) in (21), (22) need their directions H before M^-1 can act on them."""
+    """Show that the friction forces f(F) in (21), (22) must be multiplied by their directions H before M^-1."""
     step = first_step("two-bar")
     H, normal = step.J_T[:, 0].T, np.array([13.0, 11.0])
     f = step.sigma[:, 0] * step.mu * normal
     by_friction = step.J_N @ np.linalg.solve(step.M, H @ f)
-    # (11) with and without friction for the same normal forces.
+    # The normal gap accelerations in (11) with and without friction, for the same normal forces.
     whole, ideal = (step.J_N @ np.linalg.solve(step.M, D @ normal) for D in (step.friction_map, step.J_N.T))
     numbers = {
         "entries of f(F), two contacts": float(len(f)),
@@ -153,8 +153,8 @@ def without_directions() -> Evidence:
 def sizes() -> Evidence:
     """Compare the printed sizes of the right-hand sides and the order of the product (17), on the bars with a hinge.
 
-    In the corrected sizes h + l and s + g, h and l are the numbers of holonomic and other equality rows, s and g those
-    of inequality rows.
+    In the corrected sizes h + l and s + g, h and l are the numbers of holonomic and other equality rows, s and g the
+    numbers of these kinds among the inequality rows.
     """
     step = first_step("two-bar", variant="maximal")
     h, l, s, g = step.m, 0, step.k, 0

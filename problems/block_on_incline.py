@@ -1,7 +1,7 @@
-"""A block on a rough incline: slides, stops, and sticks or slides back.
+"""A block on a rough incline: it slides, stops, and then sticks or slides back.
 
-s is measured down the slope, n is the height over it. The block decelerates by g (mu cos alpha -+ sin alpha) and
-sticks where mu >= tan alpha.
+s is measured down the slope, n is the height above it. The block decelerates by g (mu cos alpha -+ sin alpha) and
+sticks after stopping if mu >= tan alpha.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start on the slope at s = 0."""
+    """Return the state on the slope at s = 0 with the initial speed."""
     return np.zeros(2), np.array([p["speed0"], 0.0])
 
 

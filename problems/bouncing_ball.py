@@ -1,6 +1,6 @@
 """A ball that falls on a floor and bounces with Newton's restitution: infinitely many impacts in a finite time.
 
-Height y over the floor, started at rest at y0. The impacts accumulate at sqrt(2 y0 / g) (1 + e) / (1 - e).
+The height y above the floor starts at y0, at rest. The impacts accumulate at sqrt(2 y0 / g) (1 + e) / (1 - e).
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start at the initial height with the initial velocity."""
+    """Return the state at the initial height with the initial velocity."""
     return np.array([p["y0"]]), np.array([p["speed0"]])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the ball over its floor; y is the height of its lowest point, the radius exists in the picture only."""
+    """Draw the ball over its floor; y is the height of its lowest point, and only the drawing has a radius."""
     y, r = float(q[0]), 0.07 * max(p["y0"], 1e-3)
     return (
         Ground((0.0, 0.0)), Disk((0.0, y + r), r, np.pi / 2), ContactPoint("floor", (0.0, y)),

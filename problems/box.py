@@ -1,7 +1,7 @@
-"""A rigid box on a rough floor with two or three contacts: the forces are not unique, the motion is.
+"""A rigid box on a rough floor with two or three contacts: its motion is unique, its contact forces are not.
 
-Uniform box of mass m, width and height; x, y is its centre, theta its angle. Contacts at the two lower corners and,
-in the regular model, at the middle of the lower side. Three collinear contacts are statically indeterminate.
+Uniform box of mass m, width and height; x, y is its centre, theta its angle. It has contacts at the two lower corners
+and, in the regular model, at the middle of the lower side. Three collinear contacts are statically indeterminate.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def build(points: tuple[str, ...] = ("left", "middle", "right")) -> AbstractSyst
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start upright over the floor, moving along it."""
+    """Return the upright state above the floor, moving along it."""
     return np.array([0.0, p["gap0"] + p["height"] / 2, 0.0]), np.array([p["vx0"], 0.0, 0.0])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the box on its floor with all its contacts; a variant with fewer contacts has forces only at those."""
+    """Draw the box on its floor with all its contacts; contacts that a variant lacks have no forces."""
     x, y, angle = q
     foot = along((x, y), p["height"] / 2, angle - np.pi / 2)
     places = {name: along(foot, s * p["width"], angle) for name, s in (("left", -0.5), ("middle", 0.0), ("right", 0.5))}

@@ -1,6 +1,6 @@
 """A wall of boxes in running bond that stands by friction, each row one box shorter.
 
-Boxes of a row do not touch. Many contact forces are undetermined, but it is certain that the wall stands. The lowest
+Boxes of the same row do not touch. Many contact forces are not unique, but the wall is certain to stand. The lowest
 row carries the whole weight.
 """
 
@@ -13,13 +13,13 @@ from gaussopt.core.arrays import Vector
 from gaussopt.modelling.sketch import Block, Ground, Parameters, Shape
 
 EDGES, PITCH = (0.2, 0.1, 0.1), 0.21
-"""Edges of a box, and distance of their centres in a row, m."""
+"""Edges of a box, and distance between the centres of boxes in a row, m."""
 
 MU = 0.6
 
 
 def wall(rows: int) -> Pile:
-    """Return rows of boxes of 1 kg; the lowest has as many boxes as there are rows."""
+    """Return a wall of boxes of 1 kg; the lowest of its rows has as many boxes as there are rows."""
     pile = Pile(mu=MU)
     for level in range(rows):
         for i in range(rows - level):
@@ -28,7 +28,7 @@ def wall(rows: int) -> Pile:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the wall as seen along the y axis; boxes are drawn with their rotation about it."""
+    """Draw the wall as seen along the y axis; boxes are drawn with their rotation about this axis."""
     blocks = []
     for x, _, z, e0, e1, e2, e3 in q.reshape(-1, 7).tolist():
         angle = np.arctan2(2 * (e1 * e3 - e0 * e2), e0**2 + e1**2 - e2**2 - e3**2)

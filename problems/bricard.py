@@ -1,8 +1,8 @@
-"""Bricard's mechanism: five rods and the ground along six edges of a cube, hinged at right angles, one row redundant.
+"""Bricard's mechanism: five rods and the ground along edges of a cube, hinged at right angles; one row is redundant.
 
-A ring of six rods of length 1 and six hinges has no freedom in general. Here, where each hinge is perpendicular to both
-its rods and neighbouring hinges are at right angles, one freedom is left, and one of the rows follows from the others
-in any position.
+A ring of six rods of length 1 and six hinges generally cannot move. Here, where each hinge is perpendicular to both
+its rods and neighbouring hinges are at right angles, it has one degree of freedom, and one constraint row follows from
+the others in every position.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PARAMETERS = (
     Parameter("g", 9.81, "m/s^2", "gravity along -y"),
 )
 CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)])
-"""Corners of the cube at which the hinges are at the start; the last edge, back to the first, is the ground."""
+"""Corners of the cube, where the hinges are at the start; the ground is the edge from the last corner to the first."""
 EDGES = np.roll(CORNERS, -1, axis=0) - CORNERS
 AXES = np.cross(np.roll(EDGES, 1, axis=0), EDGES)
 
 
 def fill(model: Model) -> None:
-    """Add the rods: rod k goes from corner k to the next; all frames have the axes of the ground at the start."""
+    """Add the rods: rod k goes from corner k to the next; at the start all frames have the axes of the ground."""
     import sympy as sp
 
     m, L, d, g = model.symbols.values()

@@ -1,8 +1,8 @@
 """The car axis: a heavy axle on two springs, the right one on a wavy road.
 
-The left spring is at the origin, the right at (x_b, y_b) with y_b = r sin(omega t) and x_b^2 + y_b^2 = L^2. The left
-end of the axle stays on the line through the origin perpendicular to the line of the wheels, the ends keep the
-distance L. The mass M of the axle is scaled: each end has K = M eps^2 / 2.
+The left spring stands at the origin, the right one at (x_b, y_b) with y_b = r sin(omega t), x_b^2 + y_b^2 = L^2. The
+left end of the axle stays on the line through the origin perpendicular to the line between the feet of the springs;
+the ends keep the distance L. Each end has the mass K = M eps^2 / 2 for the scaled mass M of the axle.
 """
 
 from __future__ import annotations

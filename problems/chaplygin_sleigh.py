@@ -1,8 +1,8 @@
 """Chaplygin's sleigh: a body on a plane with a blade behind its centre of mass.
 
-The blade A, at the distance a from the centre of mass C, moves only along u, the body's axis:
+The blade at A, at the distance a behind the centre of mass C, moves only along u, the body's axis:
 n . r_A' = 0 with r_A = r_C - a u. With v = u . r_A' and omega = theta',
-v' = a omega^2 and omega' = -m a v omega / (I + m a^2): the sleigh ends in a straight line.
+v' = a omega^2 and omega' = -m a v omega / (I + m a^2): the path of the sleigh approaches a straight line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The crank-slider of Yuan & Ge 2016: seven absolute coordinates, six holonomic constraints, one degree of freedom.
 
 A crank of length l1 turns about the origin, a connecting rod of length l2 joins its tip to a slider on the x axis,
-which a spring k and a damper c hold against a wall. (x1, y1, theta1) and (x2, y2, theta2) are centre and angle of
-crank and rod, x3 is the slider. The spring is relaxed at x3 = l1 + l2.
+which is joined to a wall by a spring k and a damper c. (x1, y1, theta1) and (x2, y2, theta2) are centre and angle of
+crank and rod, x3 is the position of the slider. The spring is relaxed at x3 = l1 + l2.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gaussopt.problems._evidence import acceleration, first_step, mass_miss, mis
 
 
 def equations(q: Sequence[Any], v: Sequence[Any], weight: Any) -> dict[str, Any]:
-    """Return energies, forces and constraint functions in the seven coordinates, and in the slider's height if in q."""
+    """Return energies, forces and constraint functions in seven coordinates, or in eight with the slider's height."""
     import sympy as sp
 
     x1, y1, th1, x2, y2, th2, x3, y3 = (*q, 0)[:8]
@@ -59,7 +59,7 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start stretched out along the x axis, at rest: theta1 = theta2 = 0."""
+    """Return the state stretched out along the x axis, at rest: theta1 = theta2 = 0."""
     l1, l2 = p["l1"], p["l2"]
     return np.array([l1 / 2, 0.0, 0.0, l1 + l2 / 2, 0.0, 0.0, l1 + l2]), np.zeros(7)
 
@@ -68,7 +68,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def linkage(q: Vector, p: Parameters, slider: Place) -> tuple[Shape, ...]:
-    """Return crank, connecting rod and slider with its spring and damper, which end at a wall beyond its reach."""
+    """Return crank, rod, and slider with its spring and damper, which end at a wall beyond the slider's reach."""
     x1, y1, th1, x2, y2, th2 = q[:6]
     l1, l2 = p["l1"], p["l2"]
     O, A = along((x1, y1), -l1 / 2, th1), along((x1, y1), l1 / 2, th1)
@@ -86,7 +86,7 @@ def linkage(q: Vector, p: Parameters, slider: Place) -> tuple[Shape, ...]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the linkage, its slider on a smooth guide."""
+    """Draw the linkage with its slider on a smooth guide."""
     l1, l2 = p["l1"], p["l2"]
     y = -0.09 * l2
     return draw.Wall((l2 - l1 - 0.15 * l2, y), (l1 + l2 + 0.15 * l2, y)), *linkage(q, p, (q[6], 0.0))
@@ -244,7 +244,7 @@ def _missing_row() -> Evidence:
 def _initial_state() -> Evidence:
     p = problem.parameter_values
     six = [p["l1"] / 2, 0.0, 0.0, p["l1"] + p["l2"] / 2, 0.0, p["l1"] + p["l2"]]
-    read = np.array([*six, 0.0])  # the six printed numbers in their order
+    read = np.array([*six, 0.0])  # the six printed numbers, assigned in their order
     inserted = np.insert(np.array(six), 5, 0.0)
     off, hold = (np.linalg.norm(np.asarray(problem.system.position_residual(0.0, q))) for q in (read, inserted))
     return Evidence(

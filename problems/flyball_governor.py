@@ -1,12 +1,12 @@
 """The stiff flyball governor: two rods with balls on a rotating shaft, joined to a slider by stiff springs and dampers.
 
 psi is the angle of the shaft, beta that of both rods below the horizontal, s the height of the slider, which rotates
-with the shaft. The rods are hinged at the height L, a to either side; springs and dampers of the length
+with the shaft. The rods are hinged at the height L, at a distance a on either side; springs and dampers of length
 
     l = sqrt((L/2 cos beta)^2 + (L - L/2 sin beta - s)^2)
 
-join their middles to the sides of the slider. Deviations of l die out at some 5e4 1/s while the balls swing about once
-a second: an explicit method needs steps of 2e-5 s throughout, radau-projected takes some hundred times longer ones.
+join the midpoints of the rods to the sides of the slider. Deviations of l decay at about 5e4 1/s while the balls swing
+about once a second: explicit methods need steps of 2e-5 s throughout, radau-projected some hundred times longer ones.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start at omega0 with the slider where the springs are relaxed."""
+    """Return the state at the speed omega0 with the slider where the springs are relaxed."""
     half, beta = p["L"] / 2, p["beta0"]
     drop = np.sqrt(p["l0"] ** 2 - (half * np.cos(beta)) ** 2)
     return np.array([0.0, beta, p["L"] - half * np.sin(beta) - drop]), np.array([p["omega0"], 0.0, 0.0])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the governor as seen in the plane of the rods, which rotates with the shaft."""
+    """Draw the governor in the plane of the rods, which rotates with the shaft."""
     _, beta, s = q.tolist()
     L, a = p["L"], p["a"]
     shapes: list[Shape] = [Wall((-2 * a, 0.0), (2 * a, 0.0)), Bar((0.0, 0.0), (0.0, L)), Block((0.0, s), 2 * a, 2 * a)]

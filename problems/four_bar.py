@@ -1,8 +1,8 @@
 """The parallelogram four-bar linkage of Yang & Yao 2017: a singular mass matrix.
 
 Two cranks of length l and mass m turn about fixed pivots, a coupler of the same length and mass joins them.
-theta1 and theta2 are the crank angles, theta3 the hinge angle; the coupler stays parallel to the ground. The kinetic
-energy of the coupler is attributed to theta1, so theta3 has no mass: M = diag(4 m l^2/3, m l^2/3, 0).
+theta1 and theta2 are the crank angles, theta3 is the hinge angle; the coupler stays parallel to the ground. The kinetic
+energy of the coupler is expressed by theta1', so theta3 has no mass: M = diag(4 m l^2/3, m l^2/3, 0).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PARAMETERS = (
 def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> AbstractSystem:
     """Derive the equations; the constraint is theta1 = theta2, or "printed" l sin theta1 = l sin theta2.
 
-    `weight` is the share of m g l sin(theta2) in the potential, which the printed force makes 1; a `sign` of -1
+    `weight` is the factor of m g l sin(theta2) in the potential energy, 1 in the printed force; a `sign` of -1
     reverses all forces, as the printed objective does.
     """
     import sympy as sp
@@ -64,7 +64,7 @@ def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> Ab
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start at theta1 = 60 degrees."""
+    """Return the state at theta1 = 60 degrees."""
     w = p["omega0"]
     return np.array([np.pi / 3, np.pi / 3, 2 * np.pi / 3]), np.array([w, w, -w])
 
@@ -73,7 +73,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw both cranks, and the coupler at its hinge angle; it meets crank 2 if the constraints hold."""
+    """Draw both cranks, and the coupler at its hinge angle; the coupler meets crank 2 if the constraints hold."""
     l, (th1, th2, th3) = p["l"], q
     O, P = (0.0, 0.0), (l, 0.0)
     A, B = along(O, l, th1), along(P, l, th2)
@@ -114,7 +114,7 @@ def _pseudo_inverse() -> Evidence:
 
 
 def upright(rate: float) -> StepData:
-    """Return the step of the printed constraint at 90 degrees, where its row vanishes: cos(pi/2) is exactly zero."""
+    """Return the step with the printed constraint at 90 degrees, where its row vanishes: cos(pi/2) is set to zero."""
     step = at_angle(np.pi / 2, rate, "printed-constraint")
     return replace(step, J=np.where(np.abs(step.J) < 1e-15, 0.0, step.J), arithmetic=None)
 
@@ -146,7 +146,7 @@ def _uniqueness() -> Evidence:
 
 
 def _gradient() -> Evidence:
-    """Evaluate (4) with the constraints in place of their gradients."""
+    """Evaluate (4) with the constraint functions in place of their gradients."""
     step, entry = first_step("four-bar"), problem.at(variant="printed-constraint")
     phi = entry.system.position_residual(0.0, entry.q0)
     assert phi is not None

@@ -1,7 +1,7 @@
-"""A table on four legs that is pulled: it sticks up to F = mu m g, and slides with acceleration F / m - mu g beyond.
+"""A table with four legs, pulled by F: it sticks up to F = mu m g and slides with acceleration F / m - mu g beyond.
 
-How the legs share weight and friction is not determined. If a leg has a different friction coefficient the motion
-depends on this share: a continuum of motions satisfies the contact laws, and methods find different ones. The pull
+The distribution of weight and friction over the legs is not unique. If the friction coefficient of a leg differs, the
+motion depends on it: a continuum of motions satisfies the contact laws, and methods find different ones. The pull
 acts at the height of the floor, along the angle `direction`.
 """
 

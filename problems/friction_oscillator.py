@@ -1,6 +1,6 @@
-"""A mass on a spring and a rough floor: half swings between shifted centres, then it sticks.
+"""A mass on a spring and a rough floor: it swings about alternating centres in half periods, then sticks.
 
-m x'' + k x = -mu N sgn x' with N = m g; each half swing loses 2 mu N / k of amplitude, and the mass stays at the
+m x'' + k x = -mu N sgn x' with N = m g; each half swing loses 2 mu N / k of amplitude, and the mass sticks at the
 first turning point with |x| <= mu N / k.
 """
 
@@ -27,7 +27,7 @@ PARAMETERS = (
 
 
 def build() -> AbstractSystem:
-    """Derive the equations; the height y carries the weight to the floor."""
+    """Derive the equations; the height y is a coordinate so that the floor can carry the weight."""
     import sympy as sp
 
     x, y = q = sp.symbols("x y")
@@ -45,7 +45,7 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start on the floor."""
+    """Return the state on the floor at the initial position and speed."""
     return np.array([p["x0"], 0.0]), np.array([p["speed0"], 0.0])
 
 

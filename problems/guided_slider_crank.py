@@ -1,7 +1,7 @@
-"""The crank-slider of Yuan & Ge 2016 in a rough guide: joints together with a contact with friction.
+"""The crank-slider of Yuan & Ge 2016 in a rough guide: joints combined with a contact with friction.
 
-The slider gets its own height y3, eight coordinates in all; six rows hold the joints together and the guide carries
-the slider. The guide has no clearance: one of its two walls is always in contact, and the friction is mu |N|.
+The slider has its height y3 as an eighth coordinate; six rows hold the joints together, and the contact with the guide
+carries the slider. The guide has no clearance: one of its walls is always in contact, and the friction is mu |N|.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start with the closed linkage at a crank angle, the slider in its guide."""
+    """Return the state of the closed linkage at the initial crank angle and rate, with the slider in its guide."""
     return at_angle(p["theta1_0"], p["omega1_0"], p)
 
 

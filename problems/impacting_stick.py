@@ -1,7 +1,7 @@
 """A falling stick that strikes a rough floor with one end: Newton's restitution with friction can gain energy.
 
-x, y is the centre, phi the angle from the vertical; the end (x + l/2 sin phi, y - l/2 cos phi) meets the floor. The
-sign of the slip is the source's: positive to the left.
+x, y is the centre, phi the angle from the vertical; the end (x + l/2 sin phi, y - l/2 cos phi) strikes the floor. As
+in the source, slip to the left is positive.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start with the end above the floor."""
+    """Return the state with the end above the floor."""
     half = p["l"] / 2
     q = np.array([half * np.sin(p["phi0"]), half * np.cos(p["phi0"]) + p["gap0"], p["phi0"]])
     return q, np.array([p["vx0"], p["vy0"], p["omega0"]])

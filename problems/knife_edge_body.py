@@ -58,13 +58,13 @@ def build(row: str = "regular") -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start at the origin, moving along the blade."""
+    """Return the state at the origin, moving along the blade."""
     phi, speed = p["phi0"], p["omega1_0"]
     return np.array([0.0, phi, 0.0]), np.array([speed * np.cos(phi), p["Omega"], speed * np.sin(phi)])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the body from above, as large as its inertia suggests, with its blade at C."""
+    """Draw the body from above, with its blade at C and its size from its radius of gyration."""
     x, phi, y = q
     r, C = np.sqrt(p["I_C"] / p["M"]), (x, y)
     return (
@@ -102,7 +102,7 @@ STATE = np.array([0.0, 0.8, 0.0]), np.array([0.6 * np.cos(0.8), 0.5, 0.6 * np.si
 
 
 def _at_a_state() -> tuple[AbstractSystem, StepData, Matrix, Vector]:
-    """Return of NH-C at `STATE` the system, the step, D_omega and the acceleration."""
+    """Return the system NH-C, and its step, D_omega and acceleration at `STATE`."""
     system = problem.at(case="NH-C").system
     step = system.evaluate(0.0, *STATE)
     assert step.D_omega is not None

@@ -1,6 +1,6 @@
-"""A knife edge on an inclined plane: x' sin(phi) - y' cos(phi) = 0, spinning at a constant rate.
+"""A knife edge on an inclined plane: x' sin(phi) - y' cos(phi) = 0; it spins at a constant rate omega.
 
-x points down the incline. From rest at phi = 0 the edge does not slide down for ever but moves across:
+x points down the incline. From rest at phi = 0 the edge does not slide down for ever but drifts sideways:
 x = g sin(alpha) / (2 omega^2) sin^2(omega t), y = g sin(alpha) / (2 omega^2) (omega t - sin(2 omega t) / 2).
 """
 
@@ -22,7 +22,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """Add a body with one velocity row."""
+    """Add a body with the constraint as a velocity row."""
     import sympy as sp
 
     m, J, g, alpha, omega = model.symbols.values()

@@ -1,4 +1,4 @@
-"""N four-bar linkages in a row: 2 N + 1 equal rods, singular where all of them are in line.
+"""N four-bar linkages in a row: 2 N + 1 equal rods, singular where all rods are in line.
 
 Crank i turns about (i L, 0), i = 0 ... N; the other N rods, the couplers, join the tips of neighbouring cranks. On the
 branch of parallelograms, where the cranks turn and the couplers do not,

@@ -1,4 +1,4 @@
-"""A particle in space without forces, y' = z x': x = asinh t, y = sqrt(1 + t^2) - 1, z = t from (1, 0, 1)."""
+"""A free particle with y' = z x': from (1, 0, 1) at 0, x = asinh t, y = sqrt(1 + t^2) - 1, z = t."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PARAMETERS = (Parameter("m", 1.0, "kg", "mass"),)
 
 
 def fill(model: Model) -> None:
-    """Add a particle with one velocity row."""
+    """Add a particle with the constraint as a velocity row."""
     mass = model.particle("mass", model.symbols["m"], velocity=(1, 0, 1))
     (_, _, z), (vx, vy, _) = mass.q, mass.v
     model.add(Row("rule", model.ground, mass, vy - z * vx, velocity=True))

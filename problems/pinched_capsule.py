@@ -1,7 +1,7 @@
-"""A capsule held by friction between a wall and a finger that presses on it; with soft contacts it creeps.
+"""A capsule held by friction between a wall and a pressing finger; soft contacts let it creep.
 
-The capsule stands upright and touches each side along a line, modelled by contacts at both its ends. The margin of the
-grip is 2 mu F / (m g); at a margin above 1 it stays in place as long as the finger presses.
+The capsule stands upright and touches wall and finger along lines, modelled by contacts at both its ends. The margin
+of the grip is 2 mu F / (m g); with a margin above 1 it stays in place as long as the finger presses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A thin disc that rolls without slip on a plane: a coin that is set spinning about the vertical, nearly upright.
+"""A thin disc that rolls without slip on a plane: a coin, nearly upright, that is set spinning about the vertical.
 
-With the axis a of the disc, n = omega . a and the tilt al of a from the vertical, steady precession at the rate Om
+With the axis a of the disc, n = omega . a and the angle al between a and the vertical, steady precession at rate Om
 obeys (Ia + m r^2) n Om sin(al) = It Om^2 sin(al) cos(al) - m g r cos(al).
 """
 
@@ -41,7 +41,7 @@ def fill(model: Model) -> None:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the centre over the plane, seen along the y axis."""
+    """Draw the centre above the plane, as seen along the y axis."""
     x, _, z = q[:3].tolist()
     return Ground((0.0, 0.0)), Disk((x, z), p["r"] / 10), Point((x, z), "C", trace=True)
 

@@ -1,6 +1,6 @@
-"""The slider-crank of the SUNDIALS examples: a spring and a damper between the middles of crank and rod.
+"""The slider-crank of the SUNDIALS examples: a spring and a damper join the midpoints of crank and rod.
 
-The centre of mass of the rod is at the slider; a constant force F pulls its far end along x.
+The centre of mass of the rod is at the slider; a constant force F pulls the rod's far end along x.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A cube that slides over a rough floor and comes to rest on it, with its four lower corners as contacts in space.
+"""A cube that slides over a rough floor and stops, with its four lower corners as contacts in space.
 
-Coulomb's law keeps it on the floor: it moves straight with the deceleration mu g and stops after speed0 / (mu g). The
-convex relaxation of the law (`coulomb-ccp`) opens sliding contacts with mu |u_T| and lifts it.
+By Coulomb's law it stays on the floor: it moves straight with the deceleration mu g and stops after speed0 / (mu g).
+The convex relaxation of the law (`coulomb-ccp`) opens sliding contacts at the rate mu |u_T| and so lifts the cube.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """Add the cube, which lies on the plane z = 0, its edges along the axes."""
+    """Add the cube, which lies on the plane z = 0 with its edges along the axes."""
     import sympy as sp
 
     m, edge, g, mu, speed0, direction = model.symbols.values()

@@ -1,8 +1,8 @@
-"""The rod of Yao, Liu & Yang 2020 that slides on a rough floor with one end: one contact with Coulomb friction.
+"""The rod of Yao, Liu & Yang 2020, one end of which slides on a rough floor: one contact with Coulomb friction.
 
-A uniform rod of mass m and half-length l; x, y is its centroid, theta its angle from the horizontal, A the lower end
-(x - l cos theta, y - l sin theta). With a single contact A is a number, whose sign may change: for mu > 4/3 the rod has
-Painleve's states without a solution and with two solutions.
+A uniform rod of mass m and half-length l; x, y is its centroid, theta its angle from the horizontal, and its lower end
+is (x - l cos theta, y - l sin theta). With one contact the matrix A is a number, which may be negative: for mu > 4/3
+the rod has Painleve's states with no solution or two solutions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PARAMETERS = (
 
 
 def build() -> AbstractSystem:
-    """Derive the equations; of the contact only the position of A is given."""
+    """Derive the equations; the contact is given by the position of the lower end alone."""
     import sympy as sp
 
     x, y, th = q = sp.symbols("x y theta")
@@ -52,7 +52,7 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start with A at the origin, on the floor."""
+    """Return the state with the lower end at the origin, on the floor."""
     c, s = np.cos(p["theta0"]), np.sin(p["theta0"])
     l, w = p["l"], p["omega0"]
     return np.array([l * c, l * s, p["theta0"]]), np.array([p["vA0"] - l * s * w, l * c * w, w])
@@ -64,7 +64,7 @@ def events(p: Parameters) -> tuple[Event, ...]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the rod on the floor; the path is that of its upper end."""
+    """Draw the rod on the floor, with the path of its upper end."""
     l, centre = p["l"], (q[0], q[1])
     A, end = along(centre, -l, q[2]), along(centre, l, q[2])
     return (
@@ -78,7 +78,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def delassus(theta: float, sigma: int, p: Parameters) -> float:
-    """Return A, the gap acceleration of a unit contact force, 1/kg: (1 + 3 c (c - sigma mu s)) / m."""
+    """Return A, the gap acceleration per contact force, 1/kg: (1 + 3 c (c - sigma mu s)) / m."""
     c, s = np.cos(theta), np.sin(theta)
     return float((1 + 3 * c * (c - sigma * p["mu"] * s)) / p["m"])
 
@@ -89,7 +89,7 @@ def bias(theta: float, omega: float, p: Parameters) -> float:
 
 
 def normal_forces(theta: float, omega: float, sigma: int, p: Parameters) -> tuple[float, ...]:
-    """Return all contact forces that Coulomb's law allows, in newton: none, one or two."""
+    """Return all normal forces that Coulomb's law allows, in newton: none, one or two."""
     A, B = delassus(theta, sigma, p), bias(theta, omega, p)
     found = [0.0] if B >= 0 else []
     if A != 0 and -B / A > 0:
@@ -106,7 +106,7 @@ def painleve_region(mu: float) -> tuple[float, float] | None:
 
 
 STEEP = float(np.arctan(2.0))
-"""The angle at which A first vanishes, at mu = 4/3."""
+"""The angle at which A vanishes for the smallest possible mu, 4/3."""
 
 
 def _unit(theta: float, omega: float, mu: float, slip: float, meaning: str) -> Case:

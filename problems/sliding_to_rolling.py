@@ -1,7 +1,7 @@
-"""A sphere or a disc that is thrown along a rough floor without spin: it slides, then it rolls.
+"""A sphere or disc that is thrown along a rough floor: it slides, then it rolls.
 
-x, y is the centre, phi the angle of rotation, positive in the direction of rolling to the right. Friction slows the
-centre and turns the body until v = r omega at t = speed0 / (mu g (1 + 1 / inertia)).
+x, y is the centre, phi the angle of rotation, positive for rolling to the right. Friction slows the centre and spins
+up the body until v = r omega, without initial spin at t = speed0 / (mu g (1 + 1 / inertia)).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARAMETERS = (
 
 
 def build() -> AbstractSystem:
-    """Derive the equations; gap and slip are given because the contact point moves over the body."""
+    """Derive the equations; gap and slip are given explicitly, because the contact point moves over the body."""
     import sympy as sp
 
     q = _, y, _ = sp.symbols("x y phi")
@@ -46,12 +46,12 @@ def build() -> AbstractSystem:
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start on the floor at x = 0."""
+    """Return the state on the floor at x = 0 with the initial speed and spin."""
     return np.array([0.0, p["r"], 0.0]), np.array([p["speed0"], 0.0, p["omega0"]])
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the body on its floor; phi turns clockwise."""
+    """Draw the body on its floor; phi is clockwise."""
     x, y, phi = q
     r = p["r"]
     return (

@@ -1,7 +1,7 @@
 """The spatial slider-crank: crank and rod joined by a ball joint, rod and slider by a cardan joint, with quaternions.
 
-The crank turns about the x axis through A, the slider moves along the x axis. The rod has its x axis from B to C; its
-y axis stays perpendicular to the x axis of the ground.
+The crank turns about the x axis through A, the slider moves along the x axis. The x axis of the rod points from B to
+C; its y axis stays perpendicular to the x axis of the ground.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PARAMETERS = (
     Parameter("omega0", 6.0, "rad/s", "initial rate of the crank"),
 )
 A, CRANK, ROD = (0.0, 0.1, 0.12), 0.08, 0.3
-"""The pivot, and the lengths of crank and rod, m."""
+"""The pivot A of the crank, and the lengths of crank and rod, m."""
 
 
 def fill(model: Model) -> None:
@@ -47,7 +47,7 @@ def fill(model: Model) -> None:
 
 
 def _attitude(along: Vector) -> list[float]:
-    """Return the quaternion of a frame with its x axis along `along` and its y axis normal to the ground's x axis."""
+    """Return the quaternion of a frame whose x axis is `along` and whose y axis is normal to the ground's x axis."""
     from scipy.spatial.transform import Rotation
 
     y = np.cross([1.0, 0.0, 0.0], along)
@@ -57,7 +57,7 @@ def _attitude(along: Vector) -> list[float]:
 
 
 def sketch(q: Vector, p: Parameters) -> Sequence[Shape]:
-    """Draw the mechanism as seen along the y axis: the pivot, the ball, the slider on its guide."""
+    """Draw the mechanism as seen along the y axis: the pivot, the ball joint, and the slider on its guide."""
     e0, e1, e2, e3 = q[3:7]
     ball = (A[0] + CRANK * 2 * (e1 * e3 + e0 * e2), A[2] + CRANK * (e0**2 - e1**2 - e2**2 + e3**2))
     return (

@@ -1,6 +1,6 @@
-"""Balls that fall onto each other between four walls and come to rest as a pile, with friction, without restitution.
+"""Balls that fall onto each other between four walls and come to rest as a pile, with friction but no restitution.
 
-The balls start in layers of four, each layer rotated against the layer below, with small random shifts (fixed seed).
+The balls start in layers of four, each rotated relative to the layer below, with small random shifts (fixed seed).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from gaussopt.core.arrays import Vector
 from gaussopt.modelling.sketch import Disk, Ground, Parameters, Shape, Wall
 
 RADIUS, HALF, MU = 0.05, 0.13, 0.4
-"""Radius of the balls and half the distance of the walls, m; friction coefficient."""
+"""Radius of the balls and half the distance between opposite walls, m; friction coefficient."""
 
 
 def pile(number: int) -> Pile:
-    """Return a pile of balls of 1 kg over the floor, at rest before they fall."""
+    """Return balls of 1 kg at rest above the floor, before they fall."""
     found, random = Pile(mu=MU), np.random.default_rng(0)
     for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
         found.wall(-HALF * np.array(normal), normal)

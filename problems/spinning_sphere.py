@@ -1,7 +1,7 @@
-"""A sphere thrown over a rough floor with spin about any axis: it slides along a parabola, then it rolls.
+"""A sphere thrown along a rough floor with spin about any axis: it slides along a parabola, then rolls.
 
 The slip u of the contact point keeps its direction, u' = -7/2 mu g u / |u|, so that the centre has the constant
-acceleration -mu g u0 / |u0| until t = 2 |u0| / (7 mu g); from then on it rolls straight with the velocity v0 - 2/7 u0.
+acceleration -mu g u0 / |u0| until t = 2 |u0| / (7 mu g); then it rolls straight with the velocity v0 - 2/7 u0.
 The spin about the vertical is constant.
 """
 

@@ -1,7 +1,7 @@
-"""The tippe top: a ball with an eccentric centre of mass, which spins fast and turns upside down by friction.
+"""The tippe top: a ball with an eccentric centre of mass that spins fast; friction turns it upside down.
 
-Whatever the contact force, Jellett's product of the angular momentum about the centre of mass and the vector from the
-contact point to it is constant. Without friction the axis would keep its tilt on average.
+For any contact force, Jellett's integral is constant: the scalar product of the angular momentum about the centre of
+mass and the vector from the contact point to that centre. Without friction the mean tilt would stay the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """Add the top: its axis is its z axis, tilted about x; the centre of the ball is above the origin."""
+    """Add the top; its z axis, the axis of symmetry, is tilted about x; the centre of the ball is above the origin."""
     import sympy as sp
 
     m, r, offset, Ia, It, g, mu, tilt, spin = model.symbols.values()

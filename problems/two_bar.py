@@ -1,6 +1,6 @@
 """The two hinged bars of Yao, Liu & Yang 2020 on a rough floor: two contacts with Coulomb friction.
 
-Bars AB and BC of length l and mass m, hinged at B; A and C may touch the floor. x, y is the centroid of AB, theta1
+Bars AB and BC of length l and mass m are hinged at B; A and C may touch the floor. x, y is the centroid of AB, theta1
 its angle from the horizontal, theta2 the angle of BC from the vertical:
 B = (x + l/2 cos theta1, y + l/2 sin theta1), C = B + l (sin theta2, -cos theta2). F pulls upwards at B, F_C at C.
 """
@@ -67,7 +67,7 @@ def build() -> AbstractSystem:
 
 
 def build_maximal() -> AbstractSystem:
-    """Derive the equations in the coordinates of both bars, with two rows for the hinge."""
+    """Derive the equations in six coordinates, three per bar, with two rows for the hinge."""
     import sympy as sp
 
     x1, y1, th1, x2, y2, th2 = q = sp.symbols("x1 y1 theta1 x2 y2 theta2")
@@ -86,7 +86,7 @@ def build_maximal() -> AbstractSystem:
 
 
 def _system(name: str, q: Any, v: Any, parts: dict[str, Any], B: Any, C: Any) -> AbstractSystem:
-    """Return the bars in coordinates that begin with x, y and theta1, from their energies and the places of B and C."""
+    """Return the system in coordinates that begin with x, y, theta1, from its energies and the positions of B and C."""
     import sympy as sp
 
     (x, y, th1), (l, mu, F, F_C, e_N) = q[:3], sp.symbols("l mu F F_C e_N")
@@ -104,14 +104,14 @@ def _system(name: str, q: Any, v: Any, parts: dict[str, Any], B: Any, C: Any) ->
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
-    """Start at the source's angles and rates, with A at its initial height."""
+    """Return the state with the source's angles and rates, and A at its initial height."""
     half, th1, w1 = p["l"] / 2, p["theta1_0"], p["omega1_0"]
     q = np.array([p["x0"], p["gap0"] + half * np.sin(th1), th1, p["theta2_0"]])
     return q, np.array([p["vx0"], p["gap_rate0"] + half * np.cos(th1) * w1, w1, p["omega2_0"]])
 
 
 def to_maximal(q: Vector, v: Vector, l: float) -> tuple[Vector, Vector]:
-    """Return the state of the variant `maximal` from the four coordinates, (6,) and (6,)."""
+    """Return the state of the variant `maximal`, (6,) and (6,), for a state in the four coordinates."""
     x, y, th1, th2 = q
     half = l / 2
     c1, s1, c2, s2 = np.cos(th1), np.sin(th1), np.cos(th2), np.sin(th2)
@@ -121,7 +121,7 @@ def to_maximal(q: Vector, v: Vector, l: float) -> tuple[Vector, Vector]:
 
 
 def start_maximal(p: Parameters) -> tuple[Vector, Vector]:
-    """Start as `start`, in the coordinates of both bars."""
+    """Return the state of `start` in the six coordinates of the variant `maximal`."""
     return to_maximal(*start(p), p["l"])
 
 
@@ -134,7 +134,7 @@ def events(p: Parameters) -> tuple[Event, ...]:
 
 
 def _bars(A: Place, hinge: tuple[Place, Place], C: Place, q: Vector, angle: float) -> tuple[Shape, ...]:
-    """Return both bars by their ends; `hinge` is the end of AB and the beginning of BC."""
+    """Return both bars from their ends; `hinge` holds the end of AB and the beginning of BC."""
     B, D = hinge
     return (
         draw.Ground((A[0], 0.0)), draw.Bar(A, B, "l"), draw.Bar(D, C, "l"), draw.Pin(B, "B", "w"),
@@ -152,7 +152,7 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 def sketch_maximal(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the bars from the coordinates of both, which meet at B if the hinge rows hold."""
+    """Draw the bars from the six coordinates; the bars meet at B if the hinge rows hold."""
     half, first, second, down = p["l"] / 2, (q[0], q[1]), (q[3], q[4]), q[5] - np.pi / 2
     hinge = along(first, half, q[2]), along(second, -half, down)
     return _bars(along(first, -half, q[2]), hinge, along(second, half, down), q, q[5])
@@ -168,7 +168,7 @@ def both_ends(theta: float, x: float, vx: float, omega: float, l: float) -> tupl
 
 
 def delassus(theta: float, sigma: tuple[int, int], p: Parameters) -> Matrix:
-    """Return A, the gap accelerations of unit contact forces, (2, 2), 1/kg."""
+    """Return A, the gap accelerations per unit contact force, (2, 2), 1/kg."""
     s, c = np.sin(theta), np.cos(theta)
     D = (1 + 3 * s**2) * (1 + 3 * c**2)
     own, other = 7 + 3 * s**2 - 9 * s**4, 1 - 9 * s**2 * c**2
@@ -178,7 +178,7 @@ def delassus(theta: float, sigma: tuple[int, int], p: Parameters) -> Matrix:
 
 
 def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Parameters) -> tuple[float, float, Vector]:
-    """Return theta'', x'' and (N_A, N_C) while both ends slide, F = F_C = 0, derived without the contact rows."""
+    """Return theta'', x'' and (N_A, N_C) for both ends sliding and F = F_C = 0, derived without the contact rows."""
     s, c, mu, l, m, g = np.sin(theta), np.cos(theta), p["mu"], p["l"], p["m"], p["g"]
     a, b = sigma
     S = 4 * c + s * mu * (b - a)
@@ -193,12 +193,12 @@ def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Parameters) -
 
 
 def printed_sign(step: StepData, p: Parameters) -> StepData:
-    """Apply friction along the slip: the printed s = sgn v_T is our sigma of the reversed slip."""
+    """Apply friction in the direction of slip: the printed s = sgn v_T is our sigma for the reversed slip."""
     return replace(step, v_T=-step.v_T)
 
 
 def printed_rows(step: StepData, p: Parameters) -> StepData:
-    """Use the printed W_N."""
+    """Use the W_N printed in the paper."""
     assert step.q is not None
     l, th1, th2 = p["l"], step.q[2], step.q[3]
     first = [0.0, l, -l / 2 * np.cos(th1), 0.0]
@@ -229,7 +229,7 @@ def as_printed(step: StepData, p: Parameters) -> StepData:
 
 
 def build_altered(change: Callable[[StepData, Parameters], StepData]) -> AbstractSystem:
-    """Build the regular system with a misprint."""
+    """Return the regular system with a misprint applied to its steps."""
     return ModifiedSystem(build(), change)
 
 

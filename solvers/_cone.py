@@ -13,7 +13,7 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import POSITIVE, Limits, Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.linalg.cones import residual
+from gaussopt.linalg.cones import in_cones
 from gaussopt.solvers._kept import Kept
 
 
@@ -48,6 +48,7 @@ class ConeIteration(ConeSolver[C], Kept[C]):
         first = np.zeros(self.program.n) if start is None else start[0]
         with np.errstate(over="ignore", invalid="ignore"):
             r, count = self.iterate(self.program, first)
-        solved = residual(self.program, r) <= self.options.tolerance
+        r, error = in_cones(self.program, r)
+        solved = error <= self.options.tolerance
         note = "" if solved else "the natural map does not fall to the tolerance"
         return RawSolution(r, None, Status.SOLVED if solved else Status.ITERATION_LIMIT, count, note=note)

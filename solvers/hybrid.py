@@ -22,7 +22,7 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import POSITIVE, Limits, Options
 from gaussopt.core.status import Status
-from gaussopt.linalg.cones import project, residual, steps_of, velocity_size
+from gaussopt.linalg.cones import in_cones, project, residual, steps_of, velocity_size
 from gaussopt.solvers._conic import fixed_point
 from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.nsn_ac import newton
@@ -110,6 +110,7 @@ class Hybrid(Kept[HybridOptions]):
             if problem.n <= MOST_ROWS:
                 r, count = proximal(problem, best, 40, options.tolerance)
                 best, least, steps = r, residual(problem, r), steps + count
+        best, least = in_cones(problem, best)
         claim = Status.SOLVED if least <= SETTLED * options.tolerance else Status.ITERATION_LIMIT
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
         note = "" if claim is Status.SOLVED else "neither sweeps nor cone programs led Newton's method to a solution"

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BETWEEN = (0.25, 0.5, 0.75)
-"""Instants at which a still picture shows the bodies in addition to start and end, as fractions of the duration."""
+"""Instants at which a still picture shows the bodies, besides start and end, as fractions of the duration."""
 
 CONTROLS = 84
 """Height of the controls below the picture in a notebook, px."""
 
 MOST_COORDINATES = 4
-"""Number of coordinates that a text alternative names."""
+"""Largest number of coordinates that a text alternative names."""
 
 
 @shown
@@ -67,7 +67,7 @@ class AnimatedMotion:
 
     @property
     def alt(self) -> str:
-        """The motion described in words."""
+        """Description of the motion in words."""
         return description(self.scene, self.motion, self.title)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -85,7 +85,7 @@ class AnimatedMotion:
         return target
 
     def page(self, whole: bool = True) -> str:
-        """Return an HTML page with a slider, without references to other files; without text unless `whole` is set."""
+        """Return an HTML page with a slider that refers to no other files; title and texts only if `whole` is set."""
         alt, frames = self.alt, self.scene.frames
         return page_of(
             "animation.html.j2", title=self.title, alt=alt,
@@ -124,18 +124,18 @@ def animate(
 
     Parameters
     ----------
-    trajectory : the result of `simulate` or `Trajectory.load`; also one that ended early
+    trajectory : the result of `simulate` or `Trajectory.load`, which may have ended early
     out : ends in .gif, .svg (animated by SMIL), .html (a page with a time slider), .mp4 if ffmpeg is installed, or
         .glb (binary glTF) for a motion in space if pygltflib is installed
-    problem : name or Problem whose bodies or sketch are drawn, or a System with contact points, pins or rods that can
-        be drawn; the simulated problem if not given. A problem in space becomes a page with a view that can be turned
-        as .html, and its sketch in the plane as .gif, .svg and .mp4
-    sketch : Sketch or callable (q, parameters) -> shapes, drawn in place of these, for instance for a bare System
+    problem : name or Problem whose bodies or sketch are drawn, or a System whose contact points, pins or rods can be
+        drawn; by default the simulated problem. A problem in space is, as .html, a page with a rotatable view,
+        while .gif, .svg and .mp4 show its sketch in the plane
+    sketch : Sketch or callable (q, parameters) -> shapes, drawn instead, for instance for a System without a problem
 
     Returns
     -------
     Path
-        Of the file, which appears complete or not at all.
+        Path of the file, which appears complete or not at all.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def animated(
 
 
 def _flat(motion: RecordedMotion, entry: Problem | None, sketch: Any) -> AnimatedMotion:
-    """Return the animation in the plane, with the given sketch or the problem's."""
+    """Return the animation in the plane, with the given sketch or that of the problem."""
     drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
     scene = scene_of(motion, drawn, parameters_of(motion, entry))
     title = entry.title if entry is not None else str(motion.meta.get("problem", "Motion"))
@@ -168,7 +168,7 @@ def _flat(motion: RecordedMotion, entry: Problem | None, sketch: Any) -> Animate
 
 
 def check_drawable(entry: Problem, path: Path) -> None:
-    """Raise BadInput if a problem cannot be drawn in a file, before its motion is computed."""
+    """Raise BadInput if a problem cannot be drawn in a type of file; call this before its motion is computed."""
     ending = check_ending(path)
     if entry.in_space is None and ending not in WRITERS:
         raise BadInput(IN_SPACE)
@@ -184,7 +184,7 @@ def check_ending(path: Path) -> str:
 
 
 def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSystem | None) -> Problem:
-    """Return the given problem, or the one that was simulated, in its variant."""
+    """Return the given problem or, if None, the simulated one in its variant."""
     given = trajectory.problem if given is None else given
     if isinstance(given, AbstractSystem):
         ends = float(trajectory.t[-1]) or 1.0
@@ -196,7 +196,7 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
         entry = find_problem(given) if given else registered_problem(name)
     except UnknownName:
         entry = None
-    # A user's system may have the name of a registered problem.
+    # A System made by the user may have the name of a registered problem.
     known = trajectory.meta.get("parameters") or {}
     if entry is None or (given is None and {p.name for p in entry.parameters} != set(known)):
         raise BadInput(
@@ -215,7 +215,7 @@ def parameters_of(trajectory: RecordedMotion, entry: Problem | None) -> Mapping[
 
 
 def still_svg(scene: Scene, label: str) -> str:
-    """Return a still picture as SVG: start (pale), instants between (paler), end, and paths."""
+    """Return a still picture as SVG: the start pale, instants between paler, the end, and the paths of points."""
     frames = scene.frames
     last = len(frames.t) - 1
     between = [int(np.searchsorted(frames.t, frames.t[0] + share * frames.span)) for share in BETWEEN]
@@ -230,7 +230,7 @@ def still_svg(scene: Scene, label: str) -> str:
 
 
 def _bodies(scene: Scene) -> list[Part]:
-    """Return the parts of a scene that move, without letters."""
+    """Return the parts of a scene that move, without labels."""
 
     def moves(part: Part) -> bool:
         return any(np.ndim(v) and float(np.ptp(v)) > 1e-9 for v in (part.x, part.y, part.angle, part.sx))
@@ -251,7 +251,7 @@ def _read_out(scene: Scene) -> list[Part]:
 
 
 def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
-    """Describe a motion in words, from its numbers."""
+    """Return a description of a motion in words, from its numbers."""
     frames = scene.frames
     said = [f"{title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
     moves = []
@@ -288,7 +288,7 @@ def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
 
 
 def data_of(scene: Scene, trajectory: RecordedMotion) -> pd.DataFrame:
-    """Return a table of the motion, 25 rows per second of playback: coordinates, places (m), contact forces (N)."""
+    """Return a table of the motion, 25 rows per second of playback: coordinates, points (m), contact forces (N)."""
     import pandas as pd
 
     frames = scene.frames

@@ -1,6 +1,6 @@
 """Motions in space as binary glTF, the exchange format of 3D programs, written by pygltflib.
 
-Each body is a node with an animation of its translation and rotation; lines between bodies are stretched nodes. A root
+Each body is a node with animated translation and rotation; lines between bodies are stretched nodes. A root
 node rotates the upward direction of the model to the y axis of glTF. The playback speed is that of the page.
 """
 
@@ -34,7 +34,7 @@ def glb(scene: SpaceScene, title: str) -> bytes:
 
 
 class _Writer:
-    """Collects nodes, meshes and animations of a scene."""
+    """Builder of the nodes, meshes and animations of a scene."""
 
     def __init__(self, scene: SpaceScene, title: str) -> None:
         import pygltflib
@@ -92,7 +92,7 @@ class _Writer:
         """Animate properties of a node."""
         for path, values in paths.items():
             kind = "VEC4" if path == "rotation" else "VEC3"
-            if path == "rotation":  # the shorter rotation between two frames
+            if path == "rotation":  # choose the shorter of the two rotations between neighbouring frames
                 turn = np.sign((values[1:] * values[:-1]).sum(axis=1))
                 values = values * np.concatenate(([1.0], np.cumprod(np.where(turn < 0, -1.0, 1.0))))[:, None]
             sampler = self.lib.AnimationSampler(input=self.clock, output=self._numbers(values, kind))
@@ -101,7 +101,7 @@ class _Writer:
             self.film.channels.append(self.lib.AnimationChannel(sampler=len(self.film.samplers) - 1, target=target))
 
     def _mesh(self, name: str, colour: str) -> int:
-        """Return the index of a unit mesh in a colour, made once."""
+        """Return the index of a unit mesh in a colour, created at the first use."""
         if (name, colour) not in self.meshes:
             lib, (corners, normals, shade) = self.lib, unit(name)
             rgb = [(int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]

@@ -1,4 +1,4 @@
-"""Marks on a picture, and parts, which are groups of marks that move together, in pixels, x right and y down.
+"""Marks of a picture, and parts, which are groups of marks that move together, in pixels, x right and y down.
 
 A part is drawn once and then translated, rotated and stretched at every frame. A single frame makes a still picture,
 many frames make an animation. Marks have no ids, scripts or references, so that pictures can share a page.
@@ -19,7 +19,7 @@ from gaussopt.plotting.svg import number
 Pixels = tuple[float, float]
 
 LETTER, SMALL = 17.0, 13.0
-"""Font sizes of the letters of formulas and of words."""
+"""Font sizes of formula symbols and of words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A text; after an underscore it is a subscript, up to the next space. `anchor`: start, middle or end."""
+    """A text; an underscore begins a subscript that ends at the next space. `anchor`: start, middle or end."""
 
     at: Pixels
     text: str
@@ -59,7 +59,7 @@ class Word:
     letter: bool = True
 
     def pieces(self) -> Iterator[tuple[str, bool]]:
-        """Yield pieces of the text and whether each is a subscript."""
+        """Yield pieces of the text, each with whether it is a subscript."""
         for i, word in enumerate(self.text.split(" ")):
             head, _, tail = word.partition("_")
             yield (" " if i else "") + head, False
@@ -77,7 +77,7 @@ class Part:
     Attributes
     ----------
     marks : in pixels relative to the origin of the part
-    x, y : (F,) or float, place of that origin at each frame
+    x, y : (F,) or float, position of that origin at each frame
     angle : (F,) or float, clockwise on the screen, degrees
     sx, sy : (F,) or float, scale factors along the part's own axes
     """
@@ -91,11 +91,11 @@ class Part:
 
     @property
     def motion(self) -> tuple[Vector | float, ...]:
-        """x, y, angle, sx, sy."""
+        """The tuple x, y, angle, sx, sy."""
         return self.x, self.y, self.angle, self.sx, self.sy
 
     def at(self, frame: int) -> tuple[float, ...]:
-        """Return x, y, angle, sx, sy of a frame."""
+        """Return x, y, angle, sx, sy at a frame."""
         return tuple(float(v if np.ndim(v) == 0 else np.asarray(v)[frame]) for v in self.motion)
 
 
@@ -137,7 +137,7 @@ def _paint(fill: str, colour: str, width: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape quotes as well, so that a picture can be the value of an attribute."""
+    """Escape quotes as well, so that the text may stand in an attribute."""
     return escape(text, {'"': "&quot;", "'": "&#39;"})
 
 
@@ -156,7 +156,7 @@ def _word_svg(word: Word) -> str:
         elif text:
             pieces.append(_escaped(text))
     x, y = word.at
-    # A white outline keeps letters readable over lines.
+    # A white outline keeps text readable over lines.
     return (
         f'<text x="{number(x)}" y="{number(y)}" {style} font-size="{number(word.size)}" text-anchor="{word.anchor}" '
         f'fill="{word.colour}" stroke="{WHITE}" stroke-width="3" stroke-linejoin="round" paint-order="stroke">'
@@ -165,7 +165,7 @@ def _word_svg(word: Word) -> str:
 
 
 def placed(part: Part, frame: int = 0) -> str:
-    """Write a part at a frame as SVG; "" if it has no size."""
+    """Return a part at a frame as SVG; "" if its size is zero."""
     x, y, angle, sx, sy = part.at(frame)
     if sx == 0 or sy == 0:
         return ""
@@ -177,7 +177,7 @@ def placed(part: Part, frame: int = 0) -> str:
 
 
 def page(body: Sequence[str], width: float, height: float, label: str, extra: str = "") -> str:
-    """Return a complete SVG file on white, with its text alternative."""
+    """Return a complete SVG file with a white background and its text alternative."""
     size = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_escaped(label)}"{extra}>'
     ground = f'<rect width="{number(width)}" height="{number(height)}" fill="{WHITE}"/>'
@@ -186,7 +186,7 @@ def page(body: Sequence[str], width: float, height: float, label: str, extra: st
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Map from the plane (m) to the picture (px): pixels per metre, and the place of the origin."""
+    """Map from the plane (m) to the picture (px): pixels per metre, and the position of the origin."""
 
     scale: float
     x0: float
@@ -194,14 +194,14 @@ class View:
     width: float
     height: float
     clear: tuple[float, float]
-    """Rows of pixels above and below that grounds leave free."""
+    """Heights of the strips at the top and bottom, px, into which grounds do not extend."""
 
     def points(self, places: Matrix) -> Matrix:
-        """Return columns and rows of points (P, 2) in m, px."""
+        """Return the columns and rows, px, of points (P, 2), m."""
         return np.stack((self.x0 + self.scale * places[:, 0], self.y0 - self.scale * places[:, 1]), axis=1)
 
     def pixels(self, place: tuple[float, float]) -> Pixels:
-        """Return the column and row of a point (m), px."""
+        """Return the column and row, px, of a point, m."""
         return float(self.x0 + self.scale * place[0]), float(self.y0 - self.scale * place[1])
 
 
@@ -210,9 +210,9 @@ Margins = tuple[float, float, float, float]
 
 
 def fit(places: Matrix, more: Matrix, size: tuple[float, float], margins: Margins, least: float) -> View:
-    """Return a view in which all points lie within the margins, as large as a size (px) allows.
+    """Return a view in which all points lie within the margins, as large as a size, px, allows.
 
-    The points are `places`, (P, 2), m, and `more`, (R, 4), each a point x, y in m with an offset right, down in px. The
+    The points are `places`, (P, 2), m, and `more`, (R, 4): rows x, y in m with an offset right, down in px. The
     picture is at least `least` pixels wide.
     """
     left, top, right, bottom = margins

@@ -13,17 +13,17 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.solids import Ball, Box, Capsule, Plane, Solid
 
 THIN = 0.008
-"""Radius of links, relative to the size of the picture; balls without a radius have twice that."""
+"""Radius of links, relative to the size of the picture; balls without a radius are twice as large."""
 
 SHADE = 0.62
-"""Brightness of the dark octants of balls and quarters of cylinders, which make rotation visible."""
+"""Relative brightness of every second octant of balls and quarter of cylinders, which makes rotation visible."""
 
 SLICES, RINGS = 24, 12
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A unit mesh on a body: its place (3,), its quaternion (4,) and its scale (3,) along its own axes."""
+    """A unit mesh fixed to a body: its position (3,), its quaternion (4,) and its scale (3,) along its own axes."""
 
     mesh: str
     at: Vector
@@ -32,7 +32,7 @@ class Placed:
 
     @property
     def reach(self) -> float:
-        """Upper bound of the distance of its corners from the centre of the body, m."""
+        """Upper bound of the distance of the mesh's corners from the centre of the body, m."""
         half = self.scale * {"ball": (1, 0, 0), "cylinder": (0, 1, 0.5)}.get(self.mesh, (0.5, 0.5, 0.5))
         return float(np.linalg.norm(self.at) + np.linalg.norm(half))
 
@@ -68,19 +68,19 @@ def unit(mesh: str) -> tuple[Matrix, Matrix, Vector]:
 
 
 def _quads(grid: Any) -> Matrix:
-    """Return the triangles of a grid (rows, columns, 3), front side where rows go down and columns to the right."""
+    """Return the triangles of a grid (rows, columns, 3), whose front has rows running down and columns to the right."""
     a, b, c, d = grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]
     return np.stack((a, d, c, a, c, b), axis=2).reshape(-1, 3).astype(float)
 
 
 def _octants(corners: Matrix) -> Vector:
-    """Return the brightness of triangles, by the octant of their centroid, or its quadrant where z is zero."""
+    """Return the brightness of each triangle's corners, by the centroid's octant, or its quadrant where z is zero."""
     middle = corners.reshape(-1, 3, 3).mean(axis=1)
     return np.repeat(np.where(np.prod(np.where(middle == 0, 1.0, middle), axis=1) > 0, 1.0, SHADE), 3)
 
 
 def placed(solid: Solid, centre: Vector, size: float) -> list[Placed]:
-    """Return a solid as unit meshes; missing radii and planes are sized by the picture, its `centre` and `size`."""
+    """Return a solid as unit meshes; sizes not given follow from the picture, with its `centre` and `size`."""
     straight = np.array([1.0, 0.0, 0.0, 0.0])
     if isinstance(solid, Box):
         return [Placed("box", np.array(solid.at, float), np.array(solid.turn, float), np.array(solid.edges, float))]

@@ -1,4 +1,4 @@
-"""Notes of a labelled drawing as parts of a picture: forces, torques, angles, lengths, axes."""
+"""Notes of a labelled drawing (forces, torques, angles, lengths, axes) as parts of a picture."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def arrow(start: Pixels, end: Pixels, colour: str = INK, width: float = 1.6, siz
 
 
 def room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
-    """Return the space that a note needs around its point: x, y in m, and right, down in px."""
+    """Return the extreme points that a note needs: x, y in m, with an offset right, down in px."""
     match shape:
         case sketch.Force():
             angles, reach = [shape.angle], FORCE + 22
@@ -81,11 +81,11 @@ def _angle(shape: sketch.Angle, view: View) -> list[Part]:
     ray = ((x, y), (x + (r + 20) * math.cos(shape.start), y - (r + 20) * math.sin(shape.start)))
     marks = [Stroke((ray,), PALE, 1.0, dash="7 3 2 3"), Stroke((tuple(arc),), INK, 1.1)]
     if r * abs(sweep) > 12:
-        # The head follows the arc: it points along a chord of the head's length.
+        # The head follows the arc: it points along a chord as long as the head.
         back = shape.end - math.copysign(0.8 * HEAD[0] / r, sweep)
         tail = (x + r * math.cos(back), y - r * math.sin(back))
         marks.append(arrow_head(arc[-1], math.atan2(arc[-1][1] - tail[1], arc[-1][0] - tail[0]), INK, 0.75))
-    # A narrow angle has no room for its letter between the legs: it is placed outside, before the first leg.
+    # A narrow angle has no room for its symbol between the legs: it is placed outside, before the first leg.
     narrow = abs(sweep) <= 0.5
     middle = shape.start - math.copysign(0.25, sweep) if narrow else (shape.start + shape.end) / 2
     reach = r + 15
@@ -123,7 +123,7 @@ def _axes(shape: sketch.Axes, view: View) -> list[Part]:
 
 
 def _axes_of(shape: sketch.Axes) -> list[tuple[float, str]]:
-    """Return directions and letters of the axes that have one."""
+    """Return the directions and labels of the axes that have a label."""
     directions = (shape.angle, shape.angle + math.pi / 2)
     return [(angle, label) for angle, label in zip(directions, shape.labels, strict=True) if label]
 

@@ -1,4 +1,4 @@
-"""Pages of animations, made from templates of this package and shown in a frame of a notebook."""
+"""HTML pages of animations from templates of this package, and frames that show them in a notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def page_of(template: str, **values: Any) -> str:
-    """Return an HTML page from a template and its values by name."""
+    """Return the HTML page of a template with the given values."""
     import jinja2
 
     environment = jinja2.Environment(

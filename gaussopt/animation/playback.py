@@ -18,20 +18,20 @@ SHORTEST, LONGEST = 4.0, 12.0
 """Shortest and longest playback, s."""
 
 RATE = 100.0
-"""Frames per second of playback, enough for linear interpolation of quick rotations; superfluous frames are left out
+"""Frames per second of playback: linear interpolation then suits fast rotations; superfluous frames are left out
 when the picture is written."""
 
 HOLD = 1.0
-"""Seconds for which the last frame stays before the animation repeats."""
+"""Seconds for which the last frame is shown before the animation repeats."""
 
 SAME = 1e-12
-"""Instants that lie closer, relative to 1 + t, are the two sides of an event."""
+"""Instants with a smaller difference, relative to 1 + t, are the two sides of an event."""
 
 TOGETHER = 0.25
-"""Events that lie closer in seconds of playback share a caption."""
+"""Seconds of playback: events separated by less share a caption."""
 
 CAPTION, FLASH = 1.6, 0.45
-"""Seconds of playback for which an event's caption stays if no other follows, and for which an impact flashes."""
+"""Seconds of playback for which a caption is shown at most, except the last, and for which an impact flashes."""
 
 
 def nice_below(value: float) -> float:
@@ -41,7 +41,7 @@ def nice_below(value: float) -> float:
 
 
 def speed_of(span: float) -> float:
-    """Return the playback speed for a span, s: 1, 2, 5 times a power of ten, as near as possible to real time.
+    """Return the playback speed for `span` seconds: 1, 2 or 5 times a power of ten, as near as possible to real time.
 
     Playback takes 4 to 12 s at that speed; a single instant has speed 1.
     """
@@ -55,7 +55,7 @@ def speed_of(span: float) -> float:
 
 @dataclass(frozen=True)
 class Caption:
-    """Text on an event at an instant (s); `impacts` are the contacts with impacts."""
+    """Text on events at an instant, s; `impacts` are the contacts with impacts."""
 
     t: float
     text: str
@@ -68,7 +68,7 @@ class Frames:
 
     Attributes
     ----------
-    t : (F,), s, instants of the frames; both sides of an event are frames of their own
+    t : (F,), s, instants of the frames; each side of an event has its own frame
     q : (F, n)
     lam_N : (F, k), N, normal forces
     friction : (F, k, d), N, along the tangents
@@ -104,7 +104,7 @@ class Frames:
         return np.asarray((self.t - self.t[0]) / self.speed)
 
     def second(self, t: float) -> float:
-        """Return the second of playback of an instant t."""
+        """Return the playback time of an instant t, s."""
         return float((t - self.t[0]) / self.speed)
 
 
@@ -120,7 +120,7 @@ def usable(trajectory: RecordedMotion) -> int:
 def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: float = RATE) -> Frames:
     """Return the frames of a motion, about `rate` per second of playback.
 
-    Between recorded instants coordinates are interpolated by cubics from places and velocities, forces linearly.
+    Between recorded instants coordinates are interpolated by cubics from coordinates and velocities, forces linearly.
     """
     rows = usable(trajectory)
     t = trajectory.t[:rows]
@@ -131,7 +131,7 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: floa
 
 
 def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
-    """Return frames at increasing instants (G,), and at both sides of events if the phases between are long enough."""
+    """Return frames at increasing instants (G,) and at both sides of events, if the phases between are long enough."""
     from scipy.interpolate import CubicHermiteSpline  # loaded here, as only drawing needs it
 
     rows = usable(trajectory)
@@ -197,7 +197,7 @@ def _who(event: Mapping[str, Any]) -> list[str]:
 
 
 def told(value: float, nothing: float = 1e-12) -> str:
-    """Return a number as text, "0" if its size is at most `nothing`."""
+    """Return a number as text, "0" if its absolute value is at most `nothing`."""
     return f"{value + 0.0:.3g}" if abs(value) > nothing else "0"
 
 

@@ -1,4 +1,4 @@
-"""Motions as pictures drawn with Pillow: a GIF, the same bytes for the same motion, or a video by ffmpeg."""
+"""Motions as pictures drawn with Pillow: a GIF, byte for byte the same for the same motion, or a video by ffmpeg."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from gaussopt.plotting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, 
 from gaussopt.plotting.figures import figure_of
 
 FINER = 2
-"""Factor by which pictures are drawn larger and then reduced, which smooths edges."""
+"""Factor by which pictures are drawn larger and then reduced, to smooth edges."""
 
 RATE = 20.0
-"""Frames per second; GIF measures time in hundredths of a second."""
+"""Frames per second of a GIF, whose frame times are whole hundredths of a second."""
 
 VIDEO_RATE = 25
 """Frames per second of a video."""
 
 DOTS = 100.0
-"""Pixels per inch of the figure that makes a video."""
+"""Pixels per inch of the matplotlib figure from which a video is written."""
 
 STEPS = 24
 """Shades of each colour."""
 
 IN_PLACE = np.eye(3)
-"""The transformation of marks that do not move."""
+"""Transformation of marks that do not move."""
 
 
 def gif(scene: Scene) -> bytes:
@@ -52,9 +52,9 @@ def gif(scene: Scene) -> bytes:
 
 
 def mp4(scene: Scene) -> bytes:
-    """Write a scene as MP4, which pauses on its last picture.
+    """Write a scene as MP4, which ends with a pause on its last picture.
 
-    Raises BadInput if there is no ffmpeg, which is searched for at matplotlib's setting `animation.ffmpeg_path`.
+    Raises BadInput if ffmpeg is not found; matplotlib's setting `animation.ffmpeg_path` tells where it is.
     """
     from matplotlib.animation import FFMpegWriter
 
@@ -88,12 +88,12 @@ def _pictures(scene: Scene, rate: float) -> Iterator[Any]:
 
 @cache
 def _palette() -> Any:
-    """Return an image with the palette of all pictures."""
+    """Return an image that holds the palette of all pictures."""
     from PIL import Image, ImageColor
 
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
     # Every colour in steps to white, and edge colours blended with the bodies that they surround. Pillow rounds colours
-    # down before it searches the nearest one, so that a first step would take the place of white.
+    # down before it searches for the nearest one, so a first step would be chosen instead of white.
     colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(2, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
@@ -103,7 +103,7 @@ def _palette() -> Any:
 
 
 def _picture(scene: Scene, frame: int, second: float) -> Any:
-    """Draw a frame at a second of playback."""
+    """Draw a frame, with the texts of a second of playback."""
     from PIL import Image
 
     size = (round(scene.view.width) * FINER, round(scene.view.height) * FINER)
@@ -137,7 +137,7 @@ def _picture(scene: Scene, frame: int, second: float) -> Any:
 
 @cache
 def _font(size: int, letter: bool) -> Any:
-    """Return a font that ships with matplotlib, which is the same on every machine."""
+    """Return a font that is supplied with matplotlib, so that it is the same on every machine."""
     import matplotlib
     from PIL import ImageFont
 
@@ -150,7 +150,7 @@ def _width(mark: Stroke | Ring) -> int:
 
 
 class _Brush:
-    """Draws marks on a picture that is FINER times larger than its pixel coordinates."""
+    """Painter of marks on a picture that is FINER times larger than its pixel coordinates."""
 
     def __init__(self, image: Any) -> None:
         from PIL import ImageDraw

@@ -30,7 +30,7 @@ LINE = 18.0
 """Height of a line of text, px."""
 
 FURTHER = 0.4
-"""Distance beyond the motion up to which a picture shows the motions compared with it, relative to its extent."""
+"""Distance beyond the motion to which a picture extends for the compared motions, relative to the motion's extent."""
 
 SECOND = Look(fill=OTHER_BODY, edge=OTHER, letters=False)
 
@@ -46,7 +46,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Legend:
-    """Scale of the arrows of the contact forces, px/N; force and length (N, px) of the arrow of the legend.
+    """Scale of the contact force arrows, px/N, with the force and length (N, px) of the arrow that the legend shows.
 
     `friction` tells whether the legend names friction.
     """
@@ -63,16 +63,16 @@ class Scene:
 
     Attributes
     ----------
-    frames : of the motion
-    captions : texts on the events
+    frames : frames of the motion
+    captions : texts at the events
     view : map from metres to pixels
     parts : bodies and joints over all frames, from the back to the front
     arrows : contact forces over all frames
-    struck : positions of contacts at impacts: caption and pixels
+    struck : the contacts of each impact: caption and position in pixels
     tracks : paths
-    legend : of the forces, None if there are none
-    names : labels of several motions in one picture with their colours
-    shapes : shapes over all frames, by shape
+    legend : legend of the forces, None if there are none
+    names : labels and colours of the motions, if the picture shows several
+    shapes : for each shape, its states over all frames
     """
 
     frames: Frames
@@ -91,7 +91,7 @@ def scene_of(
     trajectory: RecordedMotion, sketch: Sketch, parameters: Parameters, *,
     beside: Mapping[str, RecordedMotion] | None = None, label: str = "", t_end: float | None = None,
 ) -> Scene:  # fmt: skip
-    """Return the scene of a motion until `t_end` (s) or the end of the shortest; those `beside` it have another colour.
+    """Return the scene of a motion to `t_end`, s, or the end of the shortest motion; `beside` are compared motions.
 
     Raises BadInput if there is nothing to draw or the sketch fails, UnknownName for a contact unknown to the motion.
     """
@@ -111,7 +111,7 @@ def scene_of(
     tips = [force.tips(legend) for force in forces] if legend else []
     more = np.concatenate([np.array(near, dtype=np.float64).reshape(-1, 4), *tips])
     captions = playback.captions_of(trajectory, frames)
-    # Captions have a separate line below the scale of the forces.
+    # Captions have a line of their own below the scale of the forces.
     line = LINE if legend is not None and captions else 0.0
     left, top, right, bottom = MARGINS
     view = fit(seen, more, SIZE, (left, top + line, right, bottom), LEAST)
@@ -131,7 +131,7 @@ def scene_of(
 def _contacts(
     shapes: Sequence[Sequence[Any]], trajectory: RecordedMotion, owner: str
 ) -> list[tuple[Sequence[Any], int]]:
-    """Return the drawn contacts over all frames, with their indices in the motion; empty if that has no contacts."""
+    """Return the drawn contacts over all frames, with their indices in the motion; empty if it has no contacts."""
     drawn = [s for s in shapes if isinstance(s[0], ContactPoint) and trajectory.contacts]
     for track in drawn:
         if track[0].name not in trajectory.contacts:
@@ -142,7 +142,7 @@ def _contacts(
 def _beside(
     sketch: Sketch, other: RecordedMotion, frames: Frames, parameters: Parameters, owner: str
 ) -> list[list[Any]]:
-    """Return the bodies of a compared motion at the same frames, without its forces and events."""
+    """Return the bodies of a compared motion at the frames' instants, without its forces and events."""
     own = playback.sampled(other, np.unique(frames.t), frames.speed)
     at = np.clip(np.searchsorted(own.t, frames.t), 0, len(own.t) - 1)
     bodies = [s for s in _tracks(sketch, own, parameters, owner) if not isinstance(s[0], FIXED)]
@@ -150,20 +150,20 @@ def _beside(
 
 
 def _near(places: Matrix, seen: Matrix) -> Matrix:
-    """Return the places that are near to what the picture shows: a motion that diverges leaves the picture."""
+    """Return the points near the region that the picture shows; a diverging motion thus leaves the picture."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
     return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
 
 
 def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
-    """Return the shapes over all frames, without those of the labelled drawing only."""
+    """Return the shapes over all frames, without those that only the labelled drawing shows."""
     drawn = []
     for q in frames.q:
         shapes = [s for s in sketch.shapes(q, parameters, owner) if not isinstance(s, NOTES)]
         if not shapes:
             raise BadInput(f"The sketch of {owner} returned nothing that moves; angles and the like are notes only.")
-        # Only points keep their letters in an animation.
+        # In an animation only points keep their labels.
         drawn.append([replace(s, label="") if isinstance(s, LETTERED) and s.label else s for s in shapes])
     return over_frames(drawn, owner)
 
@@ -185,7 +185,7 @@ def _legend(frames: Frames, contacts: Sequence[int]) -> Legend | None:
 
 @dataclass(frozen=True)
 class _Force:
-    """A contact force over all frames: point (F, 2) and direction (F, 2) of action, its size (F,), and its colour."""
+    """A contact force over all frames: its point of action (F, 2), direction (F, 2) and size (F,), and its colour."""
 
     at: Matrix
     direction: Matrix
@@ -193,12 +193,12 @@ class _Force:
     colour: str
 
     def tips(self, legend: Legend) -> Matrix:
-        """Return the tips of the arrow: x, y in m and right, down in px, (F, 4)."""
+        """Return the tips of the arrows: x, y in m, with an offset right, down in px, (F, 4)."""
         u = self.direction * (legend.scale * self.size)[:, None]
         return np.column_stack((self.at, u[:, 0], -u[:, 1]))
 
     def arrow(self, legend: Legend, view: View) -> list[Part]:
-        """Return the shaft and the head, which have no length where the force is zero."""
+        """Return the shaft and the head; their length is zero where the force is zero."""
         length = legend.scale * self.size
         if float(np.abs(length).max()) < 0.05:
             return []
@@ -214,7 +214,7 @@ class _Force:
 
 
 def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Force]:
-    """Return the normal force and friction, at the other wall of a two-sided contact where that wall bears."""
+    """Return normal force and friction; where the other wall of a two-sided contact carries, they act at that wall."""
     N, T = frames.lam_N[:, i], frames.lam_T[:, i]
     at = column(track, "at")
     if track[0].other is not None:
@@ -225,7 +225,7 @@ def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Forc
 def _struck(
     captions: Sequence[Caption], contacts: Sequence[tuple[Sequence[ContactPoint], int]], frames: Frames, view: View
 ) -> list[tuple[Caption, Pixels]]:
-    """Return places of impacts, px, with their captions."""
+    """Return the positions of impacts, px, each with its caption."""
     found = []
     for caption in captions:
         frame = min(int(np.searchsorted(frames.t, caption.t)), len(frames.t) - 1)
@@ -244,7 +244,7 @@ def _paths(shapes: Sequence[Sequence[Any]], view: View, colour: str, label: str)
 
 
 def words_beside(scene: Scene, still: bool = False) -> list[Part]:
-    """Return the texts at the edges that do not change: speed, scale of the forces, names of the motions."""
+    """Return the constant texts at the edges: speed, scale of the forces, names of the motions."""
     right = scene.view.width - 14
     found = []
     if not still:
@@ -282,13 +282,13 @@ def clock_word(text: str) -> Word:
 
 
 def caption_word(scene: Scene, caption: Caption) -> Word:
-    """Return a caption at its place, below the scale of the forces."""
+    """Return a caption as a word at its position below the scale of the forces."""
     place = 14.0, 44.0 + (LINE if scene.legend is not None else 0.0)
     return plain(place, caption.text, colour=NORMAL if caption.impacts else INK)
 
 
 def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
-    """Return the time axis at the lower edge with its events; its ends and its height, px."""
+    """Return the time axis at the lower edge with its events, the positions of its ends, and its height, px."""
     left, right, y = 44.0, scene.view.width - 76.0, scene.view.height - 18.0
     t0, span = float(scene.frames.t[0]), scene.frames.span
     marks: list[Mark] = [
@@ -303,7 +303,7 @@ def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
 
 
 def stamps(frames: Frames) -> tuple[Vector, list[str]]:
-    """Return instants (s) at which the displayed time changes, and its texts."""
+    """Return the instants, s, at which the displayed time changes, and the displayed texts."""
     if frames.span <= 0:
         return np.array([frames.t[0]]), [f"t = {frames.t[0]:g} s"]
     step = nice_below(frames.span / 30)

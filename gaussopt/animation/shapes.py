@@ -1,4 +1,4 @@
-"""Parts of a picture from the shapes of a sketch, over one frame or many."""
+"""Parts of a picture from the shapes of a sketch, over one or several frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaussopt.modelling import sketch
 from gaussopt.plotting.colours import BODY, EDGE, INK, WHITE
 
 HATCH = 9.0
-"""Distance between the lines of a hatching, px."""
+"""Distance between hatching lines, px."""
 
 BAR = 9.0
 """Width of a bar, px."""
@@ -28,12 +28,12 @@ FIXED = sketch.Ground | sketch.Wall | sketch.Bearing
 """Shapes that do not move."""
 
 LETTERED = sketch.Bar | sketch.Block | sketch.Disk | sketch.Blade | sketch.Spring | sketch.Damper
-"""Shapes that have no letters in an animation."""
+"""Shapes whose labels are left out in an animation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Colours of bodies, and whether letters are drawn."""
+    """Colours of bodies, and whether labels are drawn."""
 
     fill: str = BODY
     edge: str = EDGE
@@ -46,7 +46,7 @@ def column(shapes: Sequence[Any], name: str) -> Any:
 
 
 def over_frames(frames: Sequence[Sequence[sketch.Shape]], owner: str) -> list[list[Any]]:
-    """Collect the frames of each shape; raise BadInput if the number or the kinds of the shapes change."""
+    """Collect the states of each shape over all frames; raise BadInput if the number or kinds of shapes change."""
     kinds = [[type(s) for s in frame] for frame in frames]
     for i, own in enumerate(kinds, 1):
         if own != kinds[0]:
@@ -58,7 +58,7 @@ def over_frames(frames: Sequence[Sequence[sketch.Shape]], owner: str) -> list[li
 
 
 def parts_of(tracks: Sequence[Sequence[Any]], view: View, look: Look) -> list[Part]:
-    """Return all parts, from the back to the front, letters last."""
+    """Return all parts, from the back to the front, with labels last."""
     found: list[Part] = []
     letters: list[Part] = []
     for layer in LAYERS:
@@ -79,7 +79,7 @@ def _direction(track: Sequence[Any], view: View) -> tuple[tuple[Vector, Vector],
 
 
 def turn(angle: Vector) -> Vector:
-    """Return anticlockwise angles in rad as continuous clockwise angles in degrees."""
+    """Return clockwise angles in degrees, without jumps, from anticlockwise angles in rad."""
     return np.asarray(-np.degrees(np.unwrap(angle)))
 
 
@@ -89,12 +89,12 @@ def _moving(track: Sequence[Any], view: View, name: str) -> tuple[Vector, Vector
 
 
 def _labelled(track: Sequence[Any], at: Pixels, x: Vector, y: Vector, anchor: str = "middle") -> list[Part]:
-    """Return the letter of a shape, if it has a letter, at an offset from (x, y)."""
+    """Return the label of a shape, if it has one, at an offset from (x, y)."""
     return [Part((Word(at, track[0].label, anchor),), x, y)] if track[0].label else []
 
 
 def _joint(track: Sequence[Any], view: View, marks: tuple[Mark, ...], gap: float) -> list[Part]:
-    """Return marks at a point, and its letter on the side given by the sketch."""
+    """Return marks at a point, and its label on the side that the sketch states."""
     x, y = _moving(track, view, "at")
     dx, dy = sketch.SIDES[track[0].side]
     norm = math.hypot(dx, dy)
@@ -112,7 +112,7 @@ def _bar(track: Sequence[sketch.Bar], view: View, look: Look) -> list[Part]:
     marks = (Stroke(line, look.edge, BAR, round=True), Stroke(line, look.fill, BAR - 2.6, round=True))
     sx = np.where(np.abs(length - size) < 0.05, 1.0, length / size)
     x, y = view.points((column(track, "start") + column(track, "end")) / 2).T
-    # The letter is above the bar as drawn at the first frame.
+    # The label is above the bar as it is at the first frame.
     a = math.radians(angle[0])
     up = (math.sin(a), -math.cos(a)) if math.cos(a) >= -1e-9 else (-math.sin(a), math.cos(a))
     letter = _labelled(track, (15 * up[0], 15 * up[1] + 0.3 * LETTER), x, y)
@@ -124,7 +124,7 @@ def _block(track: Sequence[sketch.Block], view: View, look: Look) -> list[Part]:
     w, h = view.scale * track[0].width / 2, view.scale * track[0].height / 2
     outline = ((-w, -h), (w, -h), (w, h), (-w, h))
     body = Part((Stroke((outline,), look.edge, 1.8, look.fill, closed=True),), x, y, turn(column(track, "angle")))
-    # Next to the centre, through which a contact force may pass.
+    # The label is next to the centre, as contact forces may pass through the centre.
     return [body, *_labelled(track, (-0.5 * w, 0.32 * LETTER), x, y)]
 
 
@@ -172,7 +172,7 @@ def _spring(track: Sequence[sketch.Spring], view: View, look: Look) -> list[Part
 
 
 def _beside(track: Sequence[Any], view: View, away: float) -> list[Part]:
-    """Return the letter of a spring or damper, below its middle at the first frame; above if `away` is negative."""
+    """Return the label of a spring or damper, below its middle at the first frame, above it if `away` is negative."""
     (x, y), angle, length = _direction(track, view)
     c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
     away = math.copysign(away, away * c[0])
@@ -182,7 +182,7 @@ def _beside(track: Sequence[Any], view: View, away: float) -> list[Part]:
 def _damper(track: Sequence[sketch.Damper], view: View, look: Look) -> list[Part]:
     (x, y), angle, length = _direction(track, view)
     low, high = float(length.min()), float(length.max())
-    # The piston stays in its cylinder at all lengths, if there is room.
+    # The piston stays in its cylinder at all lengths if that is possible.
     rod = min(0.92 * low, 0.65 * high)
     cup, stub, half = high - rod + 0.06 * high, 0.5 * (low - rod), 6.5
     cylinder = Stroke((((0.0, 0.0), (stub, 0.0)), ((cup, -half), (stub, -half), (stub, half), (cup, half))),
@@ -193,7 +193,7 @@ def _damper(track: Sequence[sketch.Damper], view: View, look: Look) -> list[Part
 
 
 def hatching(start: Pixels, end: Pixels, depth: float = 9.0) -> tuple[Stroke, Stroke]:
-    """Return a surface and its hatching on the right-hand side of the direction, as seen on the screen."""
+    """Return a line and its hatching, on the right-hand side of the line's direction as seen on the screen."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     length = math.hypot(dx, dy)
     if length == 0:
@@ -213,7 +213,7 @@ def _wall(track: Sequence[sketch.Wall], view: View, look: Look) -> list[Part]:
 
 
 def _ground(track: Sequence[sketch.Ground], view: View, look: Look) -> list[Part]:
-    """Draw a fixed ground that ends at the edge of the picture."""
+    """Draw a ground that ends at the edge of the picture; it does not move."""
     x, y = view.pixels(track[0].at)
     u = (math.cos(track[0].angle), -math.sin(track[0].angle))
     low, high = -math.inf, math.inf
@@ -234,7 +234,7 @@ def _point(track: Sequence[sketch.Point], view: View, look: Look) -> list[Part]:
 
 
 def _note(track: Sequence[Any], view: View, look: Look) -> list[Part]:
-    """Draw a note as it is in the first frame."""
+    """Draw a note as at the first frame."""
     return NOTES[type(track[0])](track[0], view)
 
 

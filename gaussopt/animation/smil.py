@@ -15,7 +15,7 @@ from gaussopt.plotting.colours import INK, NORMAL
 from gaussopt.plotting.svg import number
 
 CLOSE = 0.12
-"""Largest error of a mark between key frames, px."""
+"""Largest interpolation error of a mark between key frames, px."""
 
 
 def animated_svg(scene: Scene, label: str) -> str:
@@ -41,7 +41,7 @@ def animated_svg(scene: Scene, label: str) -> str:
 
 
 def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
-    """Return indices of samples, with the first and last, whose linear interpolation fits the others to a tolerance."""
+    """Return indices of samples, ends included, between which linear interpolation meets the others to a tolerance."""
 
     def errors(a: int, b: int) -> Vector:
         inner = slice(a + 1, b)
@@ -53,7 +53,7 @@ def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
 
 
 def thinned(points: Matrix) -> Matrix:
-    """Return the points (P, 2) of a line without those that deviate from it by less than 0.15 px."""
+    """Return a line's points (P, 2) without those that deviate from the simplified line by less than 0.15 px."""
 
     def errors(a: int, b: int) -> Vector:
         d = points[b] - points[a]
@@ -68,7 +68,7 @@ def thinned(points: Matrix) -> Matrix:
 
 
 def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float) -> list[int]:
-    """Divide `count` points by Douglas and Peucker; `errors` are those of the points between two that are joined."""
+    """Select from `count` points by Douglas and Peucker; `errors` are those of the points between two selected ones."""
     keep = {0, count - 1}
     todo = [(0, count - 1)]
     while todo:
@@ -85,12 +85,12 @@ def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float)
 
 
 def outline(track: Track) -> str:
-    """Return the SVG attributes of the line of a path."""
+    """Return the SVG attributes that draw the line of a path."""
     return f'd="M{" ".join(pair(x, y) for x, y in thinned(track.points))}" fill="none" stroke="{track.colour}"'
 
 
 class _Film:
-    """Writes elements whose attributes follow a clock (F,) in seconds, within a cycle, s."""
+    """Writer of elements whose attributes change at the times `clock`, (F,), of a repeated `cycle`, both in seconds."""
 
     def __init__(self, clock: Vector, cycle: float) -> None:
         self.clock, self.cycle = clock, cycle
@@ -100,7 +100,7 @@ class _Film:
         return ";".join(number(min(max(t / self.cycle, 0.0), 1.0), 5) for t in at)
 
     def _smooth(self, what: str, rows: Sequence[int], texts: Iterable[str]) -> str:
-        """Return an animation through values at frames; the last value stays until the cycle ends."""
+        """Return an animation through values at frames; the last value is kept until the cycle ends."""
         keys = self._keys([*(float(self.clock[i]) for i in rows), self.cycle])
         *first, last = texts
         return f'{what} values="{";".join([*first, last, last])}" keyTimes="{keys}" {self.tail}/>'
@@ -116,7 +116,7 @@ class _Film:
         return self._move("translate", (x, y), CLOSE, 1, inner)
 
     def _move(self, kind: str, columns: Sequence[Vector], tolerance: float, digits: int, inner: str) -> str:
-        """Wrap elements in a layer that animates a transformation."""
+        """Wrap SVG text in a group with an animated transformation."""
         values = np.stack(columns, axis=1)
 
         def text(frame: int) -> str:
@@ -131,7 +131,7 @@ class _Film:
         return f'<g transform="{kind}({text(0)})">{move}{inner}</g>'
 
     def path(self, track: Track) -> str:
-        """Return a path that grows with the motion over a pale copy of the complete path."""
+        """Return a path that grows with the motion, over a pale copy of the complete path."""
         steps = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(track.points, axis=0).T))))
         if steps[-1] < 1.0:
             return ""
@@ -146,20 +146,20 @@ class _Film:
         )
 
     def flash(self, at: tuple[float, float], when: float) -> str:
-        """Return a ring at the place of an impact, which fades."""
+        """Return a ring that appears at the position of an impact and fades."""
         ends = [0.0, when, when, min(when + FLASH, self.cycle), self.cycle]
         fade = f'<animate attributeName="opacity" values="0;0;1;0;0" keyTimes="{self._keys(ends)}" {self.tail}/>'
         ring = f'cx="{number(at[0])}" cy="{number(at[1])}" r="13" fill="none" stroke="{NORMAL}" stroke-width="2.5"'
         return f'<circle {ring} opacity="0">{fade}</circle>'
 
     def runner(self, left: float, right: float, y: float, end: float) -> str:
-        """Return the dot that moves along the time axis."""
+        """Return a dot that moves along the time axis."""
         keys = self._keys([0.0, end, self.cycle])
         move = f'<animate attributeName="cx" values="{number(left)};{number(right)};{number(right)}" keyTimes="{keys}"'
         return f'<circle cx="{number(left)}" cy="{number(y)}" r="5" fill="{INK}">{move} {self.tail}/></circle>'
 
     def words(self, word: Word, begin: float, end: float) -> str:
-        """Return a text that is visible from a second of the cycle to another."""
+        """Return a text that is visible between two instants of the cycle, s."""
         switches = [(0.0, "hidden")] * (begin > 0) + [(begin, "visible")] + [(end, "hidden")] * (end < self.cycle)
         change = ""
         if len(switches) > 1:
@@ -171,7 +171,7 @@ class _Film:
 
 
 def _timed_words(scene: Scene, cycle: float) -> Iterator[tuple[Word, float, float]]:
-    """Yield the time texts and the captions of events, each with the seconds of its begin and end."""
+    """Yield the time texts and the captions of events, each with its first and last second."""
     times, texts = layout.stamps(scene.frames)
     begins = [scene.frames.second(t) for t in times]
     for text, begin, end in zip(texts, begins, [*begins[1:], cycle], strict=True):
@@ -182,7 +182,7 @@ def _timed_words(scene: Scene, cycle: float) -> Iterator[tuple[Word, float, floa
 
 
 def _extent(marks: Sequence[Mark]) -> float:
-    """Return the largest distance of a mark from the part's origin, px."""
+    """Return the largest distance of a point of the marks from the part's origin, px."""
     found = [1.0]
     for mark in marks:
         match mark:

@@ -1,4 +1,4 @@
-"""Motions in space as self-contained pages: three.js draws, and text and a table describe them."""
+"""Motions in space as self-contained pages: three.js draws them; a text and a table describe them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_PATHS = 6
 """Largest number of bodies for which the paths of their centres are drawn."""
 
 MOST_NAMED = 4
-"""Number of bodies that the text names."""
+"""Largest number of bodies that the text names."""
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Instants at which the table gives positions, as fractions of the duration."""
@@ -56,9 +56,9 @@ class SpaceMotion:
 
     Attributes
     ----------
-    scene : places of bodies, lines and forces
+    scene : positions of bodies, lines and forces
     title : of the animation
-    flat : makes the animation in the plane, by the sketch of the problem
+    flat : function that makes the animation in the plane from the sketch of the problem
     """
 
     scene: SpaceScene
@@ -74,9 +74,9 @@ class SpaceMotion:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the animation; the file appears complete or not at all.
 
-        As .html it is a page with a view to turn and play, as .glb a model with an animation for other programs; .svg,
+        .html is a page whose view can be rotated and played, .glb a model with an animation for other programs; .svg,
         .gif and .mp4 show the sketch of the problem in the plane. Raises BadInput if the file cannot be written, there
-        is no such sketch, or the program that writes the format is not installed.
+        is no sketch, or the program that writes the format is not installed.
         """
         target = Path(path)
         ending = target.suffix.lower()
@@ -88,7 +88,7 @@ class SpaceMotion:
 
     @cached_property
     def alt(self) -> str:
-        """The motion described in words."""
+        """Description of the motion in words."""
         scene, frames = self.scene, self.scene.frames
         said = [f"{self.title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
         moves = [f"{name} goes from {_spot(p[0])} to {_spot(p[-1])} m" for name, p in self._named()[:MOST_NAMED]]
@@ -102,7 +102,7 @@ class SpaceMotion:
         return " ".join(said)
 
     def page(self, whole: bool = True) -> str:
-        """Return an HTML page without references to other files; without text unless `whole` is set."""
+        """Return an HTML page that refers to no other files; title and texts only if `whole` is set."""
         room = files("gaussopt.animation")
         three, licence, viewer = (
             room.joinpath(*path).read_text(encoding="utf-8")
@@ -128,7 +128,7 @@ class SpaceMotion:
         return [(kind, KINDS[kind], f"{x:.3g}") for kind, x in largest.items() if x > 0]
 
     def _rows(self) -> list[list[str]]:
-        """Return positions of the bodies at the instants of the table."""
+        """Return the positions of the bodies at the instants of the table, as rows of text."""
         t = self.scene.frames.t
         rows = dict.fromkeys(int(np.searchsorted(t, t[0] + share * (t[-1] - t[0]))) for share in SHARES)
         return [[f"{t[i]:.4g}", name, *(told(x, 1e-9) for x in p[i])] for i in rows for name, p in self._named()]
@@ -164,7 +164,7 @@ class SpaceMotion:
 
 
 def _packed(values: ArrayLike) -> str:
-    """Return numbers in the encoding of the page: 32 bits each, little-endian, in base 64."""
+    """Return numbers as the page encodes them: 32-bit floats, little-endian, in base 64."""
     return base64.b64encode(np.asarray(values, dtype="<f4").tobytes()).decode()
 
 

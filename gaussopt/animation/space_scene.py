@@ -1,4 +1,4 @@
-"""Scene of a motion in space: places of its bodies, lines and forces in every frame."""
+"""Scene of a motion in space: positions of its bodies, lines and forces in every frame."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gaussopt.modelling.solids import BallContact, End, FaceContact, Plane, Spac
 from gaussopt.plotting.colours import FRICTION, NORMAL, OTHER
 
 RATE = 50.0
-"""Frames per second of playback; between them places are interpolated linearly."""
+"""Frames per second of playback; between frames positions are interpolated linearly."""
 
 LEAST = 1e-6
-"""Forces that are always smaller than this, relative to the largest of all, are not drawn."""
+"""Forces whose largest value is smaller than this, relative to the largest of all forces, are not drawn."""
 
 KINDS = {"normal force": NORMAL, "friction": FRICTION, "joint force": OTHER}
-"""Forces and their colours."""
+"""Kinds of forces and their colours."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class SpaceScene:
     motion: RecordedMotion
 
     def place(self, end: End) -> Matrix:
-        """Return a point of a body over all frames, (F, 3)."""
+        """Return a point fixed to a body over all frames, (F, 3)."""
         pose = self.poses[end[0]]
         return pose[:, :3] + rotated(pose[:, 3:], np.asarray(end[1], dtype=float))
 
@@ -66,7 +66,7 @@ class SpaceScene:
 
     @cached_property
     def box(self) -> tuple[Vector, float]:
-        """Centre (3,) and size, m, of the region that is seen, without planes."""
+        """Centre (3,) and size, m, of the visible region; planes do not count."""
         spots = [self.place(e) for line in self.picture.lines for e in (line.start, line.end)]
         for name, solid in self.picture.solids:
             if not isinstance(solid, Plane):
@@ -101,7 +101,7 @@ class SpaceScene:
                 yield Arrow("friction", contact.name, at, np.einsum("fj,jfi->fi", T, np.array(axes[1:])))
 
     def _acting(self, contact: FaceContact | BallContact) -> tuple[Matrix, list[Matrix]]:
-        """Return where the forces of a contact act, (F, 3), and its normal and tangents, (F, 3) each."""
+        """Return the points where the forces of a contact act, (F, 3), and its normal and tangents, (F, 3) each."""
         b = self.place(contact.b)
         if isinstance(contact, FaceContact):
             axes = [rotated(self.poses[contact.a][:, 3:], np.asarray(row, dtype=float)) for row in contact.frame]
@@ -114,7 +114,7 @@ class SpaceScene:
         return b - float(contact.radius) * axes[0], axes
 
     def _joint_forces(self) -> Iterator[Arrow]:
-        """Yield the forces of joints that hold a point in all directions."""
+        """Yield the forces of joints that fix a point in all directions."""
         rows = self.motion.rows
         for name, end in self.picture.joints.items():
             mine = [f"{name}.{axis}" for axis in "xyz"]
@@ -123,7 +123,7 @@ class SpaceScene:
 
 
 def space_scene(motion: RecordedMotion, picture: SpacePicture) -> SpaceScene:
-    """Return the scene of a motion; raise BadInput if no instant can be drawn or a drawn body lacks coordinates."""
+    """Return the scene of a motion; raise BadInput if no instant can be drawn or a drawn body has no coordinates."""
     frames = playback.frames_of(motion, rate=RATE)
     columns = dict(zip(motion.coordinates, frames.q.T, strict=True))
     rest = np.zeros((len(frames.t), 7))

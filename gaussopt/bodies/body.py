@@ -1,7 +1,7 @@
-"""Bodies, and the points and axes that are fixed to them.
+"""Bodies, and points and axes fixed to them.
 
-The centre of mass of a body is at r and its rotation is R; a point with the place s in the body's frame is at r + R s,
-and an axis with the direction u in that frame points along R u. All are SymPy expressions of the body's q and of time.
+The centre of mass of a body is at r and its rotation is R; a point at s in the body's frame is at r + R s,
+and an axis with direction u in that frame points along R u. All are SymPy expressions of the body's q and of time.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ COORDINATES = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1
 """Units of the coordinates of a body."""
 
 ROUNDING = 1e-12
-"""How far the smallest moment of inertia may be negative by rounding error, relative to the largest."""
+"""Size up to which a negative smallest moment of inertia counts as rounding error, relative to the largest."""
 
 Vec = Any
 """A SymPy column, (dim, 1)."""
 
 
 def rate(expr: Any, bodies: Iterable[RigidBody]) -> Any:
-    """Return the time derivative of an expression or a column, a function of the bodies' coordinates and time."""
+    """Return the time derivative of an expression or column, a function of the bodies' coordinates and time."""
     found = sp.diff(expr, TIME)
     for q, v in {q: v for body in bodies for q, v in zip(body.q, body.v, strict=True)}.items():
         found += sp.diff(expr, q) * v
@@ -41,20 +41,20 @@ class RigidBody(ABC):
     Attributes
     ----------
     name : str
-    q, v : symbols of the coordinates that its pose depends on, and their rates
-    new_q, new_v : those that the body itself adds
-    units : of its coordinates by their names
+    q, v : symbols of all coordinates on which its pose depends, and of their rates
+    new_q, new_v : the coordinates and rates that the body itself adds
+    units : of its coordinates, by name
     mass : kg
     inertia : about the centre of mass, kg m^2; in space a tensor, (3, 3)
     quaternion_mass : kg m^2, see `gaussopt.bodies.space.SpaceBody`
-    r : (dim, 1), place of the centre of mass in the frame of the ground, m
+    r : (dim, 1), position of the centre of mass in the frame of the ground, m
     angle : in the plane, rad
-    spin, own_spin : angular velocity in space, (3, 1) in the frame of the ground and in its own, rad/s
+    spin, own_spin : angular velocity in space, (3, 1), in the frame of the ground and in its own frame, rad/s
     R : (dim, dim), from the frame of the body to that of the ground
-    guess, guess_rate : expressions of parameters for q and v, where assembling starts
-    made : elements that were made between it and other bodies, whether or not they were added to a model
-    points : named points by their places in the frame of the body, m
-    shape : width and height (m) of its picture as a block, or its radius as a disk; drawn by its points if None
+    guess, guess_rate : expressions of parameters for q and v, from which the assembly starts
+    made : elements that were created with it as an end, whether or not they were added to a model
+    points : positions of named points in the frame of the body, m
+    shape : width and height (m) of a block, or radius of a disk, for its picture; if None, it is drawn by its points
     """
 
     dim = 2
@@ -78,9 +78,12 @@ class RigidBody(ABC):
         self.points: dict[str, Vec] = {}
         self.shape: Any = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     @property
     def quaternion(self) -> tuple[Any, ...]:
-        """Its own coordinates that form a unit quaternion, (4,); () if there are none."""
+        """The body's own coordinates that form a unit quaternion, (4,); () if there are none."""
         return ()
 
     @property
@@ -94,7 +97,7 @@ class RigidBody(ABC):
         """Kinetic energy, J."""
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput for a negative mass or moment of inertia, or a value that is no number, at these parameters.
+        """Raise BadInput for a negative mass or moment of inertia, or a value that is no number, for these parameters.
 
         A mass matrix can hide a negative moment of inertia: about a hinge, m r^2 is added to it.
         """
@@ -121,12 +124,10 @@ class RigidBody(ABC):
             moments = np.linalg.eigvalsh(entries)
             if not moments[0] >= -ROUNDING * abs(moments[-1]):
                 shown = f"{moments[0]:.6g} {'kg' if label == 'mass' else 'kg m^2'}"
-                raise BadInput(
-                    f"The {label} of {self.name!r} is {shown}; a body has none that is negative. Correct it."
-                )
+                raise BadInput(f"The {label} of {self.name!r} is {shown}; give one that is positive or zero.")
 
     def holonomic(self) -> dict[str, Any]:
-        """Return the constraints between its own coordinates by name."""
+        """Return the constraints between the body's own coordinates, by name."""
         return {}
 
     @abstractmethod
@@ -138,10 +139,10 @@ class RigidBody(ABC):
 
         Parameters
         ----------
-        place : dim numbers or expressions, or a sequence of them, in the frame of the body from the centre of mass, m;
-            or the name of a point
-        axis : direction of a hinge or a guide in the frame of the body; its x axis if not given
-        normal : in space, a direction perpendicular to the axis, for joints that keep angles about the axis
+        place : dim numbers or expressions, or a sequence of them: the position in the frame of the body from the centre
+            of mass, m; or the name of a point
+        axis : direction of a hinge or guide in the frame of the body; by default the body's x axis
+        normal : in space, a direction perpendicular to the axis, for joints that fix the angle about the axis
 
         Raises BadInput or UnknownName.
         """
@@ -159,6 +160,13 @@ class RigidBody(ABC):
         return self.at(name)
 
 
+def guesses(bodies: Sequence[RigidBody], symbols: Mapping[str, Any], values: Mapping[str, float]) -> Any:
+    """Return the guesses of all coordinates and of their rates at these values of the parameters, (2, n)."""
+    places, rates = zip(*(body.guesses for body in bodies), strict=True)
+    numbers = sp.lambdify(list(symbols.values()), [x for part in (*places, *rates) for x in part])
+    return np.array(numbers(*(values[name] for name in symbols)), dtype=float).reshape(2, -1)
+
+
 @dataclass(frozen=True, eq=False)
 class Marker:
     """A point of a body with axes: the first column of A is the axis of a joint, the others are perpendicular to it.
@@ -166,7 +174,7 @@ class Marker:
     Attributes
     ----------
     body : RigidBody
-    s : (dim, 1), place in the frame of the body, m
+    s : (dim, 1), position in the frame of the body, m
     A : (dim, dim), axes in the frame of the body, unit columns
     """
 
@@ -176,7 +184,7 @@ class Marker:
 
     @property
     def r(self) -> Vec:
-        """Place in the frame of the ground, m."""
+        """Position in the frame of the ground, m."""
         return self.body.r + self.body.R * self.s
 
     @property
@@ -199,7 +207,7 @@ End = RigidBody | Marker
 
 
 def marker(end: End) -> Marker:
-    """Return a marker as it is, or the centre of mass of a body as a marker."""
+    """Return a given marker, or the centre of mass of a given body as a marker."""
     if isinstance(end, Marker):
         return end
     if isinstance(end, RigidBody):
@@ -230,7 +238,7 @@ def scalar(label: str, value: Any) -> Any:
 
 
 def _expression(value: Any) -> Any:
-    """Return a real, finite expression as far as SymPy can tell; None for anything else."""
+    """Return an expression if SymPy cannot rule out that it is real and finite; None for anything else."""
     if isinstance(value, bool | np.bool_):
         return None
     try:

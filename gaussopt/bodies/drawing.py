@@ -1,4 +1,4 @@
-"""Automatic pictures of a model: shapes with expressions as places, and their numbers at a configuration."""
+"""Automatic pictures of a model: shapes whose positions are expressions, evaluated at a configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaussopt.modelling.sketch import Bar, Block, Disk, Draw, Parameters, Point,
 
 
 def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: Sequence[str]) -> Draw:
-    """Return a function (q, p) -> shapes; frames with prescribed motion are drawn at their place at t = 0."""
+    """Return a function (q, p) -> shapes; frames with prescribed motion are drawn at their positions at t = 0."""
     ends: dict[RigidBody, list[Any]] = {body: [] for body in bodies}
     for element in elements:
         for marker in (element.a, element.b):
@@ -24,7 +24,7 @@ def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: 
                 ends[marker.body].append(marker.s)
     shapes: list[Any] = [shape for body, used in ends.items() for shape in _body(body, used)]
     shapes += [shape for element in elements for shape in element.shapes()]
-    unique = dict.fromkeys(shapes)  # one floor, however many touch it
+    unique = dict.fromkeys(shapes)  # one floor, even if several bodies touch it
     flat = [sp.sympify(x).subs(TIME, 0) for shape in unique for x in _numbers(shape)]
     symbols = [sp.Symbol(name, real=True) for name in parameters]
     numbers = sp.lambdify([[q for body in bodies for q in body.new_q], symbols], flat, "math", cse=True)
@@ -64,7 +64,7 @@ def _numbers(shape: Any) -> Iterator[Any]:
 
 
 def _filled(shape: Any, values: Iterator[Any]) -> Shape:
-    """Return the shape with numbers in the order of `_numbers`."""
+    """Return the shape with its expressions replaced by numbers in the order of `_numbers`."""
     found: dict[str, Any] = {}
     for entry in fields(shape):
         value = getattr(shape, entry.name)

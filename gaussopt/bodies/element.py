@@ -1,4 +1,4 @@
-"""The interface of the elements between two points: joints, forces, contacts; each is a file of its own."""
+"""The interface of elements between two points: joints, forces, contacts; each is in its own file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gaussopt.modelling.solids import BallContact, FaceContact, Line, Plane, Sol
 
 
 class Element:
-    """An element between the points a and b; its relative motion is that of b seen from a. Methods default to nothing.
+    """An element between points a and b; its relative motion is that of b relative to a. Methods default to no effect.
 
-    A row is named after the quantity that it keeps, such as x; messages and files put the element's name first: A.x.
+    A row is named after the quantity that it fixes, such as x; messages and files put the element's name first: A.x.
     The multipliers of the rows of a joint are the forces and torques that a exerts on b.
 
     Attributes
     ----------
-    only : 2 or 3 for an element of the plane or of space only, and the element to use in the other
-    positive, not_negative : names of its attributes that are lengths of this sign, m
+    only : 2 or 3 for an element for the plane or space only, and the element to use in the other case
+    positive, not_negative : names of its attributes that are positive, or not negative, lengths, m
     """
 
     only: tuple[int, str] | None = None
@@ -43,17 +43,20 @@ class Element:
         for body in self.bodies:
             body.made.append(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} between {self.a.body.name!r} and {self.b.body.name!r}>"
+
     def scalars(self, **given: Any) -> list[Any]:
-        """Return numbers or expressions, checked; a BadInput gives their names."""
+        """Return numbers or expressions, checked; raises BadInput with their names."""
         return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput if a length has the wrong sign, at these values of the parameters and t = 0."""
+        """Raise BadInput if a length has the wrong sign for these parameter values at t = 0."""
         known = {symbols[name]: values[name] for name in symbols} | {TIME: 0}
         for label in (*self.positive, *self.not_negative):
             for x in sp.flatten([getattr(self, label)]):
                 length = sp.sympify(sp.sympify(x).xreplace(known))
-                if length.free_symbols:  # named as unknown where the equations are derived
+                if length.free_symbols:  # an unknown symbol is reported where the equations are derived
                     continue
                 if not length.is_real:
                     raise BadInput(f"{label} of {self.name!r} is {length}, which is no real number; change it.")
@@ -62,7 +65,7 @@ class Element:
                     raise BadInput(f"{label} of {self.name!r} is {float(length):.6g} m; give one that is {wanted}.")
 
     def told(self, value: Any | Callable[..., Any], *arguments: Any) -> Any:
-        """Return a value, or the result of a function of SymPy expressions; raises BadInput if it fails."""
+        """Return a value, or the result of a function of SymPy expressions; raises BadInput if the function fails."""
         if not callable(value):
             return value
         try:
@@ -74,26 +77,26 @@ class Element:
             ) from error
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Self:
-        """Return a copy of the element between the bodies that replace its own in `built`."""
+        """Return a copy of the element, between the bodies that replace its own bodies in `built`."""
         found = copy.copy(self)
         found.a, found.b = (replace(m, body=built.get(m.body, m.body)) for m in (self.a, self.b))
         return found
 
     @property
     def bodies(self) -> tuple[RigidBody, RigidBody]:
-        """The bodies that it joins."""
+        """The bodies that the element joins."""
         return self.a.body, self.b.body
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return expressions by which it divides, each with a sentence that says what is wrong where it is zero."""
+        """Return expressions by which the element divides, each with a sentence for the case that it is zero."""
         return ()
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return functions of positions that are zero, by name."""
+        """Return functions of positions that the element keeps at zero, by name."""
         return {}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Return functions of positions and velocities that are zero, by name."""
+        """Return functions of positions and velocities that the element keeps at zero, by name."""
         return {}
 
     def potential(self) -> Any:
@@ -109,7 +112,7 @@ class Element:
         return ()
 
     def shapes(self) -> Sequence[Shape]:
-        """Return the shapes of its picture in the plane, whose places are expressions of the coordinates."""
+        """Return the shapes of its picture in the plane, whose positions are expressions of the coordinates."""
         return ()
 
     def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
@@ -119,7 +122,7 @@ class Element:
 
 Keeps = Callable[[Marker, Marker], Mapping[str, Any]]
 TURN, SLIDE, BALL = "turn", "slide", "ball"
-"""Freedoms of a joint: a turn about the first axis, a slide along it, any rotation."""
+"""Freedoms of a joint: a turn about the first axis, a slide along it, or any rotation."""
 
 
 class Joint(Element):
@@ -128,31 +131,62 @@ class Joint(Element):
     Attributes
     ----------
     keeps : functions of a and b that return its holonomic rows by name, such as `coincide`
-    aligned : in space, number of axes of a and b, from the first, that must point the same way: the rows alone also
-        hold where they point in opposite directions
-    moves : its freedoms in order from a to b: TURN, SLIDE, BALL, or a matrix of new axes in the axes before; None for a
-        joint that is not described by freedoms and always keeps its rows
+    aligned : in space, number of axes, from the first, that a and b must have in the same direction: the rows alone
+        also hold for opposite directions
+    moves : its freedoms in order from a to b: TURN, SLIDE, BALL, or a matrix of new axes in terms of those before; None
+        for a joint that is not described by freedoms and always keeps its rows
     """
 
     keeps: tuple[Keeps, ...] = ()
     aligned = 0
     moves: tuple[Any, ...] | None = None
+    mu: Any = sp.Integer(0)
+
+    def rub(self, mu: Any) -> None:
+        """Take the coefficient of friction, with which the joint keeps its coordinates.
+
+        Raises BadInput for friction in space, where no direction of the force is that of a wall.
+        """
+        (self.mu,) = self.scalars(mu=mu)
+        if self.mu != 0 and self.a.body.dim == 3:
+            raise BadInput(
+                f"{type(self).__name__} {self.name!r} has friction, which joints have in the plane only; in space "
+                "leave mu out and add an AppliedForce or AppliedTorque, or build the guide of Touch contacts."
+            )
+        if self.mu != 0:
+            self.moves = None  # in joint coordinates it would have no force, on which friction depends
+
+    def walls(self) -> Mapping[str, tuple[Any, Any]]:
+        """Return gaps that friction goes with, each with its slip in m/s, by name; rows of the same names are left out.
+
+        Each is a two-sided contact: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while it slips.
+        """
+        return {}
+
+    def contacts(self) -> Sequence[Contact]:
+        """Return the two-sided contacts of a joint with friction."""
+        return [
+            Contact(f"{self.name}.{name}", gap=gap, slip=[slip], mu=self.mu, two_sided=True)
+            for name, (gap, slip) in (self.walls() if self.mu != 0 else {}).items()
+        ]
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the rows of all functions in `keeps`."""
-        return {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
+        """Return the rows of all functions in `keeps`, without those whose place walls take."""
+        gone = self.walls() if self.mu != 0 else {}
+        rows = {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
+        return {name: row for name, row in rows.items() if name not in gone}
 
     def sides(self) -> Sequence[Any]:
-        """Return cosines between the axes that are `aligned`."""
+        """Return the cosines between the axes that must be `aligned`."""
         axes = zip(self.a.axes, self.b.axes, strict=True) if self.a.body.dim == 3 else ()
         return [x.dot(y) for x, y in list(axes)[: self.aligned]]
 
     def displacement(self) -> Any:
-        """Return the remaining freedom as a length or an angle; raises BadInput if it is not a single number."""
+        """Return the remaining freedom as a length or angle; raises BadInput unless there is exactly one."""
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
     def driven(self, motion: Any) -> Any:
-        """Return a row that is zero at the prescribed `motion` and grows with the displacement at rate 1 there."""
+        """Return a row that is zero at the prescribed `motion`, where it grows with the displacement at rate 1."""
         return self.displacement() - motion
 
 
@@ -162,17 +196,17 @@ def offset(a: Marker, b: Marker) -> Vec:
 
 
 def coincide(a: Marker, b: Marker) -> dict[str, Any]:
-    """Return r_b - r_a = 0; the multipliers are the components of the force on b in the frame of the ground, N."""
+    """Return the rows r_b - r_a; the multipliers are the components of the force on b in the frame of the ground, N."""
     return dict(zip("xyz", offset(a, b), strict=False))
 
 
 def on_axis(a: Marker, b: Marker) -> dict[str, Any]:
-    """Keep b on the line through a along its axis: n_a . (r_b - r_a) = 0 for all n_a perpendicular to the axis."""
+    """Return rows n_a . (r_b - r_a), n_a perpendicular to the axis of a, that keep b on the line through a along it."""
     return {f"across{i}" if i > 1 else "across": n.dot(offset(a, b)) for i, n in enumerate(a.axes[1:], 1)}
 
 
 def same_axis(a: Marker, b: Marker) -> dict[str, Any]:
-    """Keep the axes parallel: -n_2a . u_b = 0 and n_1a . u_b = 0; no rows in the plane.
+    """Return the rows -n_2a . u_b and n_1a . u_b, which keep the axes parallel; no rows in the plane.
 
     The multipliers are the torques on b about n_1a and n_2a, perpendicular to the axis u_a, N m.
     """
@@ -183,7 +217,7 @@ def same_axis(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
-    """Keep all axes parallel: in the plane theta_b - theta_a = 0, in space `same_axis` and n_2a . n_1b = 0.
+    """Return rows that keep all axes parallel: in the plane theta_b - theta_a, in space `same_axis` and n_2a . n_1b.
 
     The multiplier of the last row is the torque on b about u_a, N m.
     """
@@ -193,7 +227,7 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:
-    """Return `distance` as a divisor of an element that acts along the line between its ends, with its sentence."""
+    """Return `distance`, by which an element along the line between its ends divides, with a sentence for zero."""
     return distance, (
         f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
         "bodies, or take other points of them."
@@ -201,13 +235,13 @@ def coinciding(name: str, distance: Any) -> tuple[Any, str]:
 
 
 def angle(a: Marker, b: Marker) -> Any:
-    """Return the angle from the axis of a to that of b in the plane, rad; full turns count."""
+    """Return the angle from the axis of a to that of b in the plane, rad, with full turns counted."""
     first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
     return second - first
 
 
 def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
-    """Return a row; the angle row of `same_turn` in the plane without the full turns it misses at the guesses `known`.
+    """Return a row; from the angle row of `same_turn` in the plane, subtract the full turns at the guesses `known`.
 
     The directions of axes are known up to full turns: without this, two parallel sliders between the same two bodies
     could ask for angles that differ by a full turn, and no motion could satisfy both.
@@ -218,7 +252,7 @@ def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
 
 
 def tilt(dim: int, x: Any) -> Any:
-    """Return the rotation matrix through x about the first axis, in the plane about its normal."""
+    """Return the matrix of a rotation by x about the first axis, or in the plane about the normal."""
     c, s = sp.cos(x), sp.sin(x)
     return sp.Matrix([[c, -s], [s, c]]) if dim == 2 else sp.Matrix([[1, 0, 0], [0, c, -s], [0, s, c]])
 
@@ -229,12 +263,12 @@ def turn(a: Marker, b: Marker) -> Any:
 
 
 def spot(marker: Marker) -> tuple[str, tuple[Any, ...]]:
-    """Return a point in the form of pictures in space: its body, "" for the ground, and its place."""
+    """Return a point as pictures in space need it: the name of its body, "" for the ground, and its position."""
     return "" if marker.body.name == "ground" else marker.body.name, tuple(marker.s)
 
 
 def plane(marker: Marker) -> list[tuple[str, Solid]]:
-    """Return the plane normal to the axis of a point for the picture, if the point's body has no coordinates."""
+    """Return the plane normal to a point's axis for the picture, or nothing if the point's body has coordinates."""
     body, place = spot(marker)
     return [] if marker.body.q else [(body, Plane(place, tuple(marker.A[:, 0])))]
 

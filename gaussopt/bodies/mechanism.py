@@ -1,4 +1,4 @@
-"""Problems that ship, made from a function that adds bodies and joints to a model."""
+"""Problems of the package, made from a function that adds bodies and joints to a model."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def mechanism(
     fill: Fill, *, name: str, parameters: Sequence[Parameter], dim: int = 2, bodies: Sequence[str] = (),
     hold: Sequence[str] = (), variants: Mapping[str, tuple[Fill, str]] | None = None, **about: Any,
 ) -> Problem:  # fmt: skip
-    """Return the problem of a mechanism; its equations are derived when first needed, not when the module is loaded.
+    """Return the problem of a mechanism, whose equations are derived when needed, not when its module is loaded.
 
     Parameters
     ----------
-    fill : adds the parts to the model, which has the name, the dimension and the parameters that are given here
+    fill : adds the parts to the model, which has the name, dimension and parameters given here
     name : of the problem and of its system
     parameters : in the order of `model.symbols`
     dim : 2 for the plane, 3 for space

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
 import sympy as sp
 
-from gaussopt.bodies.body import TIME, RigidBody, column, scalar, total
+from gaussopt.bodies.body import TIME, RigidBody, column, guesses, scalar, total
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element, Joint, less_turns
 from gaussopt.bodies.joints.drive import Drive
@@ -27,8 +26,9 @@ from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
 from gaussopt.bodies.tree import in_joint_coordinates, moving, rows_of_loops
 from gaussopt.core.arrays import Vector
-from gaussopt.core.display import listed
+from gaussopt.core.display import About, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.keywords import suggesting
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
 from gaussopt.modelling.lagrangian import LagrangianSystem, derive
@@ -41,7 +41,7 @@ MANY = 20
 """Number of bodies beyond which generated code takes longer to derive and compile than it saves."""
 
 NOTHING = 1e-12
-"""Largest distance, m, or difference of a cosine from one, that counts as zero in a divisor."""
+"""Distance, m, or difference of a cosine from one, up to which a divisor counts as zero."""
 
 Built: TypeAlias = tuple[list[RigidBody], list[Element], frozenset[str]]
 """Bodies and elements in the coordinates of a model, and the names of the joints that need no rows."""
@@ -50,26 +50,27 @@ AnyElement = TypeVar("AnyElement", bound=Element)
 AnyBody = TypeVar("AnyBody", bound=RigidBody)
 
 
+@shown
 class Model:
     """Bodies, joints, forces and contacts in the plane or in space.
 
-    Numbers may be parameters made by `parameter`, or expressions of them; then a run can change them.
+    Numbers may be parameters made by `parameter`, or expressions of them, whose values can be changed for each run.
 
     Parameters
     ----------
     dim : 2 or 3
-    gravity : dim numbers, m/s^2; none if not given
-    name : str, that of its file if not given
+    gravity : dim numbers, m/s^2; zero if not given
+    name : str, by default that of its file
     parameters : parameters that the numbers may contain, in addition to those that `parameter` adds
-    coordinates : "maximal", those of all bodies; or "joint", those of the joints of a spanning tree, which then have
-        no rows; joints that close loops keep theirs
+    coordinates : "maximal" for those of all bodies; "joint" for those of the joints of a spanning tree, which then
+        have no rows, while joints that close loops keep theirs
 
     Attributes
     ----------
     ground : RigidBody, at rest
     t : the time symbol
     symbols : of the parameters, by name
-    bodies, elements : those added, by name
+    bodies, elements : the added bodies and elements, by name
     """
 
     def __init__(
@@ -91,6 +92,10 @@ class Model:
             if not isinstance(p, Parameter):
                 raise BadInput(f"parameters holds {p!r}; give go.Parameter(name, value), or add it by model.parameter.")
             self.parameter(p.name, p.value, p.unit, p.meaning)
+
+    def _about(self) -> About:
+        parts = f"bodies {listed(self.bodies) or 'none'}; elements {listed(self.elements) or 'none'}"
+        return About(self.name or "without a name", (parts,))
 
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
         """Add a parameter and return its SymPy symbol, to be used as a number."""
@@ -120,10 +125,10 @@ class Model:
         at, angle : guess of the centre, m, and of the angle, rad; in space a quaternion (e0, e1, e2, e3), of any length
         velocity, spin : guess of the velocity, m/s, and of the angular velocity, rad/s; in space three components in
             the frame of the ground
-        points : places in the frame of the body by name, m
+        points : positions in the frame of the body by name, m
         shape : radius of a disk, or width and height of a block, m, for the picture; in space radius of a ball, three
             edges of a box, or one or several of `Box`, `Ball`, `Cylinder`, `Capsule` of `gaussopt.bodies`
-        quaternion_mass : in space, kg m^2; makes the mass matrix regular without changing the motion where positive,
+        quaternion_mass : in space, kg m^2; if positive, makes the mass matrix regular without changing the motion,
             see `gaussopt.bodies.space.SpaceBody`
         """
         body: RigidBody = (
@@ -162,9 +167,9 @@ class Model:
         return self._take(body)
 
     def moving(self, name: str, at: Sequence[Any], angle: Any = 0) -> RigidBody:
-        """Add a frame without mass whose place, and in the plane angle, are functions of the time symbol `t`.
+        """Add a frame without mass whose position and, in the plane, angle are functions of the time symbol `t`.
 
-        Raises BadInput for an angle in space, where such a frame does not turn.
+        Raises BadInput for an angle in space, where such a frame cannot rotate.
         """
         if self.dim == 3 and angle != 0:
             raise BadInput(
@@ -193,15 +198,16 @@ class Model:
         return [q for body in self.built()[0] for q in body.new_q]
 
     def built(self) -> Built:
-        """Return bodies and elements in the coordinates of the model, and the names of the joints that need no rows."""
+        """Return bodies and elements in the model's coordinates, and the names of the joints that need no rows."""
         if self.kind == "joint":
             return in_joint_coordinates(list(self.bodies.values()), list(self.elements.values()))
         return list(self.bodies.values()), list(self.elements.values()), frozenset()
 
-    def system(self) -> AbstractSystem:
+    def system(self, closed: bool = False) -> AbstractSystem:
         """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
-        They are derived as a whole; for more than `MANY` bodies in the plane by forms, see `gaussopt.bodies.tables`.
+        They are derived as a whole, but by form for more than `MANY` bodies in the plane, see `gaussopt.bodies.tables`.
+        If `closed`, gaps of two-sided contacts are rows and have no friction, as the assembly of a start needs it.
         """
         self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
@@ -225,6 +231,9 @@ class Model:
         holonomic |= {label: row for label, (row, _) in rows.items()}
         nonholonomic = moving({f"{e.name}.{k}": x for e in elements for k, x in e.nonholonomic().items()}, [*q, *v])
         contacts = [contact for e in elements for contact in e.contacts()]
+        if closed:
+            holonomic |= {contact.name: contact.gap for contact in contacts if contact.two_sided}
+            contacts = [contact for contact in contacts if not contact.two_sided]
         name = self.name or "model"
         if len(bodies) > MANY and self.dim == 2 and self.kind == "maximal" and not (nonholonomic or contacts):
             masses = [sp.diff(body.kinetic, rate, 2) for body in bodies for rate in body.v]
@@ -238,9 +247,9 @@ class Model:
         return derive(q, v, parts, values, None, name)
 
     def to_latex(self) -> str:
-        """Return the equations of motion in LaTeX for display; for a large model only their form.
+        """Return the equations of motion in LaTeX for display; for a large model, only their general form.
 
-        Raises BadInput where they are not derived as a whole, see `system`.
+        Raises BadInput if they are not derived as a whole, see `system`.
         """
         system = self.system()
         if not isinstance(system, LagrangianSystem):
@@ -254,24 +263,21 @@ class Model:
         values = system.parameters if values is None else values
         built = self.built()
         self._check(values)
-        places, rates = zip(*(body.guesses for body in built[0]), strict=True)
-        guess = [x for part in (*places, *rates) for x in part]
         held = [hold] if isinstance(hold, str | sp.Symbol) else hold
         if not isinstance(held, Iterable):
             raise BadInput(f"hold is {hold!r}; give coordinates, as symbols or names.")
-        numbers = sp.lambdify(list(self.symbols.values()), guess)
-        q, v = np.array(numbers(*(values[name] for name in self.symbols)), dtype=float).reshape(2, -1)
+        q, v = guesses(built[0], self.symbols, values)
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
-            self._refuse_undefined(built, q, values)  # more informative than undefined equations
+            self._refuse_undefined(built, q, values)  # gives a better message than undefined equations would
             raise
         self._refuse_undefined(built, q, values)
         self._refuse_turned_over(built, q, values)
         return q, v
 
     def _check(self, values: Mapping[str, float]) -> None:
-        """Raise BadInput for a body or an element that is impossible at these values of the parameters."""
+        """Raise BadInput for a body or element that cannot exist with these parameter values."""
         parts: list[RigidBody | Element] = [*self.bodies.values(), *self.elements.values()]
         for part in parts:
             part.check(self.symbols, values)
@@ -280,8 +286,6 @@ class Model:
         self, found: Sequence[tuple[str, Any]], bodies: Sequence[RigidBody], q: Vector, values: Mapping[str, float]
     ) -> list[Any]:
         """Return the values of named expressions of the coordinates at the start, each with its name."""
-        if not found:
-            return []
         known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
         numbers = sp.lambdify(known, [x for _, x in found])(*q, 0.0, *(values[name] for name in self.symbols))
         return [(name, x) for (name, _), x in zip(found, numbers, strict=True)]
@@ -306,8 +310,9 @@ class Model:
                     "nearer to those that are meant."
                 )
 
+    @suggesting
     def problem(self, *, t_end: float, hold: Sequence[Any] = (), **more: Any) -> Problem:
-        """Return the problem of this mechanism, its start assembled at the values of its parameters.
+        """Return the problem of this mechanism, with its start assembled for its parameter values.
 
         Parameters
         ----------
@@ -328,7 +333,8 @@ class Model:
             "units": {name: unit for body in self.built()[0] for name, unit in body.units.items()},
         }  # fmt: skip
         system, (q, v) = built.build(), built.start(built.build().parameters)
-        system.notes += tuple(slips(self.bodies, self.elements, self.gravity, system.evaluate(0.0, q, v)))
+        near = guesses(self.built()[0], self.symbols, system.parameters)[0]
+        system.notes += tuple(slips(self.bodies, self.elements, self.gravity, system.evaluate(0.0, q, v), near))
         return Problem.of(system, q, t_end=t_end, **given | sketch | more)
 
     def _take(self, body: AnyBody) -> AnyBody:
@@ -344,7 +350,7 @@ class Model:
 
 
 class Assembly:
-    """Build, start and sketch of a problem whose model is made when first needed.
+    """Build, start and sketch functions of a problem whose model is made when first needed.
 
     Parameters
     ----------
@@ -365,6 +371,10 @@ class Assembly:
         return self.model.system()
 
     @cached_property
+    def _closed(self) -> AbstractSystem:
+        return self.model.system(closed=True) if any(self._system.two_sided) else self._system
+
+    @cached_property
     def _draw(self) -> Draw:
         model = self.model
         bodies, elements, _ = model.built()
@@ -376,7 +386,7 @@ class Assembly:
 
     def start(self, values: Mapping[str, float]) -> tuple[Vector, Vector]:
         """Return the assembled start at the values of the parameters."""
-        return self.model.start(self._system, self._hold, values)
+        return self.model.start(self._closed, self._hold, values)
 
     def sketch(self, q: Vector, values: Mapping[str, float]) -> Sequence[Shape]:
         """Return the shapes of the picture in the plane."""

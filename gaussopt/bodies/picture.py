@@ -27,11 +27,11 @@ from gaussopt.modelling.solids import (
 )  # fmt: skip
 
 THINNEST = 0.02
-"""Shortest edge of a box that represents an inertia, relative to the longest."""
+"""Shortest edge of a box that represents an inertia, relative to the longest edge."""
 
 
 def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """Return the solids of a body from its `shape`, none if it is None; raises BadInput."""
+    """Return the solids of a body from its `shape`, none if that is None; raises BadInput."""
     if shape is None:
         return ()
     found = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
@@ -53,9 +53,9 @@ def drawn_in_space(
     bodies: Sequence[RigidBody], elements: Sequence[Element], gravity: Sequence[Any], values: Mapping[Any, float],
     built: Sequence[RigidBody],
 ) -> SpacePicture:  # fmt: skip
-    """Return the picture of a model at values of its symbols; its inertia and joints show a body without a shape.
+    """Return the picture of a model at values of its symbols; inertia and joints show a body without a shape.
 
-    `built`, the same bodies in the coordinates of the motion, gives their places.
+    `built`, the same bodies in the coordinates of the motion, gives their positions.
     """
 
     def number(x: Any) -> float:
@@ -76,7 +76,7 @@ def drawn_in_space(
 
 
 def _checked(part: Any, number: Callable[[Any], float]) -> Any:
-    """Return a part with numbers for its expressions; raises BadInput where a solid of a body cannot be drawn."""
+    """Return a part with expressions replaced by numbers; raises BadInput if a solid of a body cannot be drawn."""
     try:
         filled = _filled(part, number)
     except (sp.SympifyError, TypeError, ValueError):
@@ -97,7 +97,7 @@ def _checked(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Mapping[str, Vector]], Matrix]:
-    """Return a function (t (F,), coordinates) -> places and quaternions (F, 7)."""
+    """Return a function (t (F,), coordinates) -> positions and quaternions (F, 7)."""
     from scipy.spatial.transform import Rotation
 
     entries = [x.subs(values) for x in (*body.r, *body.R)]
@@ -107,7 +107,7 @@ def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Ma
         found = numbers(t, *(columns[str(x)] for x in body.q))
         table = np.stack([np.broadcast_to(x, t.shape) for x in found], axis=1).astype(float)
         e = Rotation.from_matrix(table[:, 3:].reshape(-1, 3, 3)).as_quat(scalar_first=True)
-        # Quaternions are interpolated linearly between frames: of e and -e, the same rotation, take the nearer.
+        # Quaternions are interpolated linearly between frames: e and -e are the same rotation, so take the nearer one.
         e[1:] *= np.cumprod(np.where((e[1:] * e[:-1]).sum(axis=1) < 0, -1.0, 1.0))[:, None]
         return np.hstack((table[:, :3], e))
 
@@ -115,7 +115,7 @@ def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Ma
 
 
 def _filled(part: Any, number: Callable[[Any], float]) -> Any:
-    """Return a part with numbers for its expressions."""
+    """Return a part with its expressions replaced by numbers."""
     if part is None or isinstance(part, str):
         return part
     if isinstance(part, tuple | list):
@@ -128,7 +128,7 @@ def _filled(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any], float]) -> Iterator[Solid]:
-    """Yield its shape; without one, the box of its mass and inertia, unless a contact gives a solid, and its links."""
+    """Yield a body's shape or, without one, its links and, unless a contact gives a solid, the box of its inertia."""
     if body.shape:
         yield from body.shape
         return
@@ -144,7 +144,7 @@ def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any]
 
 
 def _box(body: SpaceBody, number: Callable[[Any], float]) -> Box | None:
-    """Return the homogeneous box with the mass and the inertia of a body, None if no such box exists."""
+    """Return the homogeneous box with the mass and inertia of a body, or None if there is no such box."""
     from scipy.spatial.transform import Rotation
 
     inertia, mass = np.array(body.inertia.applyfunc(number).tolist(), dtype=float), number(body.mass)

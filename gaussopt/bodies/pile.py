@@ -1,13 +1,13 @@
-"""Piles in space: balls and boxes in contact with each other, floor and walls, evaluated by numpy for any number.
+"""Piles in space: any number of balls and boxes in contact with each other, floor and walls, evaluated by NumPy.
 
-Coordinates of a body are (x, y, z, e0, e1, e2, e3), see `gaussopt.bodies.space`. A contact has the bodies a and b, a
+Coordinates of a body are (x, y, z, e0, e1, e2, e3), see `gaussopt.bodies.space`. A contact has bodies a and b, a
 normal n from a to b, tangents t, and the point of contact p,
 
     v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
 
-A point of b on a face of a has n and t fixed in a; two balls have n along the line of centres. Balls have contacts with
-each other and all walls. Corners of a box have contacts with all walls; boxes at the corners of the rectangles that
-their faces share at the start.
+For a point of b on a face of a, n and t are fixed in a; for two balls, n is along the line of centres. Balls have
+contacts with each other and all walls. Corners of a box have contacts with all walls; boxes have contacts with each
+other at the corners of the rectangles that their faces share at the start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SEVEN = 7
 """Number of coordinates of a body."""
 
 TOUCH = 1e-9
-"""Distance, m, up to which boxes touch at the start."""
+"""Distance, m, up to which boxes count as touching at the start."""
 
 AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
@@ -45,7 +45,7 @@ Blocks = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PileBody:
-    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start of a body."""
+    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start state."""
 
     mass: float
     inertia: Vector
@@ -90,7 +90,7 @@ class Pile:
     def ball(
         self, mass: float, radius: float, at: ArrayLike, velocity: ArrayLike = (0, 0, 0), spin: ArrayLike = (0, 0, 0)
     ) -> None:
-        """Add a homogeneous ball at a place, m, with a velocity, m/s, and an angular velocity, rad/s."""
+        """Add a homogeneous ball with its position, m, velocity, m/s, and angular velocity, rad/s."""
         inertia = np.full(3, 0.4 * mass * radius**2)
         self._add(mass, radius, inertia, None, radius, at, velocity, spin)
 
@@ -116,11 +116,12 @@ class Pile:
             raise BadInput("The pile is empty; add a ball or a box.")
         names = [f"{axis}_{i + 1}" for i in range(len(bodies)) for axis in AXES]
         equations = PileEquations(bodies, self._walls, self.mu, self.e_N, self.gravity)
-        system = System(
+        system = PileSystem(
             equations.mass, equations.force, equations.equality, inertia=equations.inertia,
             position=equations.position, energy=equations.energy, contacts=equations.contacts,
             contact_names=equations.names, coordinates=names, name=more.get("name", "pile"),
         )  # fmt: skip
+        system.turning = equations.turning
         q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
         v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
         known: dict[str, Any] = {"units": _units(names), "in_space": lambda values, variant: self._picture(equations)}
@@ -144,14 +145,14 @@ class Pile:
 def piles(
     make: Callable[[int], Pile], *, usual: int, sizes: Mapping[str, int], unit: str, most: int, **about: Any
 ) -> Problem:
-    """Return the problem of piles of several sizes, each of which is made when first needed.
+    """Return the problem of piles of several sizes, each pile made when first needed.
 
     Parameters
     ----------
     make : returns the pile of a size
-    usual : size of the pile that is not a variant
+    usual : size of the pile in the regular model
     sizes : of the variants, by name
-    unit : what a size counts, such as "balls"
+    unit : what the size counts, such as "balls"
     most : number of bodies of the largest pile, for the units of their coordinates
     about : settings of `Problem`, with t_end, dt and a sketch that draws any number of bodies
     """
@@ -186,6 +187,22 @@ def _units(names: Iterable[str]) -> dict[str, str]:
     return {name: "m" if name[0] in "xyz" else "1" for name in names}
 
 
+class PileSystem(System):
+    """The system of a pile, whose rows are closed forms: nothing of them is found by differences.
+
+    `turning` are the coordinates on which the normal rows depend.
+    """
+
+    turning: tuple[int, ...]
+
+    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
+        """Check nothing: differences by all coordinates would take time with the cube of the number of bodies."""
+
+    def bending(self) -> Sequence[int]:
+        """Return the coordinates on which the normal rows depend."""
+        return self.turning
+
+
 class PileEquations:
     """The callables of a pile; body number N is the ground."""
 
@@ -213,11 +230,16 @@ class PileEquations:
         self.names += [f"balls {i + 1}, {j + 1}" for i, j in pairs]
         self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         self.radii = np.array([b.radius for b in bodies])
+        # A normal from the line of centres turns with both; a corner turns with its box and with the face of the other.
+        boxes = {i for i, b in enumerate(bodies) if b.half is not None}
+        joined = set(self.pairs.ravel().tolist()) | {i for f in faces if f[0] != self.N for i in (f[0], f[3])}
+        of = [range(SEVEN * i, SEVEN * i + 3) for i in joined] + [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in boxes]
+        self.turning = tuple(sorted(j for part in of for j in part))
 
     def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
-        """Add a contact between a point or ball of b and the face of a through a point."""
+        """Add a contact between a point or ball of b and the face of a through a given point."""
         self.names.append(name)
-        faces.append((a[0], a[1], _frame(a[2]), *b))
+        faces.append((a[0], a[1], _frames(a[2][None])[0], *b))
 
     # -- bodies ------------------------------------------------------------------------------------------------
 
@@ -308,7 +330,7 @@ class PileEquations:
         d, v = r[b] - r[a], u[b] - u[a]
         distance = np.linalg.norm(d, axis=1)[:, None]
         n = d / distance
-        F = np.array([_frame(x) for x in n]).reshape(-1, 3, 3)
+        F = _frames(n)
         radii = self.radii[a][:, None], self.radii[b][:, None]
         arms = np.stack((radii[0] * n, -radii[1] * n), axis=1)
         turned = (v - (n * v).sum(axis=1)[:, None] * n) / distance
@@ -325,17 +347,17 @@ def _E(e: Matrix, sign: float) -> Blocks:
     return np.array(rows).transpose(2, 0, 1)
 
 
-def _frame(n: Vector) -> Matrix:
-    """Return rows n, t1, t2, orthonormal and right-handed."""
-    first = np.cross(np.eye(3)[np.abs(n).argmin()], n)
-    first /= np.linalg.norm(first)
-    return np.array([n, first, np.cross(n, first)])
+def _frames(n: Matrix) -> Blocks:
+    """Return rows n, t1, t2, orthonormal and right-handed, of every normal, (k, 3, 3)."""
+    first = np.cross(np.eye(3)[np.abs(n).argmin(axis=1)], n)
+    first /= np.linalg.norm(first, axis=1)[:, None]
+    return np.stack((n, first, np.cross(n, first)), axis=1)
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Return the corners of the rectangle that faces of boxes share, half edges a and b, d from centre a to centre b.
+    """Return the corners of the rectangles that faces of two boxes share; half edges a, b, and d from centre a to b.
 
-    For each corner, point and normal of the face in the frame of a, corner in the frame of b; empty without contact.
+    Each corner has its point and face normal in the frame of a, and its point in the frame of b; empty if apart.
     """
     low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []

@@ -11,7 +11,7 @@ from gaussopt.bodies.body import RigidBody, column, scalar
 
 
 class PlaneFrame(RigidBody):
-    """The ground, or a frame without mass whose place and angle are functions of time."""
+    """The ground, or a frame without mass whose position and angle are functions of time."""
 
     def __init__(self, name: str, at: Sequence[Any] = (0, 0), angle: Any = 0) -> None:
         super().__init__(name)

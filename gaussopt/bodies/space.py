@@ -25,11 +25,11 @@ from gaussopt.bodies.body import RigidBody, column, scalar
 from gaussopt.core.errors import BadInput
 
 ROUNDING = 1e-6
-"""Relative excess of a moment of inertia over the sum of the others that is accepted: tables have few digits."""
+"""Relative excess of a moment of inertia over the sum of the others that is accepted, as tables have few digits."""
 
 
 class SpaceFrame(RigidBody):
-    """The ground, or a frame without mass whose place is a function of time."""
+    """The ground, or a frame without mass whose position is a function of time."""
 
     dim = 3
 
@@ -74,7 +74,7 @@ class SpaceBody(RigidBody):
 
     @property
     def stretch(self) -> Any:
-        """The added energy 2 c (e . e')^2, J."""
+        """The term 2 c (e . e')^2 added to the kinetic energy, J."""
         return 2 * self.quaternion_mass * sum(e * rate for e, rate in zip(self.q[3:], self.v[3:], strict=True)) ** 2
 
     def holonomic(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Models of many bodies: rows and forces of the same form are evaluated together, and M and J are sparse.
 
 Every row phi of a joint, and every potential V and generalised force F, is an expression of few coordinates. With
-placeholders for numbers and parameters, those of equal joints have the same form; each form is derived once,
+placeholders for numbers and parameters, those of similar joints have the same form; each form is derived once,
 
     phi_q,   gamma = -((phi_q v)_q v + 2 phi_qt v + phi_tt),   -V_q,
 
@@ -34,8 +34,8 @@ class Form:
     Attributes
     ----------
     functions : of (t, *q, *v, *d); each returns its values for all members at once, (r, N) or r entries
-    places : coordinates of each member
-    rows : number of each member
+    places : coordinate indices of each member
+    rows : index of each member among the rows, potentials or forces
     constants : values of the placeholders of each member, expressions of parameters
     """
 
@@ -46,7 +46,7 @@ class Form:
 
     @cached_property
     def at(self) -> NDArray[np.intp]:
-        """Coordinates of all members, (coordinates of a member, N)."""
+        """Coordinate indices of all members, (coordinates of a member, N)."""
         return np.array(self.places, dtype=np.intp).reshape(len(self.rows), -1).T
 
     def data(self, values: Sequence[float], parameters: Sequence[Any]) -> NDArray[np.float64]:
@@ -118,13 +118,13 @@ def _functions(form: Any, slots: Sequence[Sequence[Any]], placeholders: int, kin
 
 
 class TableSystem(System):
-    """A model of many bodies in the plane, without contacts and velocity rows.
+    """A model of many bodies in the plane, without contacts and without velocity rows.
 
     Parameters
     ----------
     name : str
     q, v : coordinates and velocities
-    masses : of each coordinate
+    masses : the mass of each coordinate
     parts : expressions {"rows": {name: phi}, "potential": [V], "forces": {q: F}}
     parameters : values by symbol
     """
@@ -163,7 +163,7 @@ class TableSystem(System):
         return {str(x): value for x, value in self._symbols.items()}
 
     def with_parameters(self, /, **values: float) -> TableSystem:
-        """Return the same forms with other parameter values; raises UnknownName."""
+        """Return a system with the same forms and other parameter values; raises UnknownName."""
         for key in values:
             if key not in self.parameters:
                 raise UnknownName("parameter", key, self.parameters)
@@ -173,7 +173,7 @@ class TableSystem(System):
         return other
 
     def _scatter(self, kind: str, name: str, size: int, t: float, q: Vector, v: Vector) -> Vector:
-        """Return a quantity of all members, each added at its index: rows by number, forces by coordinate."""
+        """Return a quantity of all members, each added at its index: rows by index, forces by coordinate."""
         found = np.zeros(size)
         for form in self._forms[kind]:
             values = form.values(name, t, q, v, self._data[form])

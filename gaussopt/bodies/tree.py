@@ -1,12 +1,12 @@
 """Joint coordinates: bodies placed one after the other along a spanning tree of joints, from the ground outwards.
 
-A joint between a body already placed and one not yet placed gives the second its pose by the joint's freedoms: with
-the frame F = R_a A_a and the point o of the joint on the first body, a slide by x moves o by F_1 x, a turn by x turns
+A joint between a body already placed and one not yet placed determines the pose of the second by its freedoms: with
+the frame F = R_a A_a and the joint's point o on the first body, a slide by x moves o by F_1 x, a turn by x rotates
 F about its first axis, and
 
     R_b = F A_b^T,   r_b = o - R_b s_b,   omega_F <- Rot(x)^T omega_F + x' e_1,   omega_b = A_b omega_F in its frame,
 
-and likewise for the velocity of o, so that the kinetic energy of a body holds the coordinates of its own joints only.
+and similarly for the velocity of o, so that the kinetic energy of a body contains only the coordinates of its joints.
 
 The rows of these joints hold identically and are left out; joints that close loops, and other elements, keep theirs.
 
@@ -35,13 +35,13 @@ from gaussopt.core.row_rounding import EPS
 from gaussopt.symbolic.cancellation import sizes
 
 CLOSED = 1e-9
-"""Largest residual, m or rad, of a row without coordinates that counts as rounding error."""
+"""Largest residual, m or rad, that counts as rounding error in a row without coordinates."""
 
 DRAWS = 4
-"""Number of random places at which the values of a row are compared."""
+"""Number of random configurations at which the values of a row are compared."""
 
 ROUNDED = 256
-"""Rounding errors of the terms of a row up to which it is constant; given axes and places have errors of their own."""
+"""A row that changes by at most this many rounding errors of its terms is constant, as axes and points are inexact."""
 
 UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
 """Names and units of the freedoms of a joint."""
@@ -54,7 +54,7 @@ class TreeBody(RigidBody):
     ----------
     own_velocity, own_spin : velocity of its centre, m/s, and angular velocity, rad/s, in its own frame
     new_q, new_v : the coordinates of the joint and their rates
-    q, v : those of all joints between the ground and this body
+    q, v : the coordinates and rates of all joints between the ground and this body
     """
 
     def __init__(self, own: PlaneBody | SpaceBody, base: RigidBody, joint: Joint, forward: bool) -> None:
@@ -67,7 +67,7 @@ class TreeBody(RigidBody):
         self._place(own, replace(near, body=base), far, joint, 1 if forward else -1)
 
     def _place(self, own: PlaneBody | SpaceBody, near: Marker, far: Marker, joint: Joint, sign: int) -> None:
-        """Place the body by the freedoms of the joint, one after the other, from a body that was placed before."""
+        """Place the body, through the freedoms of the joint in turn, relative to a body placed before."""
         base, moves, q = near.body, joint.moves or (), list[Any]()
         turns = moves.count(TURN)
         F, o, turned = base.R * near.A, near.r, base.angle + _direction(near)
@@ -124,7 +124,7 @@ class TreeBody(RigidBody):
 
     @property
     def kinetic(self) -> Any:
-        """T = 1/2 m r'^2 + 1/2 omega^T I omega, J."""
+        """Kinetic energy T = 1/2 m r'^2 + 1/2 omega^T I omega, J."""
         straight = self.mass * self.own_velocity.dot(self.own_velocity) / 2
         if self.dim == 2:
             return straight + self.inertia * self.own_spin**2 / 2
@@ -132,7 +132,7 @@ class TreeBody(RigidBody):
         return straight + (self.own_spin.T * self.inertia * self.own_spin)[0] / 2 + stretch
 
     def holonomic(self) -> dict[str, Any]:
-        """Return the condition of a ball joint that its quaternion has unit length; no condition for other joints."""
+        """Return the condition of unit length for the quaternion of a ball joint; none for other joints."""
         return {} if self._ball is None else self._ball.holonomic()
 
     def turned_by(self, torque: Any) -> dict[Any, Any]:
@@ -145,7 +145,7 @@ class TreeBody(RigidBody):
 def in_joint_coordinates(
     bodies: Sequence[RigidBody], elements: Sequence[Element]
 ) -> tuple[list[RigidBody], list[Element], frozenset[str]]:
-    """Return the same bodies and elements with poses by a spanning tree, and the names of the joints in it.
+    """Return the bodies and elements with poses by a spanning tree, and the names of the joints in the tree.
 
     Joints are taken in order. Bodies that no joint of the tree reaches keep their coordinates.
     """
@@ -168,19 +168,19 @@ def in_joint_coordinates(
 def rows_of_loops(
     rows: Mapping[str, tuple[Any, Element]], bodies: Sequence[RigidBody], values: Mapping[Any, float]
 ) -> dict[str, tuple[Any, Element]]:
-    """Return the rows, each with its element, that do not follow from the joints of the tree, by name.
+    """Return the rows that do not follow from the joints of the tree, each with its element, by name.
 
     The other rows hold at all coordinates because the joints imply them, such as the row normal to the plane of a
-    planar mechanism in space. Neither simplification, where axes are given as floats, nor the coordinates that occur in
-    an expression show that. So rows are evaluated at random places: a row is constant if it changes only by the
-    rounding error of its terms, of the places that it compares and of axes of length one.
+    planar mechanism in space. This shows neither in the coordinates that occur in an expression nor, for float axes, by
+    simplification. So rows are evaluated at random configurations: a row is constant if it changes by no more than the
+    rounding errors of its terms, of the points that it compares, and of its unit axes.
 
-    Raises BadInput for a row that the joints keep open at all coordinates. `values` are those of the parameters.
+    Raises BadInput for a row that the joints make nonzero at all coordinates. `values` are those of the parameters.
     """
     q = [x for body in bodies for x in body.new_q]
     names = [*q, TIME, *values]
     known = {label: row for label, (row, _) in rows.items() if row.free_symbols <= {*names}}
-    if not known:  # a later step names unknown symbols
+    if not known:  # unknown symbols are reported in a later step
         return dict(rows)
     places = [sp.Add(*sizes([*e.a.r, *e.b.r])) for _, e in (rows[label] for label in known)]
     numbers = sp.lambdify([names], [*known.values(), *sizes(list(known.values())), *places], modules="numpy", cse=True)
@@ -208,9 +208,9 @@ def rows_of_loops(
 
 
 def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
-    """Return the velocity rows without those of bodies that cannot move, which hold identically.
+    """Return the velocity rows except those of bodies that cannot move, which hold identically.
 
-    Raises BadInput for a row of bodies that cannot move if it requires a velocity.
+    Raises BadInput for a row of immovable bodies that requires a velocity.
     """
     held = {label: row for label, row in rows.items() if not sp.sympify(row).has(*unknowns)}
     for label, row in held.items():
@@ -250,7 +250,7 @@ def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
 def _reached(
     joints: Sequence[Joint], built: Mapping[RigidBody, RigidBody], waiting: Sequence[RigidBody]
 ) -> Iterator[tuple[Joint, bool, RigidBody, PlaneBody | SpaceBody]]:
-    """Yield joints from a placed body to an unplaced one: the joint, whether a is placed, and both bodies."""
+    """Yield joints from a placed body to an unplaced one: the joint, whether a is the placed body, and both bodies."""
     for joint in joints:
         for forward, (base, body) in ((True, joint.bodies), (False, joint.bodies[::-1])):
             if (base in built or not base.q) and body in waiting and isinstance(body, PlaneBody | SpaceBody):
@@ -258,7 +258,7 @@ def _reached(
 
 
 def _own_rates(body: RigidBody) -> tuple[Any, Any]:
-    """Return velocity of the centre and angular velocity in a body's frame; in the plane the latter is a number."""
+    """Return the velocity of the centre and the angular velocity (a number in the plane) in a body's frame."""
     if isinstance(body, TreeBody):
         return body.own_velocity, body.own_spin
     spin = rate(body.angle, [body]) if body.dim == 2 else body.own_spin
@@ -271,12 +271,12 @@ def _cross(spin: Any, s: Any) -> Any:
 
 
 def _direction(marker: Marker) -> Any:
-    """Return the angle of the axis of a point in its body, rad, in the plane."""
+    """Return the angle of a point's axis in its body's frame, rad, in the plane."""
     return sp.atan2(marker.A[1, 0], marker.A[0, 0])
 
 
 def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
-    """Yield the coordinates of a joint and their rates at the guesses of its bodies."""
+    """Yield the coordinates of a joint and their rates, as they follow from the guesses of its bodies."""
     a, b, moves = joint.a, joint.b, joint.moves or ()
     guesses = {
         x: sp.sympify(y)

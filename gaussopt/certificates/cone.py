@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,10 @@ from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.one_contact import OneContact, solve_contact
 from gaussopt.core.acceptance import Measures, ProgramCertificate
 from gaussopt.core.arrays import Matrix, Vector, all_finite
-from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, largest_entry
 from gaussopt.core.display import About, shown
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
-from gaussopt.linalg.cones import residual, rounding, rows_of, shifted, steps_of, velocity_size
+from gaussopt.linalg.cones import DENSE_ROWS, project, residual, rounding, rows_of, shifted, velocity_size
 from gaussopt.linalg.dense import largest
 
 CERTIFIED = 1e-12
@@ -33,11 +34,19 @@ CERTIFIED = 1e-12
 APART = 1e-4
 """Distance of two certified velocities, relative to |q|, beyond which they are different solutions."""
 
+ROUGH = 100.0
+"""Largest violation of cones and law, in tolerances; the sizes they are relative to are those of all contacts."""
+
+PROOF_RATE = 4e-10
+"""Seconds of processor time, over n^3, that the cheapest proof takes: an eigenvalue and an inverse of n rows."""
+
+PROOF_TIMES, PROOF_LEAST, SEARCH_LEAST = 10.0, 0.1, 0.5
+"""Multiple of the time of a solve, and seconds, up to which proofs are not left out; least seconds of their search."""
 
 ENTRIES = (
     "residual", "floor", "error_bound", "impulse_error_bound", "bound_from", "modulus", "velocity_unique",
     "impulses_unique", "existence_margin", "farkas_ray", "no_solution", "cone_violation", "dual_violation",
-    "complementarity", "asymmetry",
+    "complementarity", "asymmetry", "proof_seconds",
 )  # fmt: skip
 """Entries of a certificate for JSON; solutions are kept apart."""
 
@@ -55,17 +64,19 @@ class ConeCertificate(ProgramCertificate):
     floor : the residual that rounding alone may cause
     error_bound : |u - u*|, m/s, to the nearest solution; None if nothing is proved
     impulse_error_bound : |r - r*|, N s, to the same solution; None if nothing is proved
-    bound_from : "monotone", "newton-kantorovich" or "none"
+    bound_from : "monotone", "newton-kantorovich", "none" or "skipped", see `limit_proofs`
     modulus : of monotonicity, dimensionless; existence and uniqueness are proved where it is positive
     velocity_unique, impulses_unique : True if this is proved, False if refuted, None if undecided
     existence_margin : t*, see `cone_existence`; None if it was not computed
     farkas_ray : normal impulses that prove contradiction, (k,), or None
     no_solution : whether all modes were visited and none is possible
     solutions : impulses of certified solutions with different velocities, at least two or none
-    cone_violation : how far r is outside K, relative to the largest entry of r and of rho_i |q_i|
+    cone_violation : how far r is outside K, relative to R, see `violations`
     dual_violation : how far u~ is outside K*, relative to the largest entry of q
-    complementarity : |r . u~| relative to the sum of the absolute values of its terms and of rho_i |q_i|^2
+    complementarity : distance of r_i / R and u~_i / |q| from a pair that satisfies the law, the largest of all contacts
     asymmetry : relative asymmetry of W
+    proof_seconds : processor time of modulus and bounds up to now; the certificate of a solve leaves them out, and
+        uniqueness with them, where they take much longer than the solve
     """
 
     def __init__(
@@ -80,10 +91,27 @@ class ConeCertificate(ProgramCertificate):
         if one is not None or others:
             solutions = _distinct(problem, [*(one.solutions if one else ()), *([] if x is None else [x]), *others])
         self.solutions = solutions if len(solutions) > 1 else ()
+        self.proof_seconds, self._skipped, self._search = 0.0, False, np.inf
         asked = not self.passed(tolerance) if existence is None else existence
         self.existence_margin = existence_margin(problem) if asked else None
         self.farkas_ray = farkas_ray(problem) if asked else None
         self.no_solution = one is not None and one.complete and not one.solutions
+
+    def limit_proofs(self, solving: float) -> str:
+        """Leave modulus and bounds out where they take much longer than the solve of so many seconds, and say so.
+
+        They are left out where the least estimate of their time is above PROOF_TIMES the solve, and above PROOF_LEAST;
+        the search for a modulus ends at the same multiple, and not before SEARCH_LEAST.
+        """
+        needed = PROOF_RATE * float(self._problem.n) ** 3
+        self._skipped = needed > max(PROOF_LEAST, PROOF_TIMES * solving)
+        self._search = max(SEARCH_LEAST, PROOF_TIMES * solving)
+        if not self._skipped or (self._problem.sparse and self._problem.n > DENSE_ROWS):
+            return ""
+        return (
+            f" Bounds of the distance are left out: they take more than {needed:.1g} s, over {PROOF_TIMES:g} times the "
+            "solve; go.certify_cone, or gaussopt verify, computes them."
+        )
 
     def _about(self) -> About:
         bound = "distance not proved"
@@ -94,15 +122,22 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def modulus(self) -> float:
-        """Modulus of monotonicity."""
-        return monotonicity(self._problem)
+        """Modulus of monotonicity, -inf where it is left out."""
+        if self._skipped:
+            return -np.inf
+        begin = process_time()
+        found = monotonicity(self._problem, self._search)
+        self.proof_seconds += process_time() - begin
+        return found
 
     @cached_property
     def _bound(self) -> Bound | None:
         """The smaller of the proved bounds: if the solution is unique, both are distances to it."""
-        if self._r is None:
+        if self._r is None or self._skipped:
             return None
-        bounds = global_bound(self._problem, self._r, self.modulus), local_bound(self._problem, self._r)
+        modulus, begin = self.modulus, process_time()
+        bounds = global_bound(self._problem, self._r, modulus), local_bound(self._problem, self._r)
+        self.proof_seconds += process_time() - begin
         found = [b for b in bounds if b is not None and np.isfinite(b.velocity) and np.isfinite(b.impulse)]
         return min(found, key=lambda b: b.velocity, default=None)
 
@@ -118,8 +153,8 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def bound_from(self) -> str:
-        """The proof that the bounds come from, "none" if there are no bounds."""
-        return "none" if self._bound is None else self._bound.source
+        """The proof that the bounds come from; "none" if they prove nothing, "skipped" if they are left out."""
+        return "skipped" if self._skipped else "none" if self._bound is None else self._bound.source
 
     @cached_property
     def _unique(self) -> tuple[bool | None, bool | None]:
@@ -153,7 +188,7 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def complementarity(self) -> float:
-        """How far r . u~ is from zero."""
+        """How far impulses and velocities are from the law, each in its own size."""
         return self._violations[2]
 
     @property
@@ -163,9 +198,8 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """The natural map and its rounding error; cone violations are judged separately."""
-        violation = max(self.cone_violation, self.dual_violation)
-        return Measures(True, self.residual, floor=self.floor, rough=violation)
+        """The natural map and its rounding error; the violations count apart, and must be small, too."""
+        return Measures(True, self.residual, max(self._violations) / ROUGH, self.floor)
 
     def to_mapping(self) -> Mapping[str, Any]:
         """Return the entries for JSON, each computed when it is read; `solutions` are not among them."""
@@ -248,9 +282,11 @@ def _uniqueness(
 
 
 def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
-    """Return how far r is outside K, u~ outside K*, and r . u~ from zero; all relative.
+    """Return how far r is outside K, u~ outside K*, and both from the law; all relative.
 
-    Impulses are compared with rho_i |q_i| too: where r should be zero, its own size is that of rounding errors.
+    The last is the natural map with r in units of R and u~ in units of |q|, the same for all contacts: rho_i of the
+    residual lets an impulse pass where its own block of W is nearly zero. R is the largest entry of r, and at least
+    that of q over that of W: where r should be zero, its own size is that of rounding errors.
     """
     if r is None:
         return np.inf, np.inf, np.inf
@@ -258,13 +294,12 @@ def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, f
     p, v = rows_of(r), rows_of(u)
     outside = np.maximum(np.hypot(p[:, 1], p[:, 2]) - problem.mu * p[:, 0], -p[:, 0])
     below = np.maximum(problem.mu * np.hypot(v[:, 1], v[:, 2]) - v[:, 0], 0.0)
-    rho, free = steps_of(problem.W), np.linalg.norm(rows_of(problem.q), axis=1)
-    terms = float(np.abs(r * u).sum() + rho @ free**2)
-    return (
-        largest(np.maximum(outside, 0.0)) / (max(largest(r), largest(rho * free)) or 1.0),
-        largest(below) / (largest(problem.q) or 1.0),
-        abs(float(r @ u)) / terms if terms else 0.0,
-    )
+    free = largest(problem.q) or 1.0
+    size = max(largest(r), free / (largest_entry(problem.W) or 1.0))
+    x = r / size - u / free
+    # u~ itself where r - u~ lies in the cone, without the rounding of the difference.
+    off = rows_of(u / free + (x - project(x, problem.mu)))
+    return largest(np.maximum(outside, 0.0)) / size, largest(below) / free, largest(np.linalg.norm(off, axis=1))
 
 
 def velocity_range(problem: ConeComplementarity, solutions: Sequence[Vector]) -> Matrix:

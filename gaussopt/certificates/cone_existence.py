@@ -21,6 +21,9 @@ from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 RAY = 1e-9
 """Largest entry of W^T y of a ray, relative to those of |W|^T y; its square root is the least value of -q . y / |q|."""
 
+SECONDS = 10.0
+"""Longest time of each of the two programs; nothing is told of one that takes longer."""
+
 
 def existence_margin(problem: ConeComplementarity) -> float | None:
     """Return t*, dimensionless; None if sym W is indefinite, when it proves nothing, or the program was not solved.
@@ -49,6 +52,7 @@ def existence_margin(problem: ConeComplementarity) -> float | None:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
+    settings.time_limit = SECONDS
     cones = [clarabel.SecondOrderConeT(ROWS)] * k + [clarabel.NonnegativeConeT(1)]
     objective = np.append(np.zeros(n), -1.0)
     P = sparse.csc_matrix((n + 1, n + 1))
@@ -68,8 +72,9 @@ def farkas_ray(problem: ConeComplementarity) -> Vector | None:
     size = float(np.linalg.norm(own.q)) or 1.0
     N = own.W[::ROWS].T
     found = linprog(
-        own.q[::ROWS] / size, A_eq=N, b_eq=np.zeros(own.n), A_ub=np.ones((1, own.k)), b_ub=[1.0], bounds=(0, None)
-    )
+        own.q[::ROWS] / size, A_eq=N, b_eq=np.zeros(own.n), A_ub=np.ones((1, own.k)), b_ub=[1.0], bounds=(0, None),
+        options={"time_limit": SECONDS},
+    )  # fmt: skip
     if found.status != 0 or found.x is None:
         return None
     y = np.maximum(found.x, 0.0)

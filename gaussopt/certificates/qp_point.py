@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gaussopt.certificates.qp_base import CANCELLED, JudgedPoint, Sizes, towards_bounds
-from gaussopt.certificates.qp_distance import Curvature, error_bound, pushing, violation_bound
+from gaussopt.certificates.qp_distance import Curvature, error_bound, project, pushing, violation_bound
 from gaussopt.certificates.qp_polish import definite_root, polished_bound
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, rounding
@@ -186,29 +187,45 @@ class CandidatePoint(JudgedPoint):
         return np.where(np.abs(place) < np.abs(x), place, x)
 
     def pushes(self, y: Vector) -> Any:
-        """Return rows whose share of the forces on a coordinate exceeds that of their slack in their terms, (m,)."""
+        """Return rows whose share of the forces on a coordinate exceeds that of their slack in their terms, (m,).
+
+        A force below rounding of the other forces, which the cost needs along no flat direction, is not known to push.
+        """
         qp, size = self.qp, self.absolute_A
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
         forces = self.absolute_P @ np.abs(self.x) + np.abs(qp.q) + size.T @ np.abs(y)
         share = np.where(size > 0, size / np.where(forces > 0, forces, 1.0), 0.0).max(axis=1, initial=0.0) * np.abs(y)
         terms = np.where(y != 0, np.abs(named), 0.0) + size @ np.abs(self.x)
-        return share * terms > np.abs(self.z - named)
+        known = (size * np.abs(y)[:, None] > self.noise(y)).any(axis=1)
+        flat, slope = self.curvature.Z, self.qp.q @ self.curvature.Z
+        needed = np.abs(slope) > self.level * (np.abs(qp.q) @ np.abs(flat))
+        known |= (np.abs(qp.A @ flat) > self.level * (size @ np.abs(flat)))[:, needed].any(axis=1)
+        return known & (share * terms > np.abs(self.z - named))
 
     def _near(self, x: Vector) -> Vector:
-        """Return |x| of the point, limited by its size, the nearest row bound, or bounds of rows that it meets, (n,).
+        """Return |x|, (n,), limited by its size and that of the least point with this P x that meets all rows.
 
         Rounding errors of this size are allowed; a larger size would let the candidate widen its own tolerance.
         """
-        ends = np.maximum(self.lower, self.upper)[:, None]
-        filled = (self.absolute_A > 0) & (ends > 0)
-        way = ends / np.where(filled, self.absolute_A, 1.0)
-        gap = np.minimum(np.abs(self.z - self.qp.l), np.abs(self.z - self.qp.u))[:, None]
-        met = np.where(filled & (gap <= SMALL * DEFAULT_TOLERANCE * np.abs(self.z)[:, None]), way, 0.0).max(
-            axis=0, initial=0.0
-        )
-        nearest = np.where(filled, way, np.inf).min(axis=0, initial=np.inf)
-        most = np.maximum(np.maximum(np.abs(x), met), np.where(nearest < np.inf, nearest, 0.0))
-        return np.asarray(np.minimum(np.abs(self.x), most))
+        return np.asarray(np.minimum(np.abs(self.x), np.maximum(np.abs(x), self._least)))
+
+    @cached_property
+    def _least(self) -> Vector:
+        """|z|, (n,), of a point near zero with P z = P x that meets all rows; that of x if it is not found.
+
+        In a linear program, where that may be zero, the size of each coordinate at the nearest bound of a row instead.
+        """
+        qp, root = self.qp, self.curvature.root
+        if not root.shape[1]:
+            ends = np.maximum(self.lower, self.upper)[:, None]
+            filled = (self.absolute_A > 0) & (ends > 0)
+            way = np.where(filled, ends / np.where(filled, self.absolute_A, 1.0), np.inf).min(axis=0, initial=np.inf)
+            return np.where(way < np.inf, way, 0.0)
+        goal = root.T @ (qp.P @ self.x)
+        rows = np.vstack((root.T @ qp.P, qp.A))
+        met = QP(qp.P, qp.q, rows, np.concatenate((goal, qp.l)), np.concatenate((goal, qp.u)))
+        near = project(met, np.zeros(qp.n), np.zeros(met.m, dtype=bool), np.zeros(met.m))
+        return np.abs(self.x if near is None else near)
 
     def least_size(self, row: int, bound: float, seen: Matrix, goal: Vector) -> float:
         """Return the size of a row and its bound at the point with least terms among those with these `ties`.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Sources = Annotated[
     list[str] | None,
-    argument("[PROBLEM|FILE|DIR]...", "Problems by name or file; files of programs (.json .npz .mat .mps .qps "
+    argument("PROBLEM|FILE|DIR", "Problems by name or file; files of programs (.json .npz .mat .mps .qps "
              ".parquet) or folders of them; files of solvers.", "problem", files=(".py", ".json")),
 ]  # fmt: skip
 Families = Annotated[list[str] | None, option("--family", "From `gaussopt list families`; repeatable.", "family")]
@@ -83,7 +83,7 @@ Parquet = Annotated[
 ]
 Exported = Annotated[
     str | None,
-    argument("[PROBLEM|ATLAS]", "A problem by name or file.py, or the file atlas.nc of `gaussopt atlas`.", "problem",
+    argument("PROBLEM|ATLAS", "A problem by name or file.py, or the file atlas.nc of `gaussopt atlas`.", "problem",
              files=(".py", ".nc")),
 ]  # fmt: skip
 Folder = Annotated[Path, argument("DIR", "What `gaussopt compare --out DIR` wrote.")]

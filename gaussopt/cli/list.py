@@ -18,7 +18,7 @@ KINDS = {
 
 
 Kind = Annotated[
-    str | None, argument("[KIND]", f"{', '.join(KINDS)}; the names of all if not given.", words=tuple(KINDS))
+    str | None, argument("KIND", f"{', '.join(KINDS)}; the names of all if not given.", words=tuple(KINDS))
 ]
 
 

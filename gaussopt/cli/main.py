@@ -22,6 +22,7 @@ from gaussopt._version import __version__
 from gaussopt.cli.atlas import atlas_command
 from gaussopt.cli.common import note, option, print_json
 from gaussopt.cli.compare import compare_command, export_command, merge_command, report_command
+from gaussopt.cli.falsify import falsify_command
 from gaussopt.cli.list import list_command
 from gaussopt.cli.pictures import animate_command, plot_command
 from gaussopt.cli.run import batch_command, run_command
@@ -29,15 +30,28 @@ from gaussopt.cli.show import show_command
 from gaussopt.cli.solve import solve_command, verify_command
 from gaussopt.cli.studies import benchmarks_command, papers_command, recommend_command
 from gaussopt.core.cache import UnsafeCache, check_chosen
-from gaussopt.core.errors import GaussoptError, LeftOut, MachineFailure, Unverified
+from gaussopt.core.errors import GaussoptError, LeftOut, MachineFailure, ModelSlip, Unverified
 from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
 
 HELP = {"--help", "-h"}
 """Options that print the help of a command."""
 
+MANY = 12
+"""Number of options above which the help of a command shows them in groups."""
+
+GROUPS = {
+    "Method": "formulation formulations solver solvers solver_option stepper dt rtol atol stabilisation state impact "
+    "accumulation on_singular engine tolerance precision settings error_estimate",
+    "Problem and motion": "set_ t_end from_ axis family dial qp lcp sequence contact rows stride motions",
+    "Work": "jobs threads device dask time_budget case_limit",
+    "Results": "out save record_every parquet against json_ help",
+}
+"""Groups of the options of commands that have many, by the names of their arguments."""
+
 app = typer.Typer(
     name="gaussopt", pretty_exceptions_enable=False,
     help="Every time step of a mechanical system as an optimisation problem.",
+    epilog="The shell completes names of problems, solvers and files after `gaussopt --install-completion`.",
     context_settings={"help_option_names": sorted(HELP)},
 )  # fmt: skip
 
@@ -73,7 +87,7 @@ def _plain_warnings() -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, LeftOut | UnsafeCache | Unverified):
             note(str(message))
-        else:
+        elif not issubclass(category, ModelSlip):  # commands print the warnings of a motion with it
             usual(message, category, *where)
 
     warnings.showwarning = show  # type: ignore[assignment]
@@ -93,7 +107,17 @@ def _misread(error: typer.TyperException) -> str:
 @cache
 def command_line() -> Callable[..., Any]:
     """Return all commands, built from their functions, which takes longer than most commands run."""
-    return typer.main.get_command(app)
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    root = typer.Context(group, **group.context_settings)
+    for command in (group, *group.commands.values()):
+        context = root if command is group else typer.Context(command, parent=root)
+        options = [x for x in command.get_params(context) if isinstance(x, typer.core.TyperOption)]
+        for x in options:
+            x.metavar = "" if x.is_flag else x.metavar  # otherwise the help says that a flag takes a <bool>
+            if len(options) > MANY:
+                x.rich_help_panel = next((k for k, names in GROUPS.items() if x.name in names.split()), None)
+    return group
 
 
 def _run(given: list[str]) -> int:
@@ -191,6 +215,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "papers": papers_command, "plot": plot_command, "animate": animate_command, "atlas": atlas_command,
     "batch": batch_command, "compare": compare_command, "report": report_command, "merge": merge_command,
     "export": export_command, "recommend": recommend_command, "benchmarks": benchmarks_command,
+    "falsify": falsify_command,
 }  # fmt: skip
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

@@ -25,7 +25,7 @@ From = Annotated[
 Saved = Annotated[Path, common.argument("MOTION.nc", "A motion that `gaussopt run --save` wrote.")]
 Names = Annotated[
     list[str] | None,
-    common.argument("[NAME]...", "Coordinates, rows of lam (lam1), contact forces (lam_N_A), or groups such as lam, "
+    common.argument("NAME", "Coordinates, rows of lam (lam1), contact forces (lam_N_A), or groups such as lam, "
                     "forces, drift, energy; coordinates, forces, drift and energy if none is given."),
 ]  # fmt: skip
 FigureFile = Annotated[

@@ -30,7 +30,7 @@ Tolerance = Annotated[
 ]  # fmt: skip
 ProblemOfMotion = Annotated[
     str | None,
-    common.argument("[PROBLEM]", "From `gaussopt list problems`, or a file.py; not needed with --from.", "problem",
+    common.argument("PROBLEM", "From `gaussopt list problems`, or a file.py; not needed with --from.", "problem",
                     files=(".py",)),
 ]  # fmt: skip
 From = Annotated[

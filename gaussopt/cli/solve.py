@@ -187,7 +187,9 @@ def _lines(result: dict[str, Any]) -> list[str]:
     lines += [f"matrix: {certificate['matrix']['sentence']}"] if "matrix" in certificate else []
     if "timing" in result:
         count = f" in {counted(result['iterations'], 'iteration')}" if result["iterations"] else ""
-        lines.append(f"time: {result['timing']['total']:.3g} s{count}")
+        proofs = certificate.get("proof_seconds")
+        apart = f"; proofs: {proofs:.3g} s" if proofs else ""
+        lines.append(f"time: {result['timing']['total']:.3g} s{count}{apart}")
     return [*lines, "(--json tells more)"]
 
 

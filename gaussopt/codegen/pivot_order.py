@@ -40,18 +40,27 @@ def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray
     `constant` marks the entries of M and J that are the same at every state. Rows are added to M only if there is no
     order otherwise, and only redundant rows are left out.
     """
+    found = _with_rows(M, J, constant, ())
+    if found is not None:  # the usual case, which needs none of the singular value decompositions that find the rows
+        return found
     rows = _rows_on_massless_directions(M, J)
-    for added in [(), rows] if rows else [()]:
-        heavy, same = M.copy(), constant[0].copy()
-        for r, weight in added:
-            heavy += weight * np.outer(J[r], J[r])
-            there = J[r] != 0
-            fixed = constant[1][r] | ~there
-            same &= ~np.outer(there, there) | np.outer(fixed, fixed)
-        for accepted in ACCEPTED:
-            order = elimination_order(_saddle(heavy, J, 0.0), _saddle(same, constant[1], True), len(M), accepted)
-            if order is not None:
-                return Elimination(order, added)
+    return _with_rows(M, J, constant, rows) if rows else None
+
+
+def _with_rows(
+    M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], added: tuple[tuple[int, float], ...]
+) -> Elimination | None:
+    """Return an elimination with these rows added to M, None if none is found."""
+    heavy, same = M.copy(), constant[0].copy()
+    for r, weight in added:
+        heavy += weight * np.outer(J[r], J[r])
+        there = J[r] != 0
+        fixed = constant[1][r] | ~there
+        same &= ~np.outer(there, there) | np.outer(fixed, fixed)
+    for accepted in ACCEPTED:
+        order = elimination_order(_saddle(heavy, J, 0.0), _saddle(same, constant[1], True), len(M), accepted)
+        if order is not None:
+            return Elimination(order, added)
     return None
 
 

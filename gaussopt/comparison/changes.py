@@ -123,7 +123,7 @@ class Changes:
 
 
 def changes(old: Results, new: Results) -> Changes:
-    """Compare two comparisons; raises BadInput if their settings differ or they have no pair in common.
+    """Compare two comparisons; raises BadInput if their settings differ or they have nothing in common to compare.
 
     If the earlier comparison is merged, the part of it measured on the machine of the new one is taken, or else its
     first part. Times of different machines are not compared.

@@ -38,7 +38,7 @@ SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
 
 
 def machine_of(made: Mapping[str, str]) -> tuple[str, ...]:
-    """Return processor, system and threads of `CaseRecord.made`: times with equal values are of one machine."""
+    """Return processor, system and threads of `CaseRecord.made`; where all three agree, times are of one machine."""
     return tuple(made.get(name, "") for name in ("processor", "system", "threads"))
 
 

@@ -4,10 +4,13 @@ In r^ = r / s, u^ = s u, s_i^2 = 3 / tr W_ii, W^ = S W S, for every tau > 0 the 
 
     c = lambda_min( sym W^ - diag_N(tau / 2) - W^_T^T diag(mu^2 / (2 tau)) W^_T ),
 
-because mu |d u_T| |d r_N| <= tau d r_N^2 / 2 + mu^2 |d u_T|^2 / (2 tau). If c > 0, r and u exist and are unique.
+because mu |d u_T| |d r_N| <= tau d r_N^2 / 2 + mu^2 |d u_T|^2 / (2 tau). If c > 0, r and u exist and are unique. For
+every x of length 1, and all tau, c <= x^T sym W^ x - sum_i mu_i |W^_T,i x| |x_N,i|: if that is negative, c > 0 nowhere.
 """
 
 from __future__ import annotations
+
+from time import process_time
 
 import numpy as np
 
@@ -19,11 +22,15 @@ from gaussopt.linalg.dense import EPS
 SEARCH = 60
 """Number of steps of the search for tau; any tau gives a valid modulus."""
 
+FASTER = 0.8
+"""Factor of the distance from zero, from step to step, at which the search still goes on."""
 
-def monotonicity(problem: ConeComplementarity) -> float:
+
+def monotonicity(problem: ConeComplementarity, seconds: float = np.inf) -> float:
     """Return the largest modulus c found, less its rounding error; positive only if that is proved.
 
-    It is -inf for more than DENSE_ROWS rows kept as blocks, for which no modulus is sought.
+    -inf for more than DENSE_ROWS rows kept as blocks, for which no modulus is sought. The search ends after `seconds`
+    of processor time, where no tau gives a positive modulus, and where c stays far below zero.
     """
     if problem.sparse and problem.n > DENSE_ROWS:
         return -np.inf
@@ -38,19 +45,22 @@ def monotonicity(problem: ConeComplementarity) -> float:
     T = own.W.reshape(k, ROWS, n)[:, 1:]
     mu = own.mu
     tau = mu * np.linalg.norm(T, axis=(1, 2))
-    best = -np.inf
+    best, begin = -np.inf, process_time()
     for step in range(SEARCH):
         weight = np.where(tau > 0, mu**2 / (2.0 * np.where(tau > 0, tau, 1.0)), 0.0)
-        S = symmetric - np.einsum("k,kan,kam->nm", weight, T, T)
+        weighted = (np.sqrt(weight)[:, None, None] * T).reshape(-1, n)
+        S = symmetric - weighted.T @ weighted
         S[np.arange(0, n, ROWS), np.arange(0, n, ROWS)] -= 0.5 * tau
         c, x = _lowest(S)
         best = max(best, c - 8.0 * n * EPS * (float(np.abs(S).max()) + 1.0))
-        wanted = mu * np.linalg.norm(T @ x, axis=1) / np.maximum(np.abs(x[::ROWS]), 1e-8)
+        slip, push = np.linalg.norm(T @ x, axis=1), np.abs(x[::ROWS])
+        never = x @ symmetric @ x < mu @ (slip * push)
+        if never or process_time() - begin > seconds or (step >= 5 and c < -0.5 * FASTER ** (step - 5)):
+            break
+        wanted = mu * slip / np.maximum(push, 1e-8)
         tau = np.where(
             mu > 0, tau * np.clip(wanted / np.where(tau > 0, tau, 1.0), 0.2, 5.0) ** (1.0 / (1.0 + step)), 0.0
         )
-        if step >= 5 and c < -0.5:
-            break
     return best
 
 

@@ -29,7 +29,7 @@ def multipliers(A: Matrix, z: Vector, ell: Vector | None = None) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """The multipliers eta, (k,), and whether a printed program returns the LCP's solution z."""
+    """The multipliers eta, (k,), and whether a program printed in the source returns the LCP's solution z."""
 
     eta: Vector
     predicts: bool

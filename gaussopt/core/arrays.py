@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, NegativeMass
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -137,24 +137,24 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
         d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
         scaled = M / np.outer(d, d)
         if not np.linalg.eigvalsh(scaled)[0] >= -DEFINITE_TOLERANCE * len(M):
-            raise BadInput(f"{what} is indefinite: {_negative_direction(M, np.linalg.eigh(scaled)[1][:, 0] / d)}")
+            words, coordinates = _negative_direction(M, np.linalg.eigh(scaled)[1][:, 0] / d)
+            raise NegativeMass(f"{what} is indefinite: {words}", coordinates)
     return M
 
 
-def _negative_direction(M: Matrix, u: Vector) -> str:
-    """Return the end of a sentence on a mass matrix that gives negative energy in the direction u, (n,)."""
+def _negative_direction(M: Matrix, u: Vector) -> tuple[str, list[int]]:
+    """Return the end of a sentence on a mass matrix with negative energy in the direction u, (n,), and who moves."""
     i = int(np.argmin(np.diag(M)))
     if M[i, i] < 0:
-        return (
-            f"its diagonal entry [{i}, {i}] is {M[i, i]:.6g}; give masses and moments of inertia that are not negative."
-        )
+        give = "give masses and moments of inertia that are not negative."
+        return f"its diagonal entry [{i}, {i}] is {M[i, i]:.6g}; {give}", [i]
     u = u / np.abs(u).max()
     moving = [int(k) for k in np.flatnonzero(np.abs(u) > 1e-3)]
     ratio = " to ".join(f"{u[k]:.3g}" for k in moving)
     return (
         f"velocities of the coordinates {moving} (counted from 0) in the ratio {ratio} would have negative kinetic "
         f"energy, {0.5 * float(u @ M @ u):.3g}; make the entries of M that couple them smaller."
-    )
+    ), moving
 
 
 def check_progress(progress: Any) -> None:

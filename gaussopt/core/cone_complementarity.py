@@ -91,8 +91,8 @@ class ConeComplementarity(Program):
     def asymmetry(self) -> float:
         """Largest difference of W and its transpose, relative to the largest entry of W; for factors that of A."""
         W: Any = self.W.A if isinstance(self.W, DelassusProduct) else self.W
-        size = _largest(W)
-        return _largest(W - W.T) / size if size else 0.0
+        size = largest_entry(W)
+        return largest_entry(W - W.T) / size if size else 0.0
 
     @property
     def symmetric_part(self) -> Matrix:
@@ -124,7 +124,7 @@ class ConeComplementarity(Program):
         q, given = _array("q", data["q"], (rows,)), data["W"]
         dense = not given_sparse(given) and not isinstance(given, DelassusProduct)
         W = operator(_array("W", given, (rows, rows)) if dense else given, rows)
-        for name, size in (("W", _largest(W)), ("q", _largest(q))):
+        for name, size in (("W", largest_entry(W)), ("q", largest_entry(q))):
             if size and not 1.0 / LARGEST <= size <= LARGEST:
                 raise BadInput(f"The largest entry of {name} is {size:g}, beyond what can be squared; use other units.")
         return cls(W, q, mu)
@@ -215,7 +215,7 @@ class GlobalContacts:
     def inverse(self) -> Matrix:
         """The inverse of [M, -G; G^T, 0], (n + p, n + p).
 
-        Raises BadInput where it is singular: a direction without mass that no bilateral row holds, or dependent rows.
+        Raises BadInput if the matrix is singular: no bilateral row holds a massless direction, or rows are dependent.
         """
         if is_blocks(self.M):
             return block_inverse(self.M)  # type: ignore[no-any-return]
@@ -297,7 +297,7 @@ def friction_coefficients(value: Any) -> Vector:
     return mu
 
 
-def _largest(A: Any) -> float:
+def largest_entry(A: Any) -> float:
     """Return the largest entry by absolute value; for a `DelassusProduct` the largest on the diagonal."""
     if isinstance(A, DelassusProduct):
         return float(np.abs(A.diagonal()).max(initial=0.0))

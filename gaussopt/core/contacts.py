@@ -21,6 +21,9 @@ from gaussopt.core.system import AbstractSystem, state_in_words
 VANISHES = 1e-14
 """Largest entry of a normal row, relative to the contact's rows, that still counts as a zero direction."""
 
+FEW = 2000
+"""Entries of normal rows up to which lists are quicker than arrays."""
+
 
 @dataclass(frozen=True)
 class Contact:
@@ -132,8 +135,10 @@ def check_normals(
     system: AbstractSystem, J_N: Matrix, J_T: NDArray[np.float64], t: float, q: Vector, v: Vector
 ) -> None:
     """Refuse normal rows that are zero, up to rounding of the rows of their contact; raises BadInput."""
-    if all(max(map(abs, row)) > 1e-6 for row in J_N.tolist()):
-        return  # nearly always; lists are quicker than arrays of this size
+    # Nearly always; lists are quicker than small arrays.
+    few = J_N.size <= FEW
+    if all(max(map(abs, row)) > 1e-6 for row in J_N.tolist()) if few else (np.abs(J_N).max(axis=1) > 1e-6).all():
+        return
     scale = np.maximum(1.0, np.abs(J_T).max(axis=(1, 2), initial=0.0))
     size = np.abs(J_N).max(axis=1, initial=0.0) / scale
     if not (size > VANISHES).all():

@@ -6,7 +6,7 @@ where the machine failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import PurePath
 
@@ -26,6 +26,18 @@ class BadInput(GaussoptError, ValueError):
     """The data do not describe a problem: wrong shape, NaN, asymmetric mass matrix, and so on."""
 
 
+class NegativeMass(BadInput):
+    """A mass matrix gives negative energy to motions of `coordinates`, counted from 0."""
+
+    def __init__(self, sentence: str, coordinates: Sequence[int]) -> None:
+        self.coordinates = coordinates
+        super().__init__(sentence)
+
+    def where(self, names: Sequence[str]) -> str:
+        """Return a sentence that names the coordinates."""
+        return f" See the mass that moves with {', '.join(names[i] for i in self.coordinates)}."
+
+
 class MachineFailure(BadInput):
     """The machine failed, not the data or a solver: a full disk, no memory, no more open files.
 
@@ -35,6 +47,10 @@ class MachineFailure(BadInput):
 
 class LeftOut(UserWarning):
     """A plug-in file was not loaded."""
+
+
+class ModelSlip(UserWarning):
+    """A model is valid and probably not the one that is meant, see `gaussopt.modelling.model_check`."""
 
 
 class Unverified(UserWarning):

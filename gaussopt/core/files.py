@@ -8,6 +8,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -46,13 +47,22 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
         return _limited(file, path)
 
 
+def missing_file(path: str | os.PathLike[str]) -> str:
+    """Return the sentence on a file that is not there; it names the file of its folder with the nearest name."""
+    file = Path(path)
+    beside = [x.name for x in file.parent.iterdir()] if file.parent.is_dir() else []
+    near = get_close_matches(file.name, beside, n=1)
+    hint = f"; did you mean {file.with_name(near[0])}?" if near else f". Looked in {file.absolute().parent}."
+    return f"There is no file {path}{hint}"
+
+
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn the errors of reading a file into BadInput, with a sentence."""
     try:
         yield
     except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
+        raise BadInput(missing_file(path)) from None
     except OSError as error:
         raise file_error(f"Cannot read {path}", error) from None
     except ValueError as error:  # a zero byte in the name
@@ -175,7 +185,7 @@ def check_target(path: Path) -> None:
     if path.exists() and not path.is_file():
         raise BadInput(f"Cannot write {path}: it is not a regular file.")
     if not path.name or not path.parent.is_dir():
-        raise BadInput(f"Cannot write {str(path)!r}: there is no folder {path.parent}.")
+        raise BadInput(f"Cannot write {str(path)!r}: there is no folder {path.parent}; make it first.")
     if not os.access(path.parent, os.W_OK):
         raise BadInput(f"Cannot write {path}: the folder {path.parent} is read-only.")
 

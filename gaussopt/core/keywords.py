@@ -1,4 +1,4 @@
-"""Misspelt names of arguments: a TypeError names the nearest one."""
+"""Misspelt and missing names of arguments: a TypeError says what to give."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def suggesting(function: F) -> F:
-    """Return the function, whose TypeError for an unknown keyword names the nearest one."""
+    """Return the function, whose TypeError names the nearest of an unknown keyword, and one that is missing."""
     known = inspect.signature(function).parameters
+    needed = {x.name for x in known.values() if x.kind is x.KEYWORD_ONLY and x.default is x.empty}
+    any_name = any(x.kind is x.VAR_KEYWORD for x in known.values())
 
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
-        for name in given.keys() - known.keys():
+        for name in needed - given.keys():
+            raise TypeError(f"{function.__qualname__}() needs {name}; give {name}=... by name.")
+        for name in () if any_name else given.keys() - known.keys():
             near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
             raise TypeError(f"{function.__name__}() has no argument {name!r}; {hint}")

@@ -61,22 +61,24 @@ class RecordedMotion:
     def reaction(self, joint: str) -> Matrix:
         """Return multipliers of the rows of a joint, (N, rows of the joint): what it exerts, in N or N m.
 
-        Of a contact: its normal and its tangential forces, (N, 1 + d), in N. Raises UnknownName, or BadInput for a
-        joint that has no rows, because the coordinates are those of joints.
+        Of a contact: its normal and its tangential forces, (N, 1 + d), in N; of a joint with friction, those of its
+        contacts behind its rows. Raises UnknownName, or BadInput for a joint that has no rows, because the coordinates
+        are those of joints.
         """
-        mine = [i for i, row in enumerate(self.rows) if joint in (row, row.rpartition(".")[0])]
+        mine, touching = (
+            [i for i, name in enumerate(names) if joint in (name, name.rpartition(".")[0])]
+            for names in (self.rows, self.contacts)
+        )
         if not mine and joint in self.meta.get("without_rows", ()):
             raise BadInput(
                 f"{joint!r} has no rows in joint coordinates, and its forces are no unknowns there; build the model "
                 "with coordinates='maximal' to have them."
             )
-        if not mine and joint in self.contacts:
-            i = self.contacts.index(joint)
-            return np.column_stack((self.lam_N[:, i], self.lam_T[:, i]))
-        if not mine:
+        if not mine and not touching:
             joints = [row.rpartition(".")[0] or row for row in self.rows]
             raise UnknownName("joint or contact", joint, dict.fromkeys((*joints, *self.contacts)))
-        return self.lam[:, mine]
+        forces = [np.column_stack((self.lam_N[:, i], self.lam_T[:, i])) for i in touching]
+        return np.hstack([self.lam[:, mine], *forces])
 
     @property
     def energy(self) -> Vector:

@@ -53,5 +53,5 @@ class Program:
 
     @property
     def equations(self) -> tuple[Matrix, Vector] | None:
-        """The linear equations A x = b that exactly its solutions satisfy; None where there are none."""
+        """Linear equations A x = b with exactly the program's solutions; None where there are no such equations."""
         return None

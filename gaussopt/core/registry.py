@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from gaussopt.core.errors import BadInput, GaussoptError, LeftOut, UnknownName
+from gaussopt.core.files import missing_file
 from gaussopt.core.machine import pass_on
 from gaussopt.core.source_loader import Neighbours, imported
 
@@ -127,7 +128,7 @@ def register(
     file = Path(path).resolve()
     if source is None:
         if not file.exists():
-            raise BadInput(f"There is no file {path}.")
+            raise BadInput(missing_file(path))
         if file.suffix == ".nc":
             raise BadInput(
                 f"{path} is a saved motion and no {wanted or 'entry'}; plot it, or continue it with run --from."

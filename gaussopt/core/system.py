@@ -128,6 +128,10 @@ class AbstractSystem(ABC):
         """Raise BadInput where rows of J and J_N contradict the position and gap functions; derived rows cannot."""
         return
 
+    def bending(self) -> Sequence[int] | None:
+        """Return the coordinates on which the normal rows depend; None if that has to be found by evaluations."""
+        return None
+
     @property
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts, in the order of the step data; empty if there are none."""

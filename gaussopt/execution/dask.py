@@ -1,4 +1,4 @@
-"""Executors on running clusters."""
+"""Executors that run jobs on existing clusters."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from gaussopt.processes.job import sentence
 def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
     """Yield the workers of an existing Dask cluster as an executor for `run_jobs`.
 
-    The address is that of the scheduler, such as "tcp://10.0.0.1:8786"; its answer is awaited for `timeout` seconds.
-    Raises MissingBackend without Dask's distributed, BadInput if the scheduler does not answer, or a worker has no
-    gaussopt or another version of it.
+    `address` is that of the scheduler, such as "tcp://10.0.0.1:8786"; it must answer within `timeout` seconds.
+    Raises MissingBackend without Dask's distributed, and BadInput if the scheduler does not answer, or a worker lacks
+    gaussopt or has another version of it.
     """
     try:
         from distributed import Client  # loaded here: it is optional, and slow to import
@@ -45,7 +45,7 @@ def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
 
 
 def _knock(address: str, timeout: float) -> None:
-    """Ask the scheduler for its identity; `Client` would wait forever for an answer from a silent port."""
+    """Ask the scheduler for its identity, since `Client` would wait forever for a port that never answers."""
     from distributed import rpc
     from distributed.comm import get_address_host_port
 
@@ -63,10 +63,10 @@ def _knock(address: str, timeout: float) -> None:
             reasons.append("")
         except TimeoutError:
             reasons.append(nothing)
-        except Exception as error:  # refused, unknown host, not Dask, not an address
+        except Exception as error:  # connection refused, unknown host, another service, invalid address
             reasons.append(sentence(error))
 
-    thread = threading.Thread(target=knock, daemon=True)  # name servers may take longer than the timeout
+    thread = threading.Thread(target=knock, daemon=True)  # a name lookup may take longer than the timeout
     thread.start()
     thread.join(timeout)
     reason = reasons[0] if reasons else nothing
@@ -82,7 +82,7 @@ def _silent(address: str, reason: str) -> BadInput:
 
 
 def _check(client: Any) -> None:
-    """Check that the workers have this version; the guard of each job compares the rest of the environment."""
+    """Check gaussopt's version on the workers; the guard of each job compares the rest of the environment."""
     versions = client.run(pkgutil.resolve_name, "gaussopt:__version__", on_error="return")
     for worker, found in versions.items():
         if isinstance(found, BaseException):
@@ -93,7 +93,7 @@ def _check(client: Any) -> None:
 
 @contextlib.contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Silence a library's log; gaussopt reports what matters."""
+    """Silence a library's log; gaussopt reports the relevant errors itself."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

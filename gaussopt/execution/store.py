@@ -2,14 +2,14 @@
 
     store.json                   marks the folder as a store and gives its format
     cases/KEY.json               label, identity, outcome, checksum
-    cases/KEY.trajectory.nc      an entry of the value whose type is bytes, under the entry's name
+    cases/KEY.trajectory.nc      an entry of the value that consists of bytes, here the entry "trajectory.nc"
     set-aside/                   files found in cases/ that were damaged or not written by a store
-    .users, .writing             empty, for locks
+    .users, .writing             empty lock files
 
 KEY is the SHA-256 of the identity: everything that decides the result (see `identity_of`). Files are JSON as Python
 writes it, with NaN, Infinity and -Infinity as bare words; numbers are read back bit for bit. A temporary file is
-written, synchronised and renamed, attachments first, so that a store killed at any moment holds only complete cases.
-Two processes may use the same store: if both compute a case, the first result is kept.
+written, synchronised and renamed, attachments first, so that a store holds only complete cases even if it is killed.
+Two processes may share a store: if both compute a case, the first result is kept.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _ENTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def identity_of(case: Job) -> dict[str, Any]:
-    """Return everything that decides the result of a case, ready for JSON.
+    """Return everything that decides the result of a case, in JSON types.
 
-    The function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and the packages of the
-    entries that the case depends on, the source code of the core and of these entries, and the store's format; without
-    the time limit, which decides only whether there is a result. Raises BadInput for arguments that are not JSON.
+    These are the function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and packages of
+    the entries that the case depends on, the source code of the core and of these entries, and the store's format. The
+    time limit is left out: it decides only whether there is a result. Raises BadInput for arguments that are not JSON.
     """
     function = f"{case.function.__module__}.{case.function.__qualname__}"
     identity = {"format": FORMAT, "function": function, "arguments": case.arguments, **environment(case.depends)}
@@ -73,13 +73,13 @@ class Store:
     def get(self, case: Job) -> JobOutcome | None:
         """Return the outcome of a case, or None if it must be computed.
 
-        A failure at the time limit is returned unless the limit was raised. A damaged file is set aside.
+        A failure at the time limit is returned unless the case now has a higher limit. A damaged file is set aside.
         """
         key = checksum(identity_of(case))
         try:
             return self._read(case, key)
         except Damage:
-            with self._alone():  # unless another process was just repairing it
+            with self._alone():  # another process may have been repairing it just now
                 try:
                     return self._read(case, key)
                 except Damage as damage:
@@ -87,9 +87,9 @@ class Store:
                     return None
 
     def put(self, case: Job, outcome: JobOutcome) -> JobOutcome:
-        """Store an outcome, and return it as it will be read: tuples as lists, keys as text.
+        """Store an outcome and return it as later reads will return it: tuples as lists, keys as text.
 
-        Entries of the value, if that is a mapping, may be bytes: they become separate files, named after the entry, and
+        If the value is a mapping, its entries may be bytes: these become separate files, named after the entry, and
         are returned as paths. If another process has stored an outcome of this case already, that outcome stays and is
         returned. Raises BadInput if the value is not JSON, or the files cannot be written.
         """
@@ -118,11 +118,11 @@ class Store:
         return self._outcome(key, record)
 
     def path(self, case: Job, entry: str = "json") -> Path:
-        """Return the path of the file of a stored case, or of an entry of its value."""
+        """Return the path of the file of a case, or of an entry of its value."""
         return self._cases / f"{checksum(identity_of(case))}.{entry}"
 
     def stale(self, cases: Iterable[Job]) -> int:
-        """Count the stored cases that are not among `cases`: they belong to other code, versions or settings."""
+        """Count the stored cases that are not among `cases`: they were made by other code, versions or settings."""
         wanted = {checksum(identity_of(case)) for case in cases}
         return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
 
@@ -166,15 +166,15 @@ class Store:
         other = sorted(found - _PARTS)
         if HEAD in found:
             self._check(head)
-        elif other:  # a folder with other contents, such as a report: nothing is overwritten
+        elif other:  # a folder with other contents, such as a report: never overwrite them
             raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
-        # Every user of the store holds a shared lock; a process that gets an exclusive lock is alone and cleans up.
-        # A process that opens it holds none yet, so they open it in turn: else one might remove files of another.
+        # Every process using the store holds a shared lock; one that gets the exclusive lock is alone and cleans up.
+        # While a process opens the store it has no shared lock yet: opening under `_alone` keeps others from cleaning.
         with self._alone():
             if not head.exists():
                 about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {__version__}"}
                 write_text(head, json.dumps(about, indent=1) + "\n")
-            self._check(head)  # another process may have made it by now
+            self._check(head)  # another process may have made it meanwhile
             prepare_folder(self._cases)
             self._presence = (self.folder / ".users").open("ab")
             weakref.finalize(self, self._presence.close)
@@ -199,7 +199,7 @@ class Store:
             )
 
     def _clean(self) -> None:
-        """Remove temporary files of killed runs; set aside files that no store wrote."""
+        """Remove temporary files of killed runs; set aside files that were not written by a store."""
         for leftover in (*self.folder.glob("*.tmp"), *self._cases.glob("*.tmp")):
             leftover.unlink(missing_ok=True)
         for file in self._cases.iterdir():
@@ -208,7 +208,7 @@ class Store:
                 self._move(file)
                 self._note(f"{file} is not the file of a case; it was moved to {self.folder / 'set-aside'}.")
             elif own["entry"] != "json" and not (self._cases / f"{own['key']}.json").exists():
-                file.unlink(missing_ok=True)  # its process was killed after writing the attachment, before the case
+                file.unlink(missing_ok=True)  # its process was killed between writing the attachment and the case
 
     def _set_aside(self, key: str, damage: str) -> None:
         for file in self._cases.glob(f"{key}.*"):
@@ -227,7 +227,7 @@ class Store:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Lock out writing by other processes; on file systems without locks only renaming protects the files."""
+        """Keep other processes from writing; on file systems without locks only atomic renaming protects the files."""
         with (self.folder / ".writing").open("ab") as lock:
             with contextlib.suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -235,7 +235,7 @@ class Store:
 
 
 def _apart(case: Job, value: Any) -> tuple[Any, dict[str, bytes]]:
-    """Separate the value from its entries of type bytes."""
+    """Separate the entries of type bytes from the rest of the value."""
     if not isinstance(value, Mapping):
         return value, {}
     attachments = {str(k): bytes(v) for k, v in value.items() if isinstance(v, (bytes, bytearray))}

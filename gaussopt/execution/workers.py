@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from gaussopt.execution.store import Store
 
 MOST_JOBS = 1000
-"""Largest number of processes; no machine is faster with more."""
+"""Largest number of processes."""
 
 FAILED = "the executor did not run the case"
-"""Message for a failure of the executor itself: a worker gone, a cluster that no longer answers."""
+"""Message for a failure of the executor itself, such as a lost worker or a cluster that no longer answers."""
 
 
 def check_jobs(jobs: int) -> int:
-    """Check a number of processes, from 1 to MOST_JOBS; raises BadInput."""
+    """Check that a number of processes is from 1 to MOST_JOBS; raises BadInput."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or not 1 <= jobs <= MOST_JOBS:
         raise BadInput(f"jobs is {jobs!r}; give a number of processes, at most {MOST_JOBS}.")
     return jobs
@@ -36,17 +36,17 @@ def run_jobs(
     cases: Sequence[Job], jobs: int = 1, progress: Callable[[float], None] | None = None, *,
     executor: Executor | None = None, store: Store | None = None,
 ) -> dict[str, JobOutcome]:  # fmt: skip
-    """Run all cases, long ones first, and return the outcomes by key, in the order of the cases; failures are outcomes.
+    """Run all cases, long ones first; return the outcomes, failures included, by key in the order of the cases.
 
     Parameters
     ----------
     cases : with unique keys
-    jobs : number of processes on this machine, without an executor
-    progress : called with the fraction done, by weight
+    jobs : number of processes on this machine, if no executor is given
+    progress : called with the completed fraction, by weight
     executor : any concurrent.futures.Executor, which stays open
         Its workers must have the same versions and the same source code; each guards its cases in its own process.
     store : Store
-        Cases in the store are not computed again; results are stored at once, and returned as they will be read.
+        Stored cases are not computed again; new results are stored at once, and returned as later reads return them.
         Cases that were lost for external reasons are not stored.
 
     Raises
@@ -100,7 +100,7 @@ def _run_on(
             except Exception as error:
                 keep(case, _lost(FAILED, error))
         for future in as_completed(list(under_way)):
-            if future not in under_way:  # left out, as the executor now confirms
+            if future not in under_way:  # already recorded as not tried; the executor only confirms its cancellation
                 continue
             case, outcome = under_way.pop(future), _outcome(future)
             spent[case.share] += outcome.seconds
@@ -108,7 +108,7 @@ def _run_on(
             left = [f for f, job in under_way.items() if late and job.share == case.share and f.cancel()]
             for one, found in ((case, outcome), *((under_way.pop(f), None) for f in left)):
                 keep(one, found or _not_tried(one))
-            del outcome, found  # frees memory, as answers may be large
+            del outcome, found  # frees memory, as outcomes may be large
             interrupt.pass_on()
             if not under_way:  # some executors never report cancelled futures
                 break

@@ -1,7 +1,7 @@
 """Bars joined by pins: chains that hang from the ground, and mechanisms with closed loops.
 
 The first bar is pinned to the ground, every other bar to the end of the bar before it: two rows per pin, so two rows
-per body. `constraints` is the number of rows. With fewer than two per body the last bars fly free; an odd row is a
+per body. `constraints` is the number of rows. With fewer than two per body the last bars fly free; a row left over is a
 massless rod between the middles of two bars. With more, loops are closed: the end of the chain is pinned to the ground,
 then rods brace every bar against the next but one, until one degree of freedom is left. `redundancy` adds rows that
 repeat the pins' rows along turned axes. The steps are instants of a motion of one second: the bars swing, positions are

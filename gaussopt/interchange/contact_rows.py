@@ -1,4 +1,4 @@
-"""Rows of contacts in files: planar contacts as contacts in space, with the same answers, and orders of rows."""
+"""Rows of contacts in files: planar contacts as equivalent contacts in space, and orders of rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDERS = {"normal-first": (0, 1, 2), "tangents-first": (2, 0, 1)}
 
 
 def check_dimension(dimension: float, in_space: bool) -> int:
-    """Return the number of rows of a contact, 3, or 2 unless `in_space` is set; raises BadInput for others."""
+    """Return a contact's number of rows, 3, or 2 unless `in_space` is set; raises BadInput for other numbers."""
     if in_space and dimension == PLANAR:
         raise BadInput("its contacts lie in the plane, with rows N and T; an order of rows is given in space only")
     if dimension not in (PLANAR, ROWS):
@@ -26,13 +26,13 @@ def check_dimension(dimension: float, in_space: bool) -> int:
 
 
 def places(k: int) -> tuple[Index, Index]:
-    """Return indices in space of the rows of k planar contacts, and of their second tangents."""
+    """Return the indices of the rows of k planar contacts among rows in space, and those of the second tangents."""
     rows = np.arange(ROWS * k).reshape(k, ROWS)
     return rows[:, :PLANAR].ravel(), rows[:, PLANAR]
 
 
 def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
-    """Return a planar problem with an uncoupled second tangent at each contact, which has no velocity or impulse."""
+    """Return a planar problem as one in space, with an uncoupled second tangent per contact whose impulse is zero."""
     k = len(mu)
     kept, added = places(k)
     V, p = np.zeros((ROWS * k, ROWS * k)), np.zeros(ROWS * k)
@@ -42,7 +42,7 @@ def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
 
 
 def global_in_space(given: GlobalContacts) -> GlobalContacts:
-    """Return the same for velocities: each second tangent has an added coordinate, with the average mass."""
+    """Return a planar global problem as one in space: each second tangent adds a coordinate with the average mass."""
     k, n = given.k, len(given.f)
     kept, added = places(k)
     mass = float(np.trace(given.M)) / n if n else 1.0
@@ -65,7 +65,7 @@ def reordered(
     """Return a problem with rows N, T1, T2, after a file with the order `rows` was read as one with `read_as`."""
     if rows == read_as:
         return problem
-    first = np.argsort(ORDERS[read_as])  # undoes what the reader did
+    first = np.argsort(ORDERS[read_as])  # undoes the reordering by the reader
     place = first[list(ORDERS[rows])]
     order = (ROWS * np.arange(problem.k)[:, None] + place).ravel()
     return problem.in_order(order)

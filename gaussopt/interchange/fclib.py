@@ -1,7 +1,7 @@
 """FCLIB's HDF5 files of frictional contact problems, local and global, read and written.
 
 Mixed local problems, u = W r + V l + q with V^T r + R l + s = 0, are condensed to r. FCLIB files hold triplets with
-rows in `i` and columns in `p`, although the header of the library says otherwise.
+row indices in `i` and column indices in `p`, although the header of the library says otherwise.
 Reference: V. Acary, M. Bremond, T. Koziara, F. Perignon, "FCLIB: a collection of discrete 3D frictional contact
 problems", INRIA RT-0444, 2014.
 """
@@ -30,13 +30,13 @@ MAGIC = b"\x89HDF\r\n\x1a\n"
 """First bytes of an HDF5 file."""
 
 CSC, CSR = -1, -2
-"""Values of `nz` for compressed columns and rows; otherwise `nz` is the number of triplets."""
+"""Values of `nz` for compressed columns and compressed rows; otherwise `nz` is the number of triplets."""
 
 LARGEST = 2**22
 """Largest number of rows or columns of a matrix."""
 
 Places = Vector | Index
-"""Indices of entries, as floats of a file or integers computed here."""
+"""Indices of entries: floats from a file, or integers computed here."""
 
 LOCAL, GLOBAL, ROLLING = "fclib_local", "fclib_global", "fclib_global_rolling"
 
@@ -47,7 +47,7 @@ LAYOUTS = {
 
 
 class Reader:
-    """The datasets of an open file, each no larger than the bytes of the file allow."""
+    """The datasets of an open file, each no larger than the size of the file allows."""
 
     def __init__(self, file: Any, size: int) -> None:
         self._file, self._layout = file, FileLayout(file, size)
@@ -57,7 +57,7 @@ class Reader:
         return name in self._file
 
     def array(self, name: str) -> Vector:
-        """Return a vector of finite numbers; raises BadInput."""
+        """Return a vector of finite numbers; raises BadInput if it is none."""
         entry = self._layout.dataset(name)
         if getattr(entry, "dtype", np.dtype("O")).kind not in "iuf":
             raise BadInput(f"{name!r} is no array of numbers")
@@ -96,14 +96,14 @@ class Reader:
 
 
 def check_places(name: str, found: Places, size: int) -> None:
-    """Check that indices are whole numbers below a size; raises BadInput."""
+    """Check that indices are whole numbers from 0 to size - 1; raises BadInput."""
     wrong = found[~((found >= 0) & (found < size) & (found == np.floor(found)))]
     if len(wrong):
         raise BadInput(f"{name} holds the place {wrong[0]:g}; expected whole numbers from 0 to {size - 1}")
 
 
 def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple[int, int]) -> Any:
-    """Return a sparse matrix from its entries, adding those at the same place; raises BadInput."""
+    """Return a sparse matrix from its entries, those with equal indices added; raises BadInput."""
     if not len(row) == len(column) == len(value):
         raise BadInput(f"{name} has {len(row)} rows, {len(column)} columns and {len(value)} values of entries")
     check_places(f"{name} (rows)", row, shape[0])
@@ -113,12 +113,12 @@ def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple
 
 
 def dense(name: str, A: Any) -> Matrix:
-    """Return a matrix of a file as a dense matrix; raises BadInput where that would be too large."""
+    """Return a matrix of a file as a dense matrix; raises BadInput if that would be too large."""
     return as_dense(name, A, A.shape)
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return the problem of a file; `in_space` refuses planar contacts. A BadInput continues the file name."""
+    """Return the problem of a file; `in_space` refuses planar contacts. A BadInput is worded to follow its name."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if reader.has(ROLLING):
@@ -158,7 +158,7 @@ def _local(reader: Reader, in_space: bool) -> ConeComplementarity:
 
 
 def _condensed(W: Matrix, q: Vector, V: Matrix, R: Matrix, s: Vector) -> tuple[Matrix, Vector]:
-    """Return W and q after the bilateral impulses l are eliminated; raises BadInput if R is singular."""
+    """Return W and q after elimination of the bilateral impulses l; raises BadInput if R is singular."""
     if len(s) and np.linalg.cond(R) > 1e14:
         raise BadInput("R of its bilateral rows is singular; remove rows that depend on others")
     inner = np.linalg.solve(R, np.column_stack((V.T, s)))
@@ -175,7 +175,7 @@ def _global(reader: Reader, in_space: bool) -> GlobalContacts:
 
 
 def given_global(data: dict[str, Any], dimension: int) -> GlobalContacts:
-    """Return a checked global problem in space of contacts with two or three rows; raises BadInput."""
+    """Return a checked global problem in space from contacts with two or three rows; raises BadInput."""
     if dimension != PLANAR:
         return GlobalContacts.from_mapping(data)
     data |= {name: dense(name, data[name]) for name in ("M", "H")}
@@ -191,7 +191,7 @@ def write_fclib(
     path: str | Path, problem: ConeComplementarity | GlobalContacts, r: Vector | None = None, title: str = "",
     text: str = "",
 ) -> None:  # fmt: skip
-    """Write a problem, and its solution if r is given, as a complete file or none; raises BadInput if that fails."""
+    """Write a problem, with its solution if r is given, completely or not at all; raises BadInput on failure."""
     import h5py
 
     buffer = io.BytesIO()
@@ -220,7 +220,7 @@ def _scalar(group: Any, name: str, value: int) -> None:
 
 
 def _write_matrix(group: Any, A: Any) -> None:
-    """Write a matrix as triplets, rows in `i` and columns in `p`."""
+    """Write a matrix as triplets, with row indices in `i` and column indices in `p`."""
     entries = sparse.coo_array(formed(A))
     entries.eliminate_zeros()
     row, column = entries.coords

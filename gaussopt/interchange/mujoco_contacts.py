@@ -1,4 +1,4 @@
-"""Contacts and limits near a state of a MuJoCo model, as rows; what depends only on the geometries is cached.
+"""Contacts and limits near a state of a MuJoCo model, as rows; data that depend on the geometries alone are cached.
 
 MuJoCo is queried with arrays of all contacts at once, without a Python loop.
 """
@@ -19,27 +19,27 @@ from gaussopt.interchange.mujoco_equalities import distances, may_be_small, size
 from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_at, geometry_name
 
 AHEAD = 0.01
-"""Distance, m or rad, at which contacts and limits are taken into account before they close."""
+"""Distance, m or rad, below which open contacts and limits are taken into account."""
 
 
 NEAR = 0.01
-"""Displacement of a projection, m or rad, that is never refused."""
+"""Displacement by a projection, m or rad, that is never refused."""
 
 TURNED = 1.0
-"""Rotation of a projection, rad, for which the rows at the beginning of a step are no longer valid."""
+"""Rotation by a projection, rad, at which the rows at the beginning of a step are no longer valid."""
 
 AT_LEAST = 1e-6
-"""Depth, m, above which a contact that nothing can separate is reported."""
+"""Depth, m, above which a contact that no displacement can separate is reported."""
 
 SAID = 3
-"""Number of contacts and rows that a message names."""
+"""Largest number of contacts and rows that a message names."""
 
 FARTHER = 100.0
 """Largest slide of a joint in a projection, relative to the largest depth of contacts and gap of loops."""
 
 
 class NearContacts(NamedTuple):
-    """Contacts and limits that are near: names, friction coefficients, (k,), and the places of their rows.
+    """Contacts and limits that are near: names, friction coefficients, (k,), and the indices of their rows.
 
     Rows number `rows` of MuJoCo become rows number `places` of contacts; `counted` are indices of these contacts among
     MuJoCo's. If `together` is set, all contacts have three rows.
@@ -54,19 +54,19 @@ class NearContacts(NamedTuple):
 
 
 class ContactFinder:
-    """Finds contacts and limits near the states that are set in `data`."""
+    """Finder of contacts and limits near the states that are set in `data`."""
 
     def __init__(self, mj: Any, model: Any, data: Any) -> None:
         self.mj, self.model, self.data = mj, model, data
         self._known: dict[tuple[Any, ...], NearContacts] = {}
-        # Rows of limits of hinges and slides have one entry, which never changes.
+        # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
         self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
         self.turns = turning(mj, model)
         self._names: dict[tuple[int, ...], str] = {}
 
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
-        """Return the contacts and limits near the state of the data, the rows E and theirs, (p, nv), and gaps, (k,)."""
+        """Return contacts and limits near the state of `data`, the rows E and then theirs, (p, nv), and gaps, (k,)."""
         data, contact = self.data, self.data.contact
         J, gaps = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
         first, limits = data.ne + data.nf, data.nl
@@ -102,7 +102,7 @@ class ContactFinder:
         return tuple(zip(kinds, numbers, (leading > 0).tolist(), strict=True))
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
-        """Return what is known of the present contacts, which is valid as long as the same geometries are near."""
+        """Return the cached description of the present contacts, valid as long as the same geometries are near."""
         data, contact = self.data, self.data.contact
         geom, dim, friction = contact.geom, contact.dim, contact.friction
         if dim.size and (dim.max() > ROWS or geom.min() < 0 or (friction[:, 0] != friction[:, 1]).any()):
@@ -141,7 +141,7 @@ class ContactFinder:
         return self._names[key]
 
     def refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector]) -> None:
-        """Raise BadInput for a displacement, (nv,), far beyond the error that it corrects, caused by almost zero rows.
+        """Raise BadInput for a displacement, (nv,), far larger than the error it corrects, caused by almost zero rows.
 
         `open_by` are names and depths of contacts, and names and residuals of equality rows, m or rad.
         """

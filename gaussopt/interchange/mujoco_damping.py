@@ -1,7 +1,7 @@
-"""Derivatives of the forces of a MuJoCo model by velocities and coordinates, and the steps that they allow.
+"""Derivatives of a MuJoCo model's forces with respect to velocities and coordinates, and the stable steps.
 
-MuJoCo's integrators implicit and implicitfast take the velocity dependence at the end of a step. So do the steps of
-Moreau and Jean for models that select one of these: otherwise stiff servos on light links make them unstable.
+MuJoCo's integrators implicit and implicitfast evaluate velocity-dependent forces at the end of a step. So do the
+Moreau-Jean steps for models that select one of these: otherwise stiff servos on light links make them unstable.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 
 SHIFT = 1e-6
-"""Change of a velocity or a coordinate, relative to 1 + its size, for the finite differences of forces."""
+"""Change of a velocity or coordinate, relative to 1 + its absolute value, for finite differences of forces."""
 
 BEYOND = 1e-3
-"""Excess over one of the factor of a velocity that changes sign in every step, above which steps are refused."""
+"""A motion whose sign changes in every step may grow by this fraction per step; faster growth is refused."""
 
 MOST_HALVINGS = 60
 """Largest number of halvings of a step in the search for a stable step."""
 
 
 def implicit(mj: Any, model: Any) -> bool:
-    """Tell whether the integrator of the model takes damping at the end of a step."""
+    """Tell whether the integrator of the model evaluates damping at the end of a step."""
     return model.opt.integrator in (int(mj.mjtIntegrator.mjINT_IMPLICIT), int(mj.mjtIntegrator.mjINT_IMPLICITFAST))
 
 
@@ -40,7 +40,7 @@ def depends_on_velocity(mj: Any, model: Any) -> bool:
 
 
 def damping_matrix(mj: Any, model: Any, data: Any) -> Matrix:
-    """Return minus the derivative of all forces of `_forces` by the velocities, (nv, nv), symmetric part."""
+    """Return the symmetric part of minus the derivative of all forces of `_forces` by the velocities, (nv, nv)."""
     w, found = data.qvel.copy(), np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
     for i, shift in enumerate(SHIFT * (1.0 + np.abs(w))):
@@ -60,7 +60,7 @@ def _forces(mj: Any, model: Any, data: Any) -> Vector:
 
 
 def _stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
-    """Return minus the derivative of these forces by the coordinates, (nv, nv)."""
+    """Return minus the derivative of the forces of `_forces` by the coordinates, (nv, nv)."""
     q, found = data.qpos.copy(), np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
     for i in range(model.nv):
@@ -78,12 +78,12 @@ def _stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix, Matrix], dt: float) -> None:
     """Raise BadInput if steps of length dt, s, make the model unstable, and name a length that is stable.
 
-    `given` are masses, the damping that steps take at their end, both (nv, nv), and the rows of equalities, (m, nv).
-    Small motions w, x about the state of `data` that satisfy the equalities follow
+    `given` are the mass matrix M, the damping matrix D' at the end of a step, both (nv, nv), and the equality rows,
+    (m, nv). Small motions w, x about the state of `data` that satisfy the equalities follow
 
         (M + dt D') (w' - w) = -dt (D w + K x),    x' = x + dt w'
 
-    with all damping D and stiffness K; steps are unstable if a motion changes its sign in every step and grows.
+    with total damping D and stiffness K; steps are unstable if a motion grows while its sign changes in every step.
     """
     M, at_end, E = given
     D, K = damping_matrix(mj, model, data), _stiffness_matrix(mj, model, data)
@@ -112,7 +112,7 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
 
 
 def _worst(M: Matrix, at_end: Matrix, D: Matrix, K: Matrix, dt: float) -> tuple[float, Vector]:
-    """Return the smallest real factor of a small motion from step to step, and the velocity that it multiplies."""
+    """Return the smallest real growth factor per step of a small motion, and the velocity of that motion."""
     n = len(M)
     inverse = dt * np.linalg.inv(M + dt * at_end)
     of_w, of_x = np.eye(n) - inverse @ D, -inverse @ K

@@ -1,7 +1,7 @@
-"""Rows of the equalities of a MuJoCo model in a fixed order, with rounding errors set to zero.
+"""Rows of a MuJoCo model's equalities in a fixed order, with rounding errors set to zero.
 
 MuJoCo omits an equality while all entries of its rows are zero, and includes it again where they are 1e-17, as on the
-axis of a hinge. So rows are identified by the number of their equality and their index within it.
+axis of a hinge. So rows are identified by the index of their equality and their index within it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 
 SMALL = 1e-6
-"""Length of a row, 1 or m, below which it may be rounding error."""
+"""Norm of a row, 1 or m, below which the row may consist of rounding errors."""
 
 
 @contextmanager
 def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
-    """Raise BadInput if MuJoCo lacks memory for contacts or rows, which it would otherwise leave out."""
+    """Raise BadInput if MuJoCo's memory is too small for all contacts or rows; it would leave some of them out."""
     kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
     before = [data.warning[int(kind)].number for kind in kinds]
     full = False
@@ -43,7 +43,7 @@ def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
 def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
     """Return MuJoCo's efc_J, (nefc, nv), from dense or sparse storage.
 
-    The array may be longer: rows of an equality that cannot move are not counted in nefc, but keep their space.
+    The array may be longer: rows of an equality that cannot move are not counted in nefc, but keep their place.
     """
     m, n = int(data.nefc), int(model.nv)
     if not mj.mj_isSparse(model):
@@ -55,7 +55,7 @@ def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def turning(mj: Any, model: Any) -> Vector:
-    """Return one for each angular velocity, rad/s, and zero for each linear one, m/s, (nv,)."""
+    """Return a vector, (nv,), that is 1 for each angular velocity, rad/s, and 0 for each linear velocity, m/s."""
     kinds, joints = mj.mjtJoint, model.dof_jntid
     of_joint = model.jnt_type[joints]
     first_three = np.arange(model.nv) < model.jnt_dofadr[joints] + 3
@@ -64,10 +64,10 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Return the sizes of the terms of the velocity difference of two points, per unit of each velocity, (..., nv).
+    """Return sizes of the terms of the velocity difference of two points, per unit of each velocity, (..., nv).
 
-    MuJoCo computes such velocities from twists at the centres of mass of trees, that is from points, axes and centres
-    up to `reach`, (...), m, from the origin: however small the difference is, it has the rounding error of these.
+    MuJoCo computes such velocities from twists at the centres of mass of trees, that is from positions up to `reach`,
+    (...), m, from the origin: however small the difference is, it contains their rounding errors.
     """
     sizes: NDArray[np.float64] = 2.0 * (1.0 - turns + 4.0 * np.multiply.outer(reach, turns))
     return sizes
@@ -80,7 +80,7 @@ def distances(data: Any) -> Vector:
 
 
 def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
-    """Return the term sizes, (nv,), of the row of a tendon, from the points of its path; zero for a fixed tendon."""
+    """Return term sizes, (nv,), of a tendon's row, from the points of its path; zero for a fixed tendon."""
     first, count = int(data.ten_wrapadr[number]), int(data.ten_wrapnum[number])
     path = np.linalg.norm(data.wrap_xpos.reshape(-1, 3)[first : first + count], axis=1)
     sizes: Vector = sizes_of_places(turns, np.maximum(path, distances(data).max())).sum(axis=0)
@@ -88,12 +88,12 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
 
 
 def may_be_small(rows: Matrix) -> bool:
-    """Tell whether a row, (k, nv), is so short that the sizes of its terms must be checked."""
+    """Tell whether one of the rows, (k, nv), is so short that the sizes of its terms must be checked."""
     return bool(np.einsum("ij,ij->i", rows, rows).min(initial=1.0) < SMALL**2)
 
 
 class Equalities:
-    """The equalities that are active in `data`: `m` rows, and for each row the number of its equality, (m,)."""
+    """The `m` rows of the active equalities in `data`, and for each row the index of its equality, (m,)."""
 
     def __init__(self, mj: Any, model: Any, data: Any) -> None:
         self._mj, self._model, self._turns = mj, model, turning(mj, model)
@@ -117,7 +117,7 @@ class Equalities:
         self._trees = np.cumsum([0, *map(len, trees)])[:-1]
 
     def _of_bodies(self, i: int) -> NDArray[np.intp]:
-        """Store the term sizes of a connection or weld, at the origin and per metre; return its trees' bodies."""
+        """Store the term sizes of a connection or weld, at the origin and per metre; return the bodies of its trees."""
         mj, model, at = self._mj, self._model, slice(self._starts[i], self._starts[i] + 3)
         ends = np.array([model.eq_obj1id[i], model.eq_obj2id[i]])
         anchor = np.linalg.norm(model.eq_data[i, :6].reshape(2, 3), axis=1).max()
@@ -128,9 +128,9 @@ class Equalities:
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
     def rows(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return rows, (m, nv), and residuals, (m,), of a dense model; rows that are rounding error are zero.
+        """Return rows, (m, nv), and residuals, (m,), of a dense model; rows of rounding errors are set to zero.
 
-        Both may be views of `data` that change with it.
+        Both may be views of `data` and change with it.
         """
         ne = int(data.ne)
         J = data.efc_J.reshape(-1, self._model.nv)[:ne]

@@ -1,6 +1,6 @@
-"""The state of a MuJoCo model as step data, as contacts of one time step, and as MuJoCo's own soft program.
+"""The state of a MuJoCo model as step data, as contacts of a time step, or as MuJoCo's own soft program.
 
-Velocities are MuJoCo's qvel, (nv,), also where a free or ball joint has a quaternion among its positions. Contacts are
+Velocities are MuJoCo's qvel, (nv,), even if a free or ball joint has a quaternion among its positions. Contacts are
 those that MuJoCo finds, limits of joints and tendons are contacts without friction, equality constraints are rows.
 """
 
@@ -20,31 +20,31 @@ from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, d
 from gaussopt.interchange.touching import touching
 
 RESTS = 1e-3
-"""Speed of bodies, m/s, above which the derivative of the rows of a contact is always required."""
+"""Speed of bodies, m/s, above which the derivatives of contact rows are always required."""
 
 GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
-"""Fields of data that a user sets, which must be finite."""
+"""Fields of data that the user sets, which must be finite."""
 
 
 def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     """Return step data of the current state of a MuJoCo model, with hard constraints and Coulomb friction.
 
     M a + h = Q + J^T lam + ... as in `StepData`: h is MuJoCo's qfrc_bias, Q all forces of springs, dampers, actuators
-    and applied loads. The right-hand sides hold the derivatives of the rows along the motion, by differences of order
-    four at neighbouring configurations, with an error of the order of 1e-10 of their size.
+    and applied loads. The right-hand sides contain the derivatives of the rows along the motion, from fourth-order
+    differences between neighbouring configurations, with a relative error of the order of 1e-10.
 
     Parameters
     ----------
     model, data : mujoco.MjModel, mujoco.MjData; `data` is updated by mj_forward and keeps its state
-    at_rest : m/s; contacts and limits that open faster are left out, slower slip counts as none, as MuJoCo's soft
-        contacts never come quite to rest
+    at_rest : m/s; contacts and limits that open faster are left out, and slower slip counts as none, because
+        MuJoCo's soft contacts never come quite to rest
 
     Raises
     ------
     BadInput
-        If MuJoCo has a constraint that has no such row: dry friction of joints and tendons, contacts with torsional or
-        anisotropic friction, with surfaces that move, height fields or flexible bodies; or if a closed contact whose
-        bodies move faster than `at_rest` or 1 mm/s is not identified with certainty at a neighbouring configuration.
+        If MuJoCo has constraints without equivalent rows: dry friction of joints and tendons, contacts with torsional
+        or anisotropic friction, moving surfaces, height fields or flexible bodies; or if a closed contact whose bodies
+        move faster than `at_rest` or 1 mm/s cannot be identified with certainty at a neighbouring configuration.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
 
 def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> GlobalContacts:
-    """Return the contacts of one time step of Moreau and Jean from the current state of a MuJoCo model.
+    """Return the contacts of one Moreau-Jean time step from the current state of a MuJoCo model.
 
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
     level. No derivative of a row is needed.
@@ -78,9 +78,9 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     Parameters
     ----------
     model, data : as in `from_mujoco`
-    dt : s, that of the model if not given
+    dt : s, by default that of the model
 
-    Raises BadInput as `from_mujoco`.
+    Raises BadInput where `from_mujoco` does.
     """
     mj = forward(model, data)
     dt = finite_number("dt", model.opt.timestep if dt is None else dt)
@@ -99,8 +99,8 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
 def soft_from_mujoco(model: Any, data: Any) -> QP:
     """Return MuJoCo's soft constraints at the current state as a convex program, whose first nv unknowns are qacc.
 
-    min 1/2 |a - a0|_M^2 + 1/2 sum D s^2 + sum f t,  a0 = M^-1 (Q - h), with J a - aref = s of equalities, >= s of
-    limits and contacts, and s + t+ - t- of joints with dry friction f; D and aref are MuJoCo's efc_D and efc_aref.
+    min 1/2 |a - a0|_M^2 + 1/2 sum D s^2 + sum f t,  a0 = M^-1 (Q - h), with J a - aref = s for equalities, >= s for
+    limits and contacts, and s + t+ - t- for joints with dry friction f; D and aref are MuJoCo's efc_D and efc_aref.
 
     Raises BadInput for elliptic friction cones, which are not linear rows (set the option cone to pyramidal), and for
     the integrator discrete, whose qacc is not the acceleration of the current state.
@@ -154,7 +154,7 @@ def forward(model: Any, data: Any) -> Any:
 
 
 def sizes(model: Any) -> dict[str, int]:
-    """Return all public sizes of a model, which determine the memory layout of its data."""
+    """Return all public sizes of a model, which determine the memory layout of the model's data."""
     found = {name: getattr(model, name) for name in dir(model) if name.startswith("n")}
     return {name: size for name, size in found.items() if isinstance(size, int)}
 
@@ -179,7 +179,7 @@ def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def check_carried(mj: Any, model: Any, ahead: float) -> None:
-    """Raise BadInput for parts of a model that a motion ignores, or that a search for contacts `ahead`, m, changes."""
+    """Raise BadInput for parts that a motion would ignore, or that change if contacts are searched at `ahead`, m."""
     has = "The model has"
     refused = (
         (model.na, f"{has} actuators with states of their own (activations); use actuators without."),

@@ -1,13 +1,13 @@
-"""Motions of MuJoCo's models with exact contact: time steps of Moreau and Jean with quantities from MuJoCo.
+"""Motions of MuJoCo models with exact contact: Moreau-Jean time steps with quantities from MuJoCo.
 
 With w MuJoCo's velocities, C the rows of contacts and limits, E those of equalities, D the damping of joints (also
 of servos, tendons and fluids where the integrator of the model is implicit or implicitfast),
 
     (M + dt D) (w' - w) = dt (Q - h) + C^T r + E^T l,    E w' = 0,    u = C w' + g/dt n where a gap g is open,
 
-and q' lies dt w' from q on the manifold of configurations (mj_integratePos). The coordinates are MuJoCo's qpos and the
-velocities their rates: w for hinges, slides and places, e' = (0, w) e / 2 or e (0, w) / 2 for a quaternion e, as MuJoCo
-takes w in the frame of the body.
+and q' is reached from q by the displacement dt w' (mj_integratePos). The coordinates are MuJoCo's qpos, the velocities
+are their rates: w for hinges, slides and positions, and e' = e (0, w) / 2 for a quaternion e, since in MuJoCo its w
+is given in the frame of the body.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
 DEPENDENT = 1e-12
-"""Eigenvalue, relative to the largest, below which rows of equalities count as dependent."""
+"""Eigenvalue, relative to the largest, below which equality rows count as dependent."""
 
 ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "e2", "e3")}
-"""Coordinates of a joint by its kind; a joint of another kind has a single coordinate with its name."""
+"""Coordinates by kind of joint; a joint of any other kind has one coordinate with the joint's name."""
 
 
 def problem_from_mujoco(
@@ -47,13 +47,13 @@ def problem_from_mujoco(
 ) -> Problem:
     """Return the motion of a MuJoCo model with exact contact, for `simulate` with the stepper moreau-jean.
 
-    Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step asks MuJoCo for
-    masses, forces, contacts and limits; the impulses satisfy Coulomb's law without restitution, where MuJoCo's own
-    contacts are soft. Forces are those of the beginning of the step, except the linear damping of joints, which is
-    that of its end, as in MuJoCo's Euler, unless the flag eulerdamp is off. For models with the integrator implicit
-    or implicitfast so is the damping of servos, tendons and fluids (`meta["damping_at_end"]`). Steps too long for the
+    Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step gets masses,
+    forces, contacts and limits from MuJoCo; the impulses satisfy Coulomb's law without restitution, while MuJoCo's own
+    contacts are soft. Forces are evaluated at the beginning of the step, except the linear damping of joints, which is
+    evaluated at its end, as by MuJoCo's Euler, unless the flag eulerdamp is off. For the integrators implicit
+    and implicitfast, so is the damping of servos, tendons and fluids (`meta["damping_at_end"]`). Steps too long for the
     forces of the model are refused before the motion. With the stabilisation projection, loops stay closed and
-    contacts apart; the motion ends if that displaces a joint too far. It begins at t = 0, whatever the time of `data`.
+    contacts apart; the motion ends if this displaces a joint too far. It begins at t = 0, whatever the time of `data`.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def problem_from_mujoco(
     Raises
     ------
     BadInput
-        As `from_mujoco`, for height fields that can touch anything, and for what a motion cannot carry on: actuators
-        with states or delays, springs that yield, adhesion, surfaces that move, plugins with states, and a control
+        As `from_mujoco`; for height fields that can touch others; for parts that a motion cannot represent: actuators
+        with states or delays, springs that yield, adhesion, moving surfaces, plugins with states, and a control
         callback.
 
     Examples
@@ -94,11 +94,11 @@ class MujocoSystem(SteppedSystem):
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
-        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # as `place` makes rows anew
+        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # since `place` makes rows anew
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
         undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
         self.all_at_end = at_end and depends_on_velocity(mj, own)
-        # MuJoCo's forces hold the damping at the beginning of a step; this makes it the damping at its end.
+        # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
         own.geom_gap[:] = np.maximum(own.geom_gap, AHEAD)
         own.pair_gap[:] = np.maximum(own.pair_gap, AHEAD)
@@ -131,12 +131,12 @@ class MujocoSystem(SteppedSystem):
         return int(self.model.nq)
 
     def coordinates(self, n: int) -> tuple[str, ...]:
-        """Return the names of the coordinates: the joint's name and an ending."""
+        """Return the names of the coordinates: the joint's name with a suffix."""
         return self._coordinates
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the rows: of equalities by their names, of quaternion lengths by those of the joints."""
+        """Names of the rows: those of equalities, and for quaternion lengths those of the joints."""
         mj, model, numbers = self.mj, self.model, self.equalities.numbers.tolist()
         names = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_EQUALITY, i) or f"equality{i}" for i in numbers]
         each = [f"{name}.{names[:at].count(name) + 1}" for at, name in enumerate(names)]
@@ -160,7 +160,7 @@ class MujocoSystem(SteppedSystem):
         return q, self.rates_of(q, data.qvel)
 
     def rates(self, q: Vector) -> Matrix:
-        """Return T, (nq, nv), of q' = T w."""
+        """Return the matrix T, (nq, nv), of q' = T w."""
         T = self._plain.copy()
         for at, place in self._quaternions:
             e0, e1, e2, e3 = 0.5 * q[at : at + 4]
@@ -189,16 +189,16 @@ class MujocoSystem(SteppedSystem):
             mj.mj_fwdPosition(model, data)
             exclude = data.contact.exclude
             if IN_GAP in exclude.tolist():
-                exclude -= exclude == IN_GAP  # so that MuJoCo makes their rows too
+                exclude -= exclude == IN_GAP  # makes MuJoCo create their rows too
                 mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
         if data.nf:
-            contacts_and_limits(mj, model, data)  # which names the dry friction
+            contacts_and_limits(mj, model, data)  # the message names the joint or tendon with dry friction
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data in qpos, no contacts: M = T^T M_w T, singular along quaternions, whose lengths are rows."""
+        """Return step data in qpos, no contacts: M = T^T M_w T, singular along quaternions; their lengths are rows."""
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
         self.place(t, q, w)
@@ -215,14 +215,14 @@ class MujocoSystem(SteppedSystem):
         )  # fmt: skip
 
     def _lengths(self, q: Vector) -> Matrix:
-        """Return the rows e of the quaternions, (number, nq)."""
+        """Return the rows e of the quaternion lengths, (number, nq)."""
         U = np.zeros((len(self._quaternions), len(q)))
         for row, (at, _) in zip(U, self._quaternions, strict=True):
             row[at : at + 4] = q[at : at + 4]
         return U
 
     def position_residual(self, t: float, q: Vector) -> Vector:
-        """Return residuals of the equalities, m or rad, and (|e|^2 - 1) / 2 of quaternions."""
+        """Return residuals of the equalities, m or rad, and of the quaternion lengths, (|e|^2 - 1) / 2."""
         self.place(t, q, self.data.qvel.copy())
         lengths = 0.5 * (self._lengths(q) @ q - 1.0)
         return np.concatenate((self.equalities(self.data)[1], lengths))
@@ -246,13 +246,13 @@ class MujocoSystem(SteppedSystem):
         return self.energy_here()
 
     def energy_here(self) -> Energy:
-        """Return the energy of the state that was last set in the data."""
+        """Return the energy at the state that is set in the data."""
         self.mj.mj_energyPos(self.model, self.data)
         self.mj.mj_energyVel(self.model, self.data)
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
-        """Return a warning on geometries that may pass through others in a step, and deep contacts; or None."""
+        """Return a warning about geometries that may pass through others in a step, or about deep contacts; or None."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
         stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
                 for name, depth in self.stuck.items()]  # fmt: skip
@@ -269,21 +269,21 @@ class MujocoSystem(SteppedSystem):
         return " ".join(stay) or None
 
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
-        """Raise BadInput if steps of length dt, s, are unstable, by the derivatives of MuJoCo's forces there."""
+        """Raise BadInput if steps of length dt, s, are unstable by the derivatives of MuJoCo's forces at a state."""
         step = MujocoStep(self, t, q, v)
         given = step.M, np.diag(self.damping) if step.D is None else step.D, self.equalities(self.data)[0]
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 
     def about(self) -> dict[str, Any]:
-        """Return which damping is taken at the end of a step."""
+        """Return which damping is evaluated at the end of a step."""
         return {"damping_at_end": "all" if self.all_at_end else "joints" if self.damping.any() else "none"}
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
-        """Return the time step that begins at a state."""
+        """Return the time step that begins at the given state."""
         return MujocoStep(self, t, q, v)
 
     def moved(self, q: Vector, way: Vector) -> Vector:
-        """Return the configuration at a displacement, (nv,), from q on the manifold."""
+        """Return the configuration reached from q by a displacement, (nv,), on the manifold."""
         there = q.copy()
         self.mj.mj_integratePos(self.model, there, way, 1.0)
         return there
@@ -332,7 +332,7 @@ class MujocoStep(TimeStep):
         self._dt, self._basis, m = dt, None, len(self._phi)
         found = self._condensed(self._R, m)
         if found == ROWS_MAY_DEPEND:
-            # Independent combinations of rows, with the least impulses of the rows themselves.
+            # Independent combinations of rows, which give the smallest impulses of the rows themselves.
             E = self._S[len(self._w) :, :m][: len(self._w)]
             values, vectors = np.linalg.eigh(E.T @ E)
             self._basis = basis = vectors[:, values > DEPENDENT * values[-1]]
@@ -352,7 +352,7 @@ class MujocoStep(TimeStep):
         return int(condense(*given, self._S, self._local))
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Return the end of the step; with `project` its displacement leads to the constraints."""
+        """Return the end of the step; with `project` the displacement also corrects the constraint residuals."""
         system, m, S, R, n = self._system, self._m, self._S, self._rows, len(self._w)
         lam, w, way = np.zeros(m), np.empty(n), np.empty(n)
         phi = self._phi if self._basis is None else self._basis.T @ self._phi
@@ -372,7 +372,7 @@ class MujocoStep(TimeStep):
         return Reached(q, v, np.concatenate((lam, np.zeros(system.unit_rows))), missed)
 
     def _check_way_back(self, way: Vector) -> None:
-        """Record contacts that nothing can separate, and refuse a displacement, (nv,), far beyond what it corrects."""
+        """Record contacts that cannot be separated, and refuse a displacement, (nv,), far larger than its error."""
         if np.abs(way).max() > NEAR:
             self._system.near.refuse_far(way, (self.names, -self._gaps), (self._system.row_names, np.abs(self._phi)))
         if self._gaps.min(initial=0.0) < -AT_LEAST:

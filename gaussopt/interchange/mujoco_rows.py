@@ -1,7 +1,7 @@
 """Rows of limits and contacts at a configuration of a MuJoCo model, and derivatives of all rows along the motion.
 
-MuJoCo has no such derivatives: they are differences of order four of the rows at neighbouring configurations, where
-each contact is identified by its place.
+MuJoCo has no such derivatives: they are fourth-order differences of the rows at neighbouring configurations, where
+each contact is identified by its position.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ PLAIN = 3
 """Number of rows of a contact with sliding friction."""
 
 IN_GAP = 1
-"""MuJoCo's mark for a contact within its gap, which does not push yet; contacts with larger marks never push."""
+"""MuJoCo's mark for a contact within its gap, which carries no force yet; contacts with larger marks never do."""
 
 FASTER = 20.0
-"""Largest speed of a contact place relative to that of its bodies, as for a flat ellipsoid that rolls."""
+"""Largest speed of a contact point relative to that of its bodies, as for a flat ellipsoid that rolls."""
 
 ROUNDING = 1e-9
-"""Distance, m, below which two places count as equal."""
+"""Distance, m, below which two points count as equal."""
 
 REACHED = 1e-12
-"""Distance from a limit, relative to 1 + the value, m or rad, at which it counts as reached."""
+"""Distance from a limit, relative to 1 + its absolute value, m or rad, at which the limit counts as reached."""
 
 STENCIL = ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0))
-"""Numbers of steps to the neighbours, and twelve times their weights in a difference of order four."""
+"""Offsets of the neighbours in steps, and twelve times their weights in a fourth-order difference."""
 
 KINK = 0.2, 0.1
 """Largest difference between derivatives from near and far neighbours: relative to the derivative, and in units of the
@@ -59,9 +59,9 @@ squared speed of the coordinates. Where a row jumps between them it is 0.4 to 3 
 class Unilateral:
     """A contact or a limit: rows (3, nv), the first of them the normal, m/s per unit of velocity.
 
-    `key` holds the two geometries of a contact, or the negative type and the number of a limit; `gap`, m or rad, is
-    measured from where MuJoCo begins to push. A limit has no `place`; rows of a `constant` limit are the same in all
-    configurations.
+    `key` holds the two geometries of a contact, or the negative type and the index of a limit; `gap`, m or rad, is
+    measured from where MuJoCo begins to exert forces. A limit has no `place`; rows of a `constant` limit are the same
+    in all configurations.
     """
 
     key: tuple[int, int]
@@ -73,7 +73,7 @@ class Unilateral:
 
 
 class Way(NamedTuple):
-    """Motion of a contact place: its velocities as a point of each body, (2, 3), and the speed of the bodies, m/s."""
+    """Motion of a contact point: its velocities as a point of each body, (2, 3), and the speed of the bodies, m/s."""
 
     velocities: NDArray[np.float64]
     speed: float
@@ -109,9 +109,9 @@ def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
 
 
 def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) -> Iterator[Unilateral]:
-    """Yield limits of hinges and slides that are just reached, as in most default poses; MuJoCo has no rows for these.
+    """Yield limits of hinges and slides that are just reached, as in most default poses, for which MuJoCo has no rows.
 
-    Raises BadInput for such a limit of a tendon, whose row MuJoCo does not give.
+    Raises BadInput for such a limit of a tendon, as MuJoCo does not give its row.
     """
     if model.opt.disableflags & (mj.mjtDisableBit.mjDSBL_LIMIT | mj.mjtDisableBit.mjDSBL_CONSTRAINT):
         return
@@ -136,7 +136,7 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
 
 
 def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
-    """Yield the contacts that MuJoCo finds; raises BadInput for those without Coulomb's law."""
+    """Yield the contacts that MuJoCo finds; raises BadInput for contacts that do not follow Coulomb's law."""
     turns, reach = turning(mj, model), distances(data).max()
     for contact in data.contact:
         if contact.exclude > IN_GAP:
@@ -162,9 +162,9 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
         rows = contact.frame.reshape(3, 3) @ relative
         rows = without_rounding(rows, sizes_of_places(turns, max(reach, np.linalg.norm(contact.pos))))
         if not rows[0].any():
-            continue  # no force where bodies cannot approach, as an arm that moves parallel to a wall
+            continue  # no force arises where bodies cannot approach, such as an arm that moves parallel to a wall
         if not rows[1:].any():
-            mu = 0.0  # as for a body on one slide, where friction does nothing
+            mu = 0.0  # as for a body on a single slide, where friction has no effect
         yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
 
 
@@ -179,13 +179,13 @@ def derivatives(
     mj: Any, model: Any, data: Any, equalities: Equalities, contacts: Sequence[Unilateral] = (),
     wanted: Sequence[int] = (), near: Any = None, at_rest: float = 0.0,
 ) -> tuple[Vector, Vector, NDArray[np.float64]]:  # fmt: skip
-    """Return J_dot v and the sizes of its terms, (m,), for equalities, and J_dot v of the contacts `wanted`, (k, 3).
+    """Return J_dot v and the sizes of its terms, (m,), for equalities, and J_dot v of the contacts in `wanted`, (k, 3).
 
-    They are derivatives of J(q) v along v with v held; values within the rounding error of their terms are zero.
+    They are derivatives of J(q) v along the motion at constant v; values within their rounding errors are zero.
 
-    `near` are data of the model for the neighbouring configurations; making new data takes time. Rows of contacts whose
-    bodies move by `at_rest`, m/s, at most count as constant if they are not found again: the contact place of a disk
-    that lies on a plane changes with every rounding error of its pose, and the rate of such a row is only v^2 / size.
+    `near` are data of the model for the neighbouring configurations, to be reused. Rows of contacts whose bodies
+    move by at most `at_rest`, m/s, count as constant if they are not identified again: the contact point of a disk
+    lying on a plane changes with every rounding error of its pose, and the rate of such a row is only v^2 / size.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
@@ -230,7 +230,7 @@ def derivatives(
 
 
 def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -> Vector:
-    """Return the derivative of values at four neighbours, (4, 3), a time `step` apart; NaN where they jump."""
+    """Return the derivative of values at four neighbours, (4, 3), a time `step` apart; NaN where the values jump."""
     near, far = (values[2] - values[1]) / (2 * step), (values[3] - values[0]) / (4 * step)
     found: Vector = (4 * near - far) / 3
     relative, absolute = KINK
@@ -252,7 +252,7 @@ def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:
 def _found_again(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> dict[int, Unilateral]:
-    """Return, by number in `here`, contacts and limits that are surely identified in `there`, a `time`, s, away."""
+    """Return the contacts and limits identified with certainty in `there`, a `time`, s, away, by index in `here`."""
     groups: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, contacts in enumerate((here, there)):
         for i, contact in enumerate(contacts):
@@ -268,10 +268,10 @@ def _found_again(
 def _partners(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> Iterator[tuple[int, int]]:
-    """Yield sure partners among the contacts of one pair of geometries, or the limits of one joint or tendon.
+    """Yield certain pairs among the contacts of one pair of geometries, or among the limits of a joint or tendon.
 
-    A contact is searched for where either body carries its place. Its partner is the nearest contact with no other
-    partner, within the range of its motion; where contacts come or go, nearer than half the distance of any other.
+    A contact is searched for where either body carries its contact point. Its partner is the nearest contact with no
+    other partner within the range of its motion; where contacts come or go, it must be twice as near as any other.
     """
     places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
     if not places:
@@ -304,7 +304,7 @@ def _jumps(mj: Any, model: Any, row: Unilateral, time: float) -> str:
 
 
 def _name(mj: Any, model: Any, row: Unilateral) -> str:
-    """Return the name of a contact by its geometries, of a limit by its joint or tendon."""
+    """Return the name of a contact by its geometries, or of a limit by its joint or tendon."""
     return _limit_name(mj, model, *row.key) if row.place is None else _pair(mj, model, *row.key)
 
 
@@ -315,7 +315,7 @@ def _limit_name(mj: Any, model: Any, kind: int, number: int) -> str:
 
 
 def touchable(mj: Any, model: Any) -> list[int]:
-    """Return the numbers of the geometries that can touch anything; raises BadInput for height fields among them."""
+    """Return the indices of the geometries that can touch others; raises BadInput if these include height fields."""
     if model.opt.disableflags & mj.mjtDisableBit.mjDSBL_CONTACT:
         return []
     can = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
@@ -328,7 +328,7 @@ def touchable(mj: Any, model: Any) -> list[int]:
 
 
 def no_field(mj: Any, model: Any, number: int) -> str:
-    """Return a message that says why a height field is refused."""
+    """Return the message that refuses a height field."""
     return (
         f"{geometry_name(mj, model, number)} is a height field, whose contacts MuJoCo finds at hidden edges of prisms "
         "too; take a plane, boxes or a mesh in its place."

@@ -15,7 +15,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.interchange.touching import touching
 
 NORMAL_FIRST = [2, 0, 1]
-"""Order of the rows of a place in contacts, normal first: the normal of the floor is z."""
+"""Order of a point's rows for a contact, normal first: the normal of the floor is z."""
 
 OFF_SPHERE = 1e-9
 """Largest deviation of the length of a quaternion from one."""
@@ -25,28 +25,28 @@ def from_pinocchio(
     model: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loops: Sequence[Any] = (),
     contacts: Mapping[str, float] | None = None, at_rest: float = 1e-3,
 ) -> StepData:  # fmt: skip
-    """Return step data of a state of a Pinocchio model, from URDF or SDF, with hard constraints and Coulomb friction.
+    """Return step data at a state of a Pinocchio model, from URDF or SDF, with hard constraints and Coulomb friction.
 
-    M a + h = tau + J^T lam + ... as in `StepData`, where a is Pinocchio's joint acceleration, (nv,), also where a joint
+    M a + h = tau + J^T lam + ... as in `StepData`, where a is Pinocchio's joint acceleration, (nv,), even if a joint
     has a quaternion: M by its crba, h by its nle, rows by getConstraintsJacobian and computeFrameJacobian, and their
     derivatives along the motion from its accelerations at a = 0. Friction, damping and limits of joints are left out,
-    as in Pinocchio's aba; let `tau` hold such forces.
+    as in Pinocchio's aba; include such forces in `tau`.
 
     Parameters
     ----------
     model : pinocchio.Model
     q, v : (nq,), (nv,)
-    tau : (nv,), forces of the joints, N or N m; none if not given
-    loops : pinocchio.RigidConstraintModel of places (CONTACT_3D) or frames (CONTACT_6D), which hold exactly: their
+    tau : (nv,), joint forces, N or N m; zero if not given
+    loops : pinocchio.RigidConstraintModel of points (CONTACT_3D) or frames (CONTACT_6D), which hold exactly: their
         corrector and desired motions are not used. Convert others by pinocchio.convertToRigidConstraintModel.
     contacts : names of frames whose origins touch a floor with the normal z of the world, and friction coefficients
-    at_rest : m/s; contacts that open faster are left out, slower slip counts as none
+    at_rest : m/s; contacts that open faster are left out, and slower slip counts as none
 
     Raises
     ------
     BadInput
-        For models, loops and contacts of another kind, frames that the model does not have, and quaternions that do not
-        have length one.
+        For other kinds of models, loops or contacts, for frames that the model does not have, and for quaternions that
+        do not have unit length.
     MissingBackend
         Without the package: pip install 'gaussopt[pinocchio]'.
 
@@ -61,7 +61,7 @@ def from_pinocchio(
         raise BadInput("q holds a quaternion or an angle's cosine and sine whose length is not one; "
                        "let pinocchio.normalize make it one.")  # fmt: skip
     data = model.createData()
-    n = int(model.nv)  # Pinocchio returns matrices of one column as vectors
+    n = int(model.nv)  # Pinocchio returns matrices with one column as vectors
     upper = np.triu(np.reshape(pin.crba(model, data, q), (n, n)))
     h = pin.nonLinearEffects(model, data, q, v).copy()
     pin.computeJointJacobians(model, data, q)
@@ -75,7 +75,7 @@ def from_pinocchio(
 
 
 def _checked(model: Any) -> Any:
-    """Return the package pinocchio if `model` is its model; raises BadInput or MissingBackend."""
+    """Return the package pinocchio after checking that `model` is a model of it; raises BadInput or MissingBackend."""
     try:
         import pinocchio
     except ImportError:
@@ -91,7 +91,7 @@ def _checked(model: Any) -> Any:
 
 
 def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any]) -> dict[str, Any]:
-    """Return J and gamma of constraints, in the order given, and the sizes of their terms."""
+    """Return J and gamma of the loops, in the given order, and the sizes of their terms."""
     models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for i, loop in enumerate(loops):
         if not isinstance(loop, pin.RigidConstraintModel):
@@ -114,7 +114,7 @@ def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any])
 
 
 def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
-    """Return the sizes of the terms of relative linear and angular velocities, per unit of each velocity, (nv,).
+    """Return term sizes of relative linear and angular velocities, per unit of each velocity, (nv,) each.
 
     Pinocchio computes them from twists at the origin of the world.
     """
@@ -124,7 +124,7 @@ def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
 
 
 def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
-    """Return the rates at a = 0 of the rows of a closed loop: velocity of the first frame minus the second's."""
+    """Return the rates, at a = 0, of a closed loop's rows: the velocity of the first frame minus that of the second."""
     (first, v1, a1), (second, v2, a2) = (
         (data.oMi[joint] * place, place.actInv(data.v[joint]), place.actInv(data.a[joint]))
         for joint, place in ((loop.joint1_id, loop.joint1_placement), (loop.joint2_id, loop.joint2_placement))

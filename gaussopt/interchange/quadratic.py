@@ -1,7 +1,7 @@
 """Quadratic programs in files of other codes: archives of qpsolvers, MATLAB files, MPS, and sets of qpbenchmark.
 
-Each is read into rows l <= A x <= u, from those of G x <= h, A x = b, lb <= x <= ub that have a finite bound; bounds of
-unknowns become rows. MPS and QPS files are read by HiGHS, Parquet files by pandas.
+Each is read into rows l <= A x <= u, made from those rows of G x <= h, A x = b, lb <= x <= ub that have a finite
+bound. MPS and QPS files are read by HiGHS, Parquet files by pandas.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 """Arrays in an archive of qpsolvers."""
 
 COMPRESSED = 15
-"""Type of a compressed part of a MATLAB file."""
+"""Code of a compressed part of a MATLAB file."""
 
 MATLAB, PARQUET = b"MATLAB 5.0", b"PAR1"
 """First bytes of MATLAB and Parquet files."""
 
 MPS = re.compile(rb"(\s*\*[^\n]*\n|\s*\n)*\s*(NAME|ROWS|OBJSENSE)\b")
-"""Beginning of an MPS or QPS file, a text file: comments, then a section."""
+"""Beginning of an MPS or QPS file, which is a text: comments, then a section."""
 
 MOST_ENTRIES = 4_000_000
-"""Largest number of entries of a matrix made dense, whose certificate proves more, and of stored sparse entries."""
+"""Largest number of entries of a matrix made dense, for which certificates prove more, and of stored sparse entries."""
 
 MOST_BYTES = 200_000_000
 """Largest number of bytes that a MATLAB file may unpack to."""
 
 
 def read(content: bytes) -> QP | None:
-    """Return the quadratic program in a file, None if its kind is unknown. Raises BadInput, MissingBackend."""
+    """Return the quadratic program in a file, or None if the format is unknown. Raises BadInput, MissingBackend."""
     try:
         if content.startswith(b"PK\x03\x04"):
             return of_qpsolvers(arrays_of(content, ARRAYS))
@@ -55,15 +55,15 @@ def read(content: bytes) -> QP | None:
         return _of_mps(content) if MPS.match(content) else None
     except (BadInput, MissingBackend):
         raise
-    except Exception as error:  # a library may raise anything on foreign bytes
+    except Exception as error:  # a library may raise any exception on untrusted bytes
         pass_on("the file was not read", error)
         raise BadInput(f"it is damaged ({str(error).rstrip('.') or type(error).__name__}).") from None
 
 
 def read_set(content: bytes) -> dict[str, QP | BadInput]:
-    """Return the programs of a Parquet file of qpbenchmark by name; for an invalid program its error.
+    """Return the programs of a qpbenchmark Parquet file by name; an invalid program is replaced by its error.
 
-    Raises BadInput for another table, MissingBackend without pyarrow.
+    Raises BadInput for a table of another kind, MissingBackend without pyarrow.
     """
     if find_spec("pyarrow") is None:
         raise MissingBackend("A Parquet file needs pyarrow; pip install 'gaussopt[parquet]'.")
@@ -90,7 +90,7 @@ def read_set(content: bytes) -> dict[str, QP | BadInput]:
 
 
 def of_qpsolvers(data: Mapping[str, Any]) -> QP:
-    """Return min 1/2 x'Px + q'x with G x <= h, A x = b, lb <= x <= ub from arrays by name; raises BadInput."""
+    """Return min 1/2 x'Px + q'x with G x <= h, A x = b, lb <= x <= ub from named arrays; raises BadInput."""
     if data["P"] is None or data["q"] is None:
         raise BadInput("it lacks one of the arrays P and q.")
     h, b = (None if data[k] is None else data[k].ravel() for k in "hb")
@@ -99,7 +99,7 @@ def of_qpsolvers(data: Mapping[str, Any]) -> QP:
 
 
 def _program(P: Any, q: Any, blocks: list[tuple[Any, Any, Any]], lb: Any = None, ub: Any = None) -> QP:
-    """Return the checked program with blocks of rows (A, l, u) and bounds of the unknowns."""
+    """Return the checked program with blocks of rows (A, l, u) and bounds on the unknowns."""
     from scipy.sparse import csr_array, eye_array, vstack
 
     n = len(q)
@@ -130,7 +130,7 @@ def _program(P: Any, q: Any, blocks: list[tuple[Any, Any, Any]], lb: Any = None,
 def _of_matlab(content: bytes) -> QP:
     from scipy.io import loadmat, whosmat
 
-    # Checked first, because a small file may unpack to more than the memory.
+    # Check the sizes first, because a small file may unpack to more than the memory.
     for name, shape, kind in whosmat(io.BytesIO(content)):  # type: ignore[arg-type]
         if math.prod(shape) > MOST_ENTRIES and kind != "sparse":
             raise BadInput(f"{name} has {math.prod(shape):,} entries; at most {MOST_ENTRIES:,} are read.")
@@ -179,7 +179,7 @@ def _of_mps(content: bytes) -> QP:
     def columns(of: Any, rows: int) -> Any:
         return csc_array((np.array(of.value_), np.array(of.index_), np.array(of.start_)), shape=(rows, n))
 
-    half = columns(curvature, n) if curvature.dim_ else csc_array((n, n))  # its lower triangle
+    half = columns(curvature, n) if curvature.dim_ else csc_array((n, n))  # lower triangle of the Hessian
     P = half + half.T - csc_array((half.diagonal(), (range(n), range(n))), shape=(n, n))
     rows = (columns(lp.a_matrix_, lp.num_row_), np.array(lp.row_lower_), np.array(lp.row_upper_))
     return _program(sign * P, sign * np.array(lp.col_cost_), [rows], np.array(lp.col_lower_), np.array(lp.col_upper_))

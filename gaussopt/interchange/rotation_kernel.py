@@ -1,4 +1,4 @@
-"""Rates of MuJoCo's coordinates from its velocities and back, as compiled kernels.
+"""Rates of MuJoCo's coordinates from its velocities, and the reverse, as compiled kernels.
 
 For a quaternion e of a body with angular velocity w in its own frame, e' = e (0, w) / 2, so that w = 2 e* e'.
 """
@@ -18,7 +18,7 @@ Index: TypeAlias = NDArray[np.int64]
 
 @kernel
 def rates_into(q: Vector, w: Vector, places: Index, plain: int, v: Vector) -> None:
-    """Write v, (nq,); `places` are pairs of indices in q and w, of `plain` numbers first, then of quaternions."""
+    """Write rates v, (nq,), from velocities w; `places` are index pairs in q and w: `plain` scalars, quaternions."""
     for i in range(plain):
         v[places[2 * i]] = w[places[2 * i + 1]]
     for i in range(plain, len(places) // 2):
@@ -33,7 +33,7 @@ def rates_into(q: Vector, w: Vector, places: Index, plain: int, v: Vector) -> No
 
 @kernel
 def velocities_into(q: Vector, v: Vector, places: Index, plain: int, w: Vector) -> None:
-    """Write w, (nv,), from rates v, (nq,)."""
+    """Write velocities w, (nv,), from rates v, (nq,)."""
     for i in range(plain):
         w[places[2 * i + 1]] = v[places[2 * i]]
     for i in range(plain, len(places) // 2):

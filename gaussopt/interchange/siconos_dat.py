@@ -3,7 +3,7 @@
     d, k, W, q (d k), mu (k)                        u = W r + q
     d, k, M, H, q (n), b (d k), mu (k)              M v = H r + q,  u = H^T v + b
 
-A flag may follow, 0 or 1, and after it a guess of the answer, which is ignored. Entries are separated by blanks and
+A flag may follow, 0 or 1, and then a guess of the solution, which is ignored. Entries are separated by blanks and
 line ends; dense matrices and blocks are stored column by column.
 """
 
@@ -26,7 +26,7 @@ DENSE, BLOCKS, SPARSE = 0, 1, 2
 """Codes of the storage format of a matrix."""
 
 MOST = 2**53
-"""Largest whole number that is read; larger numbers in a text are rounded."""
+"""Largest whole number that is read; a larger number would be rounded."""
 
 SHAPE = re.compile(r"(\d{1,9})-by-(\d{1,9}),?")
 """The word with which CSparse begins the output of a matrix."""
@@ -52,7 +52,7 @@ class Words:
         return int(self.counts(what, 1)[0])
 
     def counts(self, what: str, count: int) -> Index:
-        """Return the next `count` numbers, which must be counts or indices."""
+        """Return the next `count` numbers, which must be whole and not negative."""
         found = self.numbers(what, count)
         wrong = found[(found < 0) | (found > MOST) | (found != np.floor(found))]
         if len(wrong):
@@ -75,7 +75,7 @@ class Words:
         return found
 
     def record(self, what: str, form: str) -> list[float]:
-        """Return the numbers at the marks # of a form, whose other words must come next; * is any word."""
+        """Return the numbers at the marks # of a pattern, whose other words must come next; * stands for any word."""
         found = []
         for word in form.split():
             if word == "#":
@@ -91,7 +91,7 @@ class Words:
         self._at += 1
 
     def peek(self) -> str:
-        """Return the next word, "" at the end."""
+        """Return the next word, or "" at the end."""
         return self._words[self._at] if self.left else ""
 
     def begin_matrix(self, rows: int, columns: int) -> bool:
@@ -100,14 +100,14 @@ class Words:
         return len(head) == 3 and head[0] in ("0", "1", "2") and head[1:] == [str(rows), str(columns)]
 
     def end(self) -> None:
-        """Check that only a flag and numbers follow; raises BadInput."""
+        """Check that what follows is nothing, or a flag and numbers; raises BadInput."""
         if self.left and self.peek() not in ("0", "1"):
             raise BadInput(f"{self.left} words follow behind mu, the first of them {self.peek()[:20]!r}")
         self.numbers("what follows mu", self.left)
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return the problem of a file; `in_space` refuses planar contacts. A BadInput continues the file name."""
+    """Return the problem of a file; `in_space` refuses planar contacts. Errors are worded to follow the file's name."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")

@@ -1,7 +1,7 @@
 """Calls of machine code from Python, through ctypes; they release the interpreter's lock.
 
-Arguments take places of eight bytes, one after the other: a number takes one place; an array the address of its first
-entry and its shape; a record the places of its fields. The result takes the first place, or the first two.
+Arguments take places of eight bytes, one after the other: a number takes one place; an array takes places for the
+address of its first entry and for its shape; a record takes those of its fields. The result takes the first one or two.
 """
 
 from __future__ import annotations

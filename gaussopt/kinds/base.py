@@ -126,6 +126,10 @@ class Page(Generic[D]):
         """Return the verdict on an answer that does not pass."""
         raise NotImplementedError
 
+    def limit_proofs(self, proof: Any, solving: float) -> str:
+        """Limit what a certificate proves later by the seconds of the solve; return a sentence on what is left out."""
+        return ""
+
     def duals(self, proof: Any, raw: RawSolution, tolerance: float) -> Vector | None:
         """Return the duals that accompany a point."""
         return raw.y

@@ -51,6 +51,9 @@ class ContactPage(Page[ConeComplementarity]):
         r = raw.x if raw.x is not None and raw.x.shape == (program.n,) else None
         return certify_cone(program, r, raw.solutions, tolerance=tolerance)
 
+    def limit_proofs(self, proof: ConeCertificate, solving: float) -> str:
+        return proof.limit_proofs(solving)
+
     def truth(
         self, program: ConeComplementarity, proof: ConeCertificate, raw: RawSolution, tolerance: float
     ) -> Verdict | None:
@@ -162,6 +165,8 @@ def _margin(proof: ConeCertificate) -> str:
 def distance(certificate: Mapping[str, Any]) -> str:
     """Return a sentence on the proved distance of an answer to a solution, to follow its message."""
     unique, bound = certificate["velocity_unique"], certificate["error_bound"]
+    if certificate["bound_from"] == "skipped":
+        return ""
     if bound is None:
         only = "It is near the only velocity; " if unique else ""
         return f" {only}{'how near' if unique else 'The distance to a solution'} is not proved."

@@ -100,6 +100,22 @@ def residual(problem: ConeComplementarity, r: Vector) -> float:
     return found if np.isfinite(found) else np.inf
 
 
+def in_cones(problem: ConeComplementarity, r: Vector) -> tuple[Vector, float]:
+    """Return P_K(r - rho u~) where its natural map is not larger, otherwise r, and the natural map.
+
+    Impulses that hardly move anything, since their own blocks of W nearly vanish, may be far outside their cones
+    although the natural map is small; here open contacts get none at all.
+    """
+    found = residual(problem, r)
+    if not np.isfinite(found):
+        return r, found
+    rho = steps_of(problem.W)
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = project(r - np.repeat(rho, ROWS) * shifted(problem.u(r), problem.mu), problem.mu)
+    now = residual(problem, x)
+    return (x, now) if now <= found else (r, found)
+
+
 def rounding(problem: ConeComplementarity, r: Vector) -> Vector:
     """Return rounding errors of u = W r + q and, divided by rho, of r - rho u in each entry, m/s, (3 k,)."""
     lost = np.abs(r) / np.repeat(steps_of(problem.W), ROWS)

@@ -1,1 +1,1 @@
-"""Systems and problems: callables, Lagrangians, linkages, parameters, references, sketches."""
+"""Systems and problems: callables, Lagrangians, linkages, parameters, reference trajectories, sketches."""

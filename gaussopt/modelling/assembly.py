@@ -29,7 +29,7 @@ DEPENDENT = 1e-9
 """Singular value relative to the largest below which rows count as dependent."""
 
 SLIGHT = 1e-6
-"""Length of a column of J, relative to the longest, below which it is not scaled up: it may be rounding error only."""
+"""Length of a column of J, relative to the longest, below which it is not scaled up: it may be pure rounding error."""
 
 PARTICIPATES = 1e-6
 """Entry of a unit vector of a free direction above which its coordinate counts as movable."""
@@ -37,7 +37,7 @@ PARTICIPATES = 1e-6
 ITERATIONS = 60
 
 ASIDE = (1e-3, 1e-3, 1e-2, 1e-2, 1e-1, 1e-1)
-"""Distances, relative to 1 + the largest coordinate, of new guesses from a guess whose assembly does not close."""
+"""Distances, relative to 1 + the largest coordinate, of new guesses from a guess from which the joints do not close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Mobility:
 
     Attributes
     ----------
-    coordinates, rows : numbers n and m
+    coordinates, rows : the numbers n and m
     freedoms : n minus the rank of J, the number of independent velocities
     movable : names of the coordinates that can still move
     redundant : (row, rows that it follows from) for each row that others imply, by their names
-    joints : names of the joints, or rows, that act on a movable coordinate
+    joints : names of the joints, or of unnamed joints' rows, that act on a movable coordinate
     loose : names of the coordinates on which no row acts in this position
     """
 
@@ -103,14 +103,14 @@ def assemble(
 ) -> tuple[Vector, Vector]:
     """Return the state on the constraints that is nearest to a guess.
 
-    Gauss-Newton steps of least length on phi(t, q) = 0, halved where the residual grows, then one step on J v + phi_t.
-    If joints stay open, as they do where the residual is stationary, the steps start again from guesses nearby.
+    Gauss-Newton steps of minimum norm on phi(t, q) = 0, halved where the residual grows; then a step on J v + phi_t.
+    If joints stay open, which happens where the residual is stationary, the steps start again from nearby guesses.
 
     Parameters
     ----------
     system : AbstractSystem
-    q, v : (n,), the guess; at rest if v is not given
-    hold : names of coordinates whose place and velocity stay as guessed
+    q, v : (n,), the guess; v is zero if not given
+    hold : names of coordinates whose values and velocities stay as guessed
     t : s
 
     Raises
@@ -173,7 +173,7 @@ def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
 def _nearest(
     system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
 ) -> tuple[Vector, Vector, bool]:  # fmt: skip
-    """Return where Newton's method from q ends, the residual there, and whether the joints are closed."""
+    """Return the end of Newton's method from q, the residual there, and whether the joints are closed."""
     phi = system.position_residual(t, q)
     assert phi is not None
     for k in range(ITERATIONS):
@@ -198,7 +198,7 @@ def _nearest(
 
 
 def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str, ...], unit: str) -> str:
-    """Return a message that says why an assembly fails and which joints stay open."""
+    """Return a message about why an assembly fails and which joints stay open."""
     rows, size = _row_names(system, len(left)), np.abs(left)
     order = [i for i in np.argsort(-size) if size[i] > 0.01 * size.max()]
     joints = joints_of([rows[i] for i in order]) or [rows[order[0]]]
@@ -226,9 +226,9 @@ def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
 
 
 def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
-    """Return the shortest x of the free coordinates with J x = r, by least squares if rows contradict each other."""
+    """Return the minimum-norm x of J x = r in the free coordinates, by least squares if rows contradict each other."""
     J = (J.toarray() if is_sparse(J) else J)[:, free]
-    # Ranks are decided in units in which an angle counts as much as a displacement, in a mechanism of any size.
+    # Ranks are decided in units in which angles count as much as displacements, for a mechanism of any size.
     length = np.linalg.norm(J, axis=0)
     units = np.maximum(length, SLIGHT * length.max(initial=0.0))
     units[units == 0.0] = 1.0

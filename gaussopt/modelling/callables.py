@@ -50,23 +50,23 @@ class System(AbstractSystem):
     ----------
     mass : (n, n) array or callable (t, q, v) -> (n, n)
         Mass matrix M, symmetric positive semidefinite; a SciPy sparse matrix for systems of many bodies, block
-        diagonal. Where one of M and J is sparse the other becomes so.
+        diagonal. If M or J is sparse, the other becomes sparse.
     force : (n,) array or callable (t, q, v) -> (n,), generalised applied force Q
     equality : callable (t, q, v) -> (J, gamma) or (J, gamma, J_terms), optional
         Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
         constraints come first, in the order of `position`. Where an entry of J is a difference of larger numbers
-        and may be rounding error only, J_terms (m, n) holds the sum of their absolute values; without J_terms
-        entries count as exact up to rounding error of their own size.
+        and may be pure rounding error, J_terms (m, n) holds the sum of their absolute values; without J_terms
+        the rounding errors of entries count as relative to the entries themselves.
     inertia : callable (t, q, v) -> (n,), optional
         Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
     position : callable (t, q) -> (m_h,), optional
-        Holonomic constraint functions, zero on the constraints; needed for drift and projection. Where a
-        simulation starts, the rows of `equality` are checked against them.
+        Holonomic constraint functions, zero on the constraints; needed for drift and projection. At the start
+        of a simulation, the rows of `equality` are checked against them.
     velocity : callable (t, q, v) -> (m,), optional
-        Constraint residuals at velocity level; J v if absent, which is right for constraints without
-        explicit time.
+        Constraint residuals at velocity level; J v by default, which is correct for constraints that do not
+        depend explicitly on time.
     energy : callable (t, q, v) -> (kinetic, potential) or (kinetic, potential, power), optional
-        In J, and in W the power of the forces without potential; the power is NaN, unknown, if not given.
+        In J; the power, in W, is that of the forces without potential, and NaN (unknown) if not given.
     contacts : callable (t, q, v) -> ContactData or a mapping with its names, optional
         Gaps and directions of k unilateral contacts, always the same k; `contact_points` makes such a callable
         from the positions of the contact points.
@@ -160,7 +160,7 @@ class System(AbstractSystem):
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Return step data of the state q, v, (n,).
 
-        Raises BadInput if a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
+        Raises BadInput if a callable fails or returns NaN or the wrong shape, or if M is not a valid mass matrix.
         """
         t, q, v = as_state(t, q, v)
         if not (all_finite(q) and all_finite(v)):
@@ -211,7 +211,7 @@ class System(AbstractSystem):
         return f"coordinates {listed(self._coordinates)}; " if self._coordinates else ""
 
     def outline(self, q: Vector) -> Outline | None:
-        """Return the contact points of `contact_points`, joined in order by rods; None for other contacts."""
+        """Return the points of `contact_points`, joined in order by rods; None for contacts given otherwise."""
         if not isinstance(self._contacts, ContactPoints):
             return None
         places = np.asarray(self._call("position", self._contacts.position, 0.0, q), dtype=float)
@@ -264,7 +264,7 @@ class System(AbstractSystem):
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts, in the order of the step data; empty if there are none.
 
-        Contacts without given names are called contact 1, contact 2 ..., as many as the first evaluation returns.
+        Contacts without given names are called contact 1, contact 2 ...; the first evaluation fixes their number.
         """
         return self._contact_names or ()
 
@@ -291,7 +291,7 @@ class System(AbstractSystem):
         return super().velocity_residual(t, q, v)
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Raise BadInput where rows contradict `position` or the gaps, see `gaussopt.modelling.consistency`."""
+        """Raise BadInput if rows contradict `position` or the gaps, see `gaussopt.modelling.consistency`."""
         check_rows(self, t, q, v, gaps=not isinstance(self._contacts, ContactPoints))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
@@ -299,7 +299,7 @@ class System(AbstractSystem):
             return None
         found = self._call("energy", self._energy, t, q, v)
         values = self._checked("energy", found, (None,), t, q, v)
-        if len(values) != 3:  # without the power
+        if len(values) != 3:  # the callable returned no power
             values = self._checked("energy", values, (2,), t, q, v)
         return Energy(*values.tolist())
 
@@ -348,7 +348,7 @@ class System(AbstractSystem):
         return Kinematics(g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T), coefficients
 
     def _count_contacts(self, k: int) -> None:
-        """Store the number of contacts at the first call; raise BadInput if a later call has another number."""
+        """Store the number of contacts at the first call; raise BadInput if it differs in a later call."""
         if self._contact_names is None:
             self._contact_names = tuple(f"contact {i + 1}" for i in range(k))
         for label, known in (("name", self._contact_names), ("two_sided flag", self._two_sided)):
@@ -367,8 +367,8 @@ class System(AbstractSystem):
     def _call(self, label: str, function: Callable[..., Any], t: float, q: Vector, v: Vector | None = None) -> Any:
         """Return the result of a user's function at a state, which is passed as copies.
 
-        Raises BadInput if the function raises, or changes the copies: it would compute with another state than the
-        given one.
+        Raises BadInput if the function raises or changes the copies: its result would then belong to another state than
+        the given state.
         """
         try:
             value = call_with_copies(function, t, q, v)

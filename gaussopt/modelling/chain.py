@@ -1,14 +1,14 @@
-"""Chains of rigid links in the plane, joined by pins, for any number of links; in absolute coordinates and sparse.
+"""Chains of any number of rigid links in the plane, joined by pins; in absolute coordinates and sparse.
 
-Link i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre and its angle, the direction
-u = (cos phi, sin phi) from its tail to its head. The tail of the first link is pinned to the ground at the origin,
-every other tail to the head before it; a closed chain is pinned to the ground at its head too, at `end`:
+Link i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre and angle; u = (cos phi, sin phi) points from
+its tail to its head. The tail of the first link is pinned to the ground at the origin, every other tail
+to the head of the link before; the head of the last link of a closed chain is pinned to the ground, at `end`:
 
-    x_i - l/2 u_i - (x_{i-1} + l/2 u_{i-1}) = 0,    two rows a joint,
+    x_i - l/2 u_i - (x_{i-1} + l/2 u_{i-1}) = 0,    two rows per joint,
 
     J a = gamma,   gamma_j = -l/2 (phi'_j^2 u_j + phi'_{j-1}^2 u_{j-1}).
 
-M is diagonal and J has at most eight entries a joint, at places that never change.
+M is diagonal and J has at most eight entries per joint, in fixed positions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gaussopt.core.step_data import as_array
 from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
 
 GRAVITY = 9.81
-"""m/s^2, along -y."""
+"""Acceleration of gravity along -y, m/s^2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,14 @@ class Chain:
     ----------
     links : number of links N; n = 3 N coordinates
     end : (x, y) or None
-        Where the head of the last link is pinned to the ground, m; None leaves it free. m = 2 N rows, or 2 N + 2.
+        Where the head of the last link is pinned to the ground, m; None leaves it free. m = 2 N + 2 rows; 2 N if None.
         Only for chains of at least two links.
     length : of a link, m
     mass : float or (N,), of a link, kg
     gravity : m/s^2
 
-    Raises BadInput for no links, lengths or masses that are not positive, values that are not numbers, or an end that
-    the chain does not reach.
+    Raises BadInput for zero links, lengths or masses that are not positive, values that are not numbers, or an end that
+    the chain cannot reach.
     """
 
     links: int
@@ -101,9 +101,9 @@ class Chain:
     # -- geometry ------------------------------------------------------------------------------
 
     def state(self, phi: Vector, spin: Vector | None = None) -> tuple[Vector, Vector]:
-        """Return positions and velocities for given angles and rates, (N,) each; all pins are closed but that at `end`.
+        """Return positions and velocities for given angles and rates, (N,) each; all pins close except that at `end`.
 
-        Raises BadInput if there is not one finite number for each link.
+        Raises BadInput unless there is a finite number for each link.
         """
         phi = as_array("phi", phi, (self.links,))
         spin = np.zeros(self.links) if spin is None else as_array("spin", spin, (self.links,))
@@ -114,9 +114,9 @@ class Chain:
         return np.column_stack((centre, phi)).ravel(), np.column_stack((rate, spin)).ravel()
 
     def hanging(self) -> tuple[Vector, Vector]:
-        """Return the open chain at rest, straight down."""
+        """Return the state in which the open chain hangs straight down, at rest."""
         return self.state(np.full(self.links, -0.5 * np.pi))
 
     def arc(self, opening: float) -> tuple[Vector, Vector]:
-        """Return the chain at rest along an arc whose tangent turns evenly from -opening/2 to opening/2 (rad)."""
+        """Return the state at rest along an arc whose tangent rotates evenly from -opening/2 to opening/2 (rad)."""
         return self.state(finite_number("opening", opening) * ((np.arange(self.links) + 0.5) / self.links - 0.5))

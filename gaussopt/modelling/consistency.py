@@ -1,8 +1,8 @@
-"""Checks that rows typed by hand agree with the functions given with them, by numerical differentiation.
+"""Checks by numerical differentiation that rows written by hand agree with the functions given with them.
 
     phi_q = C J for some C,   phi'' = 0 for every a with J a = gamma;   J_N = dg_N/dq,   zeta_N = g_N'' at a = 0
 
-Rows may be scaled, permuted, redundant or more numerous than the functions, if only J a = gamma keeps phi at zero.
+Rows may be scaled, permuted, redundant or more numerous than the functions, provided J a = gamma keeps phi zero.
 Derivatives carry an estimate of their own error, so that a function that is hard to differentiate is accepted.
 """
 
@@ -23,7 +23,7 @@ from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 from gaussopt.modelling.contact_points import FIRST, SECOND
 
 AGREE = 1e-4
-"""Relative difference of a typed and a numerical derivative up to which they agree."""
+"""Relative difference up to which a given and a numerical derivative agree."""
 
 SAFETY = 20.0
 """Factor on the estimated error of a numerical derivative."""
@@ -35,11 +35,11 @@ FLOOR = 1e-6
 """Second derivatives below this, relative to the gradient and to a motion of size 1, count as rounding error."""
 
 Along = Callable[[float], Vector]
-"""Values of some functions at the parameter s of a curve that passes through the state at s = 0."""
+"""Values of functions along a curve with the parameter s, which passes through the state at s = 0."""
 
 
 def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: bool) -> None:
-    """Refuse rows that contradict `position`, or the gaps if `gaps`, at a state on the constraints.
+    """Refuse rows that contradict `position`, or also the gaps if `gaps` is set, at a state on the constraints.
 
     Raises BadInput with the row and its error.
     """
@@ -50,11 +50,11 @@ def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: boo
     size = np.abs(step.J).max(axis=1, initial=0.0, keepdims=True)
     _, singular, basis = np.linalg.svd(step.J / np.where(size > 0, size, 1.0))
     rows, free = np.split(basis, [int((singular > DEPENDENT * max(1.0, singular.max(initial=0.0))).sum())])
-    # Along free directions, so that velocity-dependent terms show even where a motion starts at rest.
+    # Move along free directions, so that velocity-dependent terms show even if a motion starts at rest.
     quick = v + max(1.0, float(np.abs(v).max(initial=0.0))) * (np.cos(1.0 + np.arange(len(free))) @ free)
     try:
         step = system.evaluate(t, q, quick)
-    except BadInput:  # a function need not be defined for such a motion
+    except BadInput:  # a function need not be defined along this motion
         quick = v
     if len(_phi(system, t, q)):
         _check_position(system, t, q, quick, rows)
@@ -84,7 +84,7 @@ def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v
 
 
 def _phi(system: AbstractSystem, t: float, q: Vector) -> Vector:
-    """Return the residuals of `position`, an empty array if the system does not give them."""
+    """Return the residuals of `position`, or an empty array if the system has none."""
     found = system.position_residual(t, q)
     return np.zeros(0) if found is None else found
 
@@ -92,10 +92,10 @@ def _phi(system: AbstractSystem, t: float, q: Vector) -> Vector:
 def _check_along(
     system: AbstractSystem, step: StepData, motion: tuple[float, Vector, Vector, Vector], bound: Any, where: str
 ) -> None:
-    """Refuse functions of position that change along (t, q, v) with an acceleration a that satisfies J a = gamma."""
+    """Refuse position functions that change along (t, q, v) with an acceleration a that satisfies J a = gamma."""
     t, q, v, a = motion
     if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
-        return  # the rows contradict each other; the certificate says so
+        return  # the rows contradict each other, which the certificate reports
     second, error = _second(lambda s: _phi(system, t + s, q + s * v + 0.5 * s**2 * a), v, a)
     i = _worst(np.abs(second), bound + SAFETY * error)
     if i is not None:
@@ -124,7 +124,7 @@ def _check_position(system: AbstractSystem, t: float, q: Vector, v: Vector, rows
 def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
     step = system.evaluate(t, q, v)
     gradient, error = _gradient(lambda q: system.gaps(t, q), q)
-    moving = np.abs(gradient).max(axis=1) > 0  # a constant gap is that of a contact that is always closed
+    moving = np.abs(gradient).max(axis=1) > 0  # a constant gap belongs to a contact that is always closed
     off = np.where(moving, np.abs(gradient - step.J_N).max(axis=1), 0.0)
     i = _worst(off, AGREE * np.abs(gradient).max(axis=1) + SAFETY * error)
     if i is not None:
@@ -146,7 +146,7 @@ def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
 
 
 def _worst(off: Vector, bound: Vector) -> int | None:
-    """Return the row furthest beyond its bound, None if there is none; a bound that is not finite allows everything."""
+    """Return the index of the row furthest beyond its bound, or None; a bound that is not finite allows everything."""
     beyond = np.where(np.isfinite(bound) & (off > bound), off, 0.0)
     return int(beyond.argmax()) if beyond.any() else None
 
@@ -172,14 +172,14 @@ def _second(function: Along, v: Vector, a: Vector) -> tuple[Vector, Vector]:
 
 
 def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Vector]:
-    """Return the central difference of eighth order at the best step, and its error, infinite if none works."""
+    """Return the eighth-order central difference at the best step size, and its error, infinite if no step works."""
     middle = function(0.0)
     tries: list[Vector] = []
     kink = np.full(len(middle), np.inf)
     for h in longest * 4.0 ** -np.arange(8):
         try:
             ends = [(function(i * h), function(-i * h)) for i, _ in FIRST]
-        except BadInput:  # beyond where the function is defined
+        except BadInput:  # outside the domain of the function
             tries.append(np.full(len(middle), np.nan))
             continue
         if order == 1:
@@ -187,7 +187,7 @@ def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Ve
         else:
             bent = [c * (p - 2.0 * middle + m) for (_, c), (p, m) in zip(SECOND, ends, strict=True)]
             tries.append(np.sum(bent, axis=0) / h**2)
-        # A central difference does not see a kink; a second difference that shrinks only like h shows one.
+        # A central difference cannot detect a kink; a second difference that shrinks only like h shows it.
         kink = np.minimum(kink, np.abs(ends[0][0] - 2.0 * middle + ends[0][1]) / h)
     errors = np.array([np.abs(a - b) for a, b in pairwise(tries)])
     errors = np.where(np.isfinite(errors), errors, np.inf)

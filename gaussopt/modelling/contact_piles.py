@@ -1,7 +1,7 @@
-"""Piles, walls and random contacts of any number, as contact problems in space of chosen size and difficulty.
+"""Piles, walls and random contacts of any number, as contact problems in space with adjustable size and difficulty.
 
-Piles and walls are one time step of rigid bodies under gravity, of length STEP; `local` of a returned problem is the
-problem in the impulses. Memory is proportional to the number of contacts.
+Piles and walls give one time step, of length STEP, of rigid bodies under gravity; `local` of a returned problem is
+the problem in the impulses. Memory is proportional to the number of contacts.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput
 
 STEP, GRAVITY = 2e-3, 9.81
-"""s; m/s^2."""
+"""Length of the time step, s, and acceleration of gravity, m/s^2."""
 
 DENSITY = 1000.0
-"""kg/m^3, the density of the lightest body."""
+"""Density of the lightest body, kg/m^3."""
 
 RADIUS, BOX = 0.01, (0.2, 0.1, 0.1)
-"""Of a sphere, and length, width and height of a box, m."""
+"""Radius of a sphere; length, width and height of a box, m."""
 
 SCATTER = 0.02
-"""Standard deviation of the positions of spheres, in diameters, so that no two contacts are alike."""
+"""Standard deviation of sphere positions, in diameters, which makes all contacts differ."""
 
 Bodies = NDArray[np.int64]
 
@@ -33,12 +33,12 @@ Bodies = NDArray[np.int64]
 def sphere_pile(
     contacts: int = 100, mu: float = 0.8, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
 ) -> GlobalContacts:
-    """Return a pyramid of spheres on the floor, each higher one in the hollow of four, with `contacts` contacts.
+    """Return a pyramid of spheres on the floor with `contacts` contacts; spheres above the floor rest on four others.
 
     Parameters
     ----------
-    mu : the pyramid stands at 0.8 and slides apart at 0.4
-    mass_ratio : of the heaviest and the lightest sphere
+    mu : at 0.8 the pyramid stands, at 0.4 it slides apart
+    mass_ratio : mass of the heaviest sphere relative to the lightest
     speed : standard deviation of the velocity components of the centres, m/s; 0 for a pile at rest
     """
     _check(contacts, mu, mass_ratio)
@@ -55,7 +55,7 @@ def sphere_pile(
         pairs = cKDTree(centres).query_pairs(1.01, output_type="ndarray").astype(np.int64)
         pairs = pairs[np.abs(centres[pairs[:, 0], 2] - centres[pairs[:, 1], 2]) > 0.1]
     floor = min(layers * layers, contacts)
-    held = (contacts - floor) // 4  # spheres in hollows; the contacts left over go to spheres on the floor
+    held = (contacts - floor) // 4  # spheres on four others; the remaining contacts go to spheres on the floor
     lone = contacts - floor - 4 * held
     pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # layers are numbered upwards
     aside = np.column_stack((-2.0 - np.arange(lone), np.zeros((lone, 2))))
@@ -75,10 +75,10 @@ def sphere_pile(
 def box_wall(
     contacts: int = 100, mu: float = 0.5, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
 ) -> GlobalContacts:
-    """Return a gable of boxes in running bond, each with four contacts to each of two boxes below, or to the floor.
+    """Return a gable of boxes in running bond; each has four contacts with each of two boxes below, or with the floor.
 
-    Four contacts of a face are one more than rigid boxes need: W is rank deficient. `contacts` is rounded up to a
-    multiple of four; boxes that are left over stand alone. The other parameters are those of `sphere_pile`.
+    The four contacts of a face are one more than rigid boxes need: W is rank deficient. `contacts` is rounded up to a
+    multiple of four; boxes outside the gable stand alone. The other parameters are those of `sphere_pile`.
     """
     _check(contacts, mu, mass_ratio)
     random = np.random.default_rng(seed)
@@ -139,7 +139,7 @@ def _check(contacts: int, mu: float, mass_ratio: float) -> None:
 
 
 def _masses(mass: float, ratio: float, count: int, random: np.random.Generator) -> Vector:
-    """Return masses between `mass` and `ratio` times it, drawn uniformly in the logarithm."""
+    """Return masses from `mass` to `mass` times `ratio`, with uniformly distributed logarithms."""
     return np.asarray(mass * ratio ** random.uniform(0.0, 1.0, count))
 
 
@@ -147,7 +147,7 @@ def _step(
     bodies: tuple[Bodies, Bodies], normal: Matrix, arms: tuple[Matrix, Matrix], mass: Vector, inertia: Matrix,
     velocity: Matrix, mu: float,
 ) -> GlobalContacts:  # fmt: skip
-    """Return one step; contacts join two bodies, the second -1 for the floor, at `arms` from their centres, m."""
+    """Return a time step; contacts join two bodies, the second -1 for the floor, at `arms` from their centres, m."""
     k, n = len(normal), 6 * len(mass)
     across = np.where(np.abs(normal[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
     first = across - (across * normal).sum(axis=1)[:, None] * normal

@@ -18,16 +18,16 @@ Positions = Callable[[float, Vector], ArrayLike]
 
 FIRST = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 SECOND = ((1, 8 / 5), (2, -1 / 5), (3, 8 / 315), (4, -1 / 560))
-"""Coefficients of central differences of eighth order, first and second derivative."""
+"""Coefficients of eighth-order central differences for first and second derivatives."""
 
 STEP = 0.02
-"""Step of the central differences, relative to coordinates of size 1."""
+"""Step of the central differences, relative to coordinates of magnitude 1."""
 
 RADIUS = 0.02
 """Radius in the complex plane on which second derivatives are averaged."""
 
 AGREE = 1e-6
-"""Relative difference of complex-step and central derivatives beyond which the former are not trusted."""
+"""Relative difference from central differences above which complex-step derivatives are not trusted."""
 
 
 def contact_points(
@@ -39,14 +39,14 @@ def contact_points(
     names: Sequence[str] | None = None,
     two_sided: Sequence[bool] | None = None,
 ) -> ContactPoints:
-    """Return contacts of a plain system from the positions of its material contact points alone.
+    """Return the contacts of a plain system from the positions of its material contact points alone.
 
     Parameters
     ----------
     position : callable (t, q) -> (k, d + 1)
-        The contact points, m; the last column is the height over the floor. The gap is the height, the slip the
-        rate of the others. If it computes with complex numbers (numpy functions do), derivatives are exact up to
-        rounding error; otherwise they are central differences of eighth order.
+        The contact points, m; the last column is the height above the floor. The gap is the height, the slip the
+        rate of the other columns. If the function accepts complex numbers (as NumPy functions do), derivatives are
+        exact up to rounding errors; otherwise they are central differences of eighth order.
     mu, e_N, e_T : float or (k,), friction coefficients and coefficients of restitution
     names : k names, optional
     two_sided : k bools, optional
@@ -70,7 +70,7 @@ def contact_points(
 
 @dataclass
 class ContactPoints:
-    """The callable (t, q, v) -> ContactData that `contact_points` makes, with its arguments as attributes."""
+    """The callable (t, q, v) -> ContactData that `contact_points` returns, with the arguments as attributes."""
 
     position: Positions
     mu: ArrayLike
@@ -111,13 +111,13 @@ class ContactPoints:
         return value
 
     def _accepts_complex(self, t: float, q: Vector, v: Vector) -> bool:
-        """Tell whether `position` is right in complex arithmetic, which abs() or a branch would falsify silently."""
+        """Tell whether `position` is correct in complex arithmetic, which abs() or a branch may falsify silently."""
         direction = np.where(v == 0, 1.0, v)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("error", ComplexWarning)  # math.sin takes the real part and only warns
                 mine = (self._complex_jacobian(t, q), *self._complex_along(t, q, direction))
-        except Exception:  # whatever a user's function raises on complex numbers
+        except Exception:  # a user's function may raise any exception on complex numbers
             return False
         reference = (self._central_jacobian(t, q), *self._central_along(t, q, direction))
         return all(
@@ -127,7 +127,7 @@ class ContactPoints:
             for a, b in zip(mine, reference, strict=True)
         )
 
-    # Complex steps: f(x + i h) = f + i h f' - ...; no difference is taken, so h may be tiny.
+    # Complex steps: f(x + i h) = f + i h f' - ...; nothing is subtracted, so h may be tiny.
 
     def _complex_jacobian(self, t: float, q: Vector) -> NDArray[np.float64]:
         h = 1e-30
@@ -145,7 +145,7 @@ class ContactPoints:
         # Cauchy's integral over twelve points of a circle: truncation error ~ r^12, rounding error ~ 1e-16 / r^2.
         r = RADIUS / max(1.0, float(np.abs(v).max(initial=0.0)))
         second = np.zeros_like(rate)
-        for angle in (np.arange(6) + 0.5) * np.pi / 6:  # the lower half plane is its mirror
+        for angle in (np.arange(6) + 0.5) * np.pi / 6:  # the lower half plane follows by symmetry
             s = complex(r * np.exp(1j * angle))
             second += (self._at(t + s, q + s * v) * np.exp(-2j * angle)).real
         return rate, second / (3.0 * r**2)

@@ -1,4 +1,4 @@
-"""Misprints of a source, and the computations that show them; the texts lie in problems/data/errata.toml."""
+"""Misprints of a source, and the computations that show them; their texts are in problems/data/errata.toml."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Evidence:
     ----------
     numbers : name to value
     sentence : what the numbers show
-    holds : whether the printed formula survives; False means the erratum is confirmed
+    holds : whether the printed formula is correct after all; False means that the erratum is confirmed
     """
 
     numbers: Mapping[str, float]
@@ -46,12 +46,12 @@ class Erratum:
 
     Attributes
     ----------
-    id : number of the paper and of the erratum
+    id : number of the paper and number of the erratum
     where : section, equation and paragraph of the source
     printed, correct : what the source prints, and what it should print, in our own words
     check : computes the evidence
     kind : severity; None if it was not graded
-    doubt : what may come from the transcription that was read and not from the source; "" for nothing
+    doubt : what may be an error of the transcription that was read, not of the source; "" if nothing
     """
 
     id: str
@@ -64,7 +64,7 @@ class Erratum:
 
 
 def errata(checks: Mapping[str, Callable[[], Evidence]]) -> tuple[Erratum, ...]:
-    """Return the errata of a problem that ships, from the computations by erratum number."""
+    """Return the errata of a shipped problem from its computations, given by erratum number."""
     return tuple(_erratum(number, check, **_texts()[number]) for number, check in checks.items())
 
 

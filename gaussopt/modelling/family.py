@@ -18,18 +18,18 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 
 MOST_POINTS = 10
-"""Number of points of a sweep beyond which the next coarser of the round spacings is taken."""
+"""Number of points in a sweep above which the next coarser round spacing is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """A dial of a family: a parameter for the size or the difficulty of its steps.
+    """A parameter of a family that sets the size or the difficulty of its steps.
 
     Attributes
     ----------
-    default, low, high : the value of a dial that is not set, and the range in which it can be set
-    integer : whether only whole numbers make sense
-    logarithmic : whether a sweep spaces its points by ratio
+    default, low, high : default value, and the range of allowed values
+    integer : whether only whole numbers are allowed
+    logarithmic : whether the points of a sweep have equal ratios
     """
 
     name: str
@@ -42,7 +42,7 @@ class Dial:
     logarithmic: bool = False
 
     def check(self, value: float) -> float:
-        """Return the value as a number if it is in the range of the dial.
+        """Return the value as a number after checking that it is in the dial's range.
 
         Raises BadInput if it is not a number, not a whole number where one is required, or out of range.
         """
@@ -74,14 +74,14 @@ class Family(ABC):
 
     @abstractmethod
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData | ConeComplementarity, ...]:
-        """Return `count` related steps, as along a motion, or draws of contact problems, equal for equal arguments.
+        """Return `count` steps as along a motion, or random contact problems; equal arguments give equal results.
 
         Dials that are not given stay at their defaults. Raises BadInput for a dial that the family does not have, or a
         value out of its range.
         """
 
     def dial(self, name: str) -> Dial:
-        """Return the dial of that name; raises BadInput suggesting the nearest name."""
+        """Return the dial with a name; raises BadInput, which suggests the nearest name."""
         for dial in self.dials:
             if dial.name == name:
                 return dial
@@ -91,7 +91,7 @@ class Family(ABC):
         raise BadInput(f"The family {self.name!r} has no dial {name!r}; {hint}")
 
     def at(self, dials: Mapping[str, float]) -> dict[str, float]:
-        """Return every dial by name: the given values, checked, and the defaults of the others; raises BadInput."""
+        """Return all dial values by name: those given, after checks, and defaults for the others; raises BadInput."""
         given = {name: self.dial(name).check(value) for name, value in dials.items()}
         return {dial.name: given.get(dial.name, dial.default) for dial in self.dials}
 
@@ -119,7 +119,7 @@ def _number(dial: Dial, word: str) -> float:
 def sweep_values(dial: Dial, low: float, high: float) -> tuple[float, ...]:
     """Return round values from low to high, both included; about six to ten for the full range of a dial.
 
-    A logarithmic dial takes 1, 2, 5 times every power of ten, or only the powers of ten if those are too many; a
+    A logarithmic dial takes 1, 2 and 5 times each power of ten, or only the powers if these are too many; a
     linear one takes multiples of 1, 2 or 5 times a power of ten.
 
     Raises BadInput if an end is out of range, or low is above high.
@@ -161,7 +161,7 @@ def instants(count: int) -> Vector:
 
 
 def draws(count: int) -> range:
-    """Return seeds of `count` random contact problems; raises BadInput as `instants`."""
+    """Return seeds for `count` random contact problems; raises BadInput where `instants` does."""
     return range(1, 1 + len(instants(count)))
 
 

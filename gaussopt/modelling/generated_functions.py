@@ -1,7 +1,7 @@
 """Evaluation of the generated functions of a model, state by state: by CPython, or by machine code.
 
-Which of the two runs a motion depends on its length alone, never on earlier runs; they agree up to rounding error.
-Functions that cannot be compiled, and every state at which the equations are undefined, are left to CPython.
+The choice between them depends on the length of a motion alone, never on earlier runs; they agree up to rounding
+errors. Functions that cannot be compiled, and states at which the equations are undefined, are left to CPython.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from gaussopt.jit.entry import Workspace
 from gaussopt.jit.kernel import COMPILED, checked_functions
 
 ENOUGH = 2_000
-"""Evaluations in a motion from which on its equations are compiled, which takes a fraction of a second once."""
+"""Number of evaluations in a motion from which its equations are compiled, which takes a fraction of a second."""
 
 LONGEST = 50_000
-"""Bytes of CPython code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
+"""Size of CPython code, bytes (some 2500 lines), above which compiling a model takes more than a second."""
 
 _NUMBERS = 9
-"""Numbers of a certificate before the multipliers, see `gaussopt.codegen.certificate`."""
+"""Count of the numbers in a certificate before the multipliers, see `gaussopt.codegen.certificate`."""
 
 
 class Undefined(ArithmeticError):
-    """A function has no value at a state; the message says why, and is empty if a number is not finite."""
+    """Raised if a function has no value at a state; the message says why, or is empty if a number is not finite."""
 
 
 class ParameterValues:
@@ -56,7 +56,7 @@ class _Arguments(Workspace):
 
 
 class _Workspaces(threading.local):
-    """Workspaces of one thread, by the name of the function."""
+    """Workspaces of a thread, by function name."""
 
     def __init__(self) -> None:
         self.of: dict[str, _Arguments] = {}
@@ -64,9 +64,9 @@ class _Workspaces(threading.local):
 
 
 class GeneratedFunctions:
-    """The functions of a generated module, called with arrays; made by `of`, for all systems that share the module.
+    """The functions of a generated module, called with arrays; `of` returns one object for all systems with the module.
 
-    `code` holds, by name, the addresses of the functions that run as machine code.
+    `code` holds the addresses of the functions that run as machine code, by name.
     """
 
     def __init__(self, module: ModuleType, compiled: bool) -> None:
@@ -116,9 +116,9 @@ class GeneratedFunctions:
     ) -> tuple[Sequence[float], Vector, Vector] | None:
         """Return the result of the generated certificate of a step and a candidate, see `gaussopt.codegen.certificate`.
 
-        `step` is what the function `step` wrote; a (n,) and lam (m,) are the candidate, which may lack multipliers.
-        The result is numbers (9,), multipliers (m,), and reciprocal squares of the distances of rows from the span of
-        those before them (m,); None where a pivot is too small or a number is not finite.
+        `step` is the output of the function `step`; a (n,) and lam (m,) are the candidate, which may lack multipliers.
+        The result is numbers (9,), multipliers (m,), and the reciprocal squared distances of rows from the span of the
+        rows before (m,); None if a pivot is too small or a number is not finite.
         """
         if "certificate" in self.code:
             space = self._workspaces.certificate

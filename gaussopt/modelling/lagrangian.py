@@ -1,4 +1,4 @@
-"""Systems from SymPy energies: M, h, Q, J and gamma derived, never typed.
+"""Systems derived from SymPy energies: M, h, Q, J and gamma are never written by hand.
 
 With T(q, v, t), V(q, t), generalised forces F(q, v, t), holonomic phi(q, t) = 0 and nonholonomic
 f(q, v, t) = 0:
@@ -6,8 +6,8 @@ f(q, v, t) = 0:
     M = T_vv,   h = T_vq v + T_vt - T_q,   Q = F - V_q,
     J = [phi_q; f_v],   gamma = -[(phi_q v)_q v + 2 phi_qt v + phi_tt;  f_q v + f_t]
 
-Quasi-velocities omega(q, v, t), n - m of them, complete the velocity constraints to n functions with a regular
-derivative W by v. With D = W^-1 the first n - m columns are D_omega and
+The n - m quasi-velocities omega(q, v, t) and the velocity constraints are together n functions whose derivative W
+with respect to v is regular. With D = W^-1 the first n - m columns are D_omega and
 
     a = D_omega omega' + w,   w = -D ([omega; f]_q v + [omega; f]_t),   J D_omega = 0.
 
@@ -88,7 +88,7 @@ class LagrangianSystem(AbstractSystem):
         return f"$${self.to_latex()}$$"
 
     def _picture(self) -> str:
-        """Return the formulas as MathML, which browsers render without a script; on a narrow page below each other."""
+        """Return the formulas as MathML, which browsers show without a script, with line breaks on a narrow page."""
         from latex2mathml.converter import convert
 
         cell = '<div style="overflow-x:auto;max-width:100%;padding:.4em 0;font-size:min(1em,3.6vw)">'
@@ -132,7 +132,7 @@ class LagrangianSystem(AbstractSystem):
         return system
 
     def __reduce__(self) -> tuple[Callable[..., LagrangianSystem], tuple[Any, ...]]:
-        """Pickle the energies; another process reads the equations from disk or derives them."""
+        """Pickle the energies; the receiving process reads the equations from disk or derives them."""
         said = self.name, self.notes, self.unused
         return _restored, (self.model, self._coordinates, self._parameters, self._layout, said)
 
@@ -151,7 +151,7 @@ class LagrangianSystem(AbstractSystem):
         return tuple(self.model.without_rows)
 
     def outline(self, q: Vector) -> Outline | None:
-        """Return points, rods and contact points, read from the names of coordinates, constraints and contacts."""
+        """Return points, rods and contact points, inferred from the names of coordinates, constraints and contacts."""
         return None if self._outline is None else self._outline(q, self._p.list)
 
     @cached_property
@@ -159,7 +159,7 @@ class LagrangianSystem(AbstractSystem):
         return outline_function(self.model, self._layout.names)
 
     def of_motion(self, rows: int) -> LagrangianSystem:
-        """Return a copy of the system for one motion, which may be compiled without the others."""
+        """Return a copy of the system for one motion, which may switch to machine code independently of others."""
         return copy(self)
 
     @property
@@ -167,7 +167,7 @@ class LagrangianSystem(AbstractSystem):
         return self.n
 
     def prepare(self, evaluations: float) -> None:
-        """Switch to machine code if the number of evaluations is worth it."""
+        """Switch to machine code if the number of evaluations makes compiling worthwhile."""
         if evaluations >= ENOUGH:
             self._functions = GeneratedFunctions.of(self._module, True)
 
@@ -180,7 +180,7 @@ class LagrangianSystem(AbstractSystem):
         Raises BadInput where the expressions are undefined (square root of a negative number, division by zero), where
         the normal direction of a contact vanishes, or if mu, e_N or e_T is not a valid coefficient.
         """
-        t, q, v = as_state(t, q, v, alike=False)  # lengths are checked with the name of the system
+        t, q, v = as_state(t, q, v, alike=False)  # lengths are checked later, naming the system
         flat = self._run("step", self._size, t, q, v)
         n, m, (a, b, c, d) = self.n, self.m, self._cuts
         D_omega = w_omega = None
@@ -217,7 +217,7 @@ class LagrangianSystem(AbstractSystem):
         return found
 
     def _friction(self) -> Coefficients:
-        """Return mu, e_N and e_T, computed once as they depend on the parameters alone."""
+        """Return mu, e_N and e_T, computed only once because they depend on the parameters alone."""
         if self._coefficients is None:
             k = self._layout.k
             out = [0.0] * (3 * k)
@@ -253,11 +253,11 @@ class LagrangianSystem(AbstractSystem):
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
         rows = self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
-        terms = self._row_terms(t, q, np.zeros(self.n))  # of holonomic rows, which do not depend on velocity
+        terms = self._row_terms(t, q, np.zeros(self.n))  # terms of holonomic rows, which do not depend on velocity
         return rows if terms is None else without_rounding(rows, terms[: self.m_h])
 
     def _row_terms(self, t: float, q: Vector, v: Vector) -> Matrix | None:
-        """Return the sizes of the terms of J, (m, n); None if rows cannot cancel."""
+        """Return the sizes of the terms of J, (m, n); None if no cancellation can occur in the rows."""
         return self._run("row_terms", self.m * self.n, t, q, v).reshape(self.m, self.n) if self._cancels else None
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
@@ -273,7 +273,7 @@ class LagrangianSystem(AbstractSystem):
         return self._run("omega", self.n, t, q, v)[: self.p_omega]
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
-        """Return the velocity on the velocity constraints that has these quasi-velocities, (n,), by Newton's method.
+        """Return the velocity, (n,), with given quasi-velocities on the velocity constraints, by Newton's method.
 
         One iteration suffices if the constraints and the quasi-velocities are linear in v.
 
@@ -309,7 +309,7 @@ class LagrangianSystem(AbstractSystem):
             inverse = np.asarray(np.linalg.inv(W), dtype=np.float64)
         except np.linalg.LinAlgError:
             inverse = np.full_like(W, np.inf)
-        # Rows have different units: judge by the size of the terms that cancel in W W^-1.
+        # Rows have different units, so the condition is judged by the terms that cancel in W W^-1.
         if not np.isfinite(inverse).all() or (np.abs(W) @ np.abs(inverse)).max() > DEPENDENT:
             raise BadInput(
                 f"The quasi-velocities of {self.name!r} and its velocity constraints are dependent at "
@@ -351,20 +351,20 @@ def derive(
     ----------
     q : n symbols, or n functions of time such as sympy's dynamicsymbols
     v : n symbols for the velocities; not needed if `q` are functions of time
-    parts : by name; all but the last are required
+    parts : by name; all except the last are required
         kinetic : kinetic energy T(q, v, t), at most quadratic in v
         potential : potential energy V(q, t)
         forces : generalised forces without potential, as n expressions or {coordinate: expression}
         holonomic : expressions phi(q, t), zero on the constraints; a list, or {name: expression}, whose names appear in
             messages and with forces
-        nonholonomic : expressions f(q, v, t), zero on the constraints, given likewise; they may be nonlinear in v
+        nonholonomic : expressions f(q, v, t), zero on the constraints, in the same forms; they may be nonlinear in v
         quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
-        contacts : unilateral contacts, each by the position of its contact point or by its gap and slip
-        without_rows : names of joints that hold by the choice of the coordinates, for messages; may be left out
+        contacts : unilateral contacts, each given by the position of its contact point, or by its gap and slip
+        without_rows : names of joints that hold by the choice of coordinates, for messages; optional
     parameters : {symbol or name: value}; every other symbol is an error
     t : the time symbol; the symbol named "t" if not given
 
-    Raises BadInput naming the unknown symbol, the wrong length, or the expression that does not fit.
+    Raises BadInput, naming the unknown symbol, the wrong length, or the invalid expression.
     """
     given = read_model(q, v, parts, parameters, t, name)
     try:
@@ -385,7 +385,7 @@ def _restored(model: SymbolicModel, coordinates: Any, parameters: Any, contacts:
 
 
 def _check_independent(system: LagrangianSystem) -> None:
-    """Raise BadInput if the quasi-velocities are dependent at every state tried, a mistake of the model."""
+    """Raise BadInput if the quasi-velocities are dependent at every tried state, which is an error in the model."""
     random = np.random.default_rng(0)
     failure: BadInput | None = None
     for _ in range(8):

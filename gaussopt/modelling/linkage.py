@@ -1,13 +1,13 @@
-"""Planar linkages of any size: rigid bodies joined by pins, given by tables; in absolute coordinates and sparse.
+"""Planar linkages of any size: rigid bodies joined by pins, given as tables; in absolute coordinates and sparse.
 
-Body i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre of mass and its angle. A pin holds a point of one
-body, r in its frame, to a point of another or of the ground:
+Body i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre of mass and angle. A pin joins a point of
+a body, r in its frame, to a point of another body or of the ground:
 
-    x_s + R(phi_s) r_s - x_f - R(phi_f) r_f = 0,    two rows a pin,
+    x_s + R(phi_s) r_s - x_f - R(phi_f) r_f = 0,    two rows per pin,
 
     J a = gamma,   gamma = phi'_s^2 R(phi_s) r_s - phi'_f^2 R(phi_f) r_f.
 
-M is diagonal and J has at most eight entries a pin, at places that never change.
+M is diagonal and J has at most eight entries per pin, in fixed positions.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from gaussopt.core.system import Outline
 from gaussopt.modelling.callables import System
 
 GROUND = -1
-"""Number of the ground among the bodies; its frame is that of the plane."""
+"""Index of the ground among the bodies; its frame is that of the plane."""
 
 
 MOST_DRAWN = 60
-"""Most bodies of a linkage that is drawn without a sketch."""
+"""Largest number of bodies of a linkage that is drawn without a sketch."""
 
 
 class LinkageSystem(System):
-    """The system of a linkage, with the tables that it was made from."""
+    """The system of a linkage, with the linkage itself."""
 
     def __init__(self, linkage: Linkage) -> None:
         self.linkage = linkage
@@ -50,7 +50,7 @@ class LinkageSystem(System):
         )  # fmt: skip
 
     def outline(self, q: Vector) -> Outline | None:
-        """Return rods between the pins of a body, or from its centre to its only pin, and bearings on the ground."""
+        """Return rods between the pins of each body, or from its centre to its only pin, and bearings on the ground."""
         linkage = self.linkage
         if linkage.bodies > MOST_DRAWN:
             return None
@@ -67,7 +67,7 @@ class LinkageSystem(System):
         return Outline([c for i, c in enumerate(centres) if len(of[i]) < 2], rods, bearings, {}, pins)
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Accept every state: the rows are computed from the pins, in systems of any size."""
+        """Accept every state, since the rows are computed from the pins and need no check."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +77,13 @@ class Linkage:
     Attributes
     ----------
     mass, inertia : (N,), kg, and kg m^2 about the centre of mass
-    first, second : (p,), numbers of the bodies that each pin joins; GROUND for the ground
-    at_first, at_second : (p, 2), the pin in the frames of its bodies, m
+    first, second : (p,), indices of the bodies that each pin joins; GROUND for the ground
+    at_first, at_second : (p, 2), position of the pin in the frames of these bodies, m
     gravity : m/s^2, along -y
     name : str
 
-    Raises BadInput for no bodies, tables of the wrong shape, masses that are not positive, pins of bodies that do not
-    exist or of a body to itself.
+    Raises BadInput for zero bodies, tables of the wrong shape, masses that are not positive, pins of bodies that do
+    not exist, or pins that join a body to itself.
     """
 
     mass: Vector
@@ -142,7 +142,7 @@ class Linkage:
         return np.asarray(centre[self.second] + second - centre[self.first] - first).ravel()
 
     def places(self, q: Vector) -> list[tuple[float, float]]:
-        """Return the pins, (p, 2), m, as points of their second bodies."""
+        """Return the positions of the pins, (p, 2), m, as points of their second bodies."""
         _, second = self._arms(q)
         at = _with_ground(q.reshape(-1, 3)[:, :2])[self.second] + second
         return [(x, y) for x, y in at.tolist()]
@@ -158,7 +158,7 @@ class Linkage:
     def rows(self, q: Vector) -> Sparse:
         """Return J, (m, n)."""
         first, second = self._arms(q)
-        data = np.ones((self.pins, 2, 4))  # x or y and phi of the first body, x or y and phi of the second
+        data = np.ones((self.pins, 2, 4))  # x or y, and phi, of the first body; then of the second
         data[:, :, 0] = -1.0
         data[:, :, 1] = -_turned(first)
         data[:, :, 3] = _turned(second)
@@ -177,7 +177,7 @@ class Linkage:
         return kinetic, float(self.gravity * self.mass @ q[1::3])
 
     def _arms(self, q: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return vectors from the centre to the pin, for the first and the second body of every pin, (p, 2) each."""
+        """Return vectors from the centres to the pin, for the first and second body of every pin, (p, 2) each."""
         phi = q[2::3]
         turn = _with_ground(np.column_stack((np.cos(phi), np.sin(phi))))
         turn[-1, 0] = 1.0
@@ -199,14 +199,14 @@ class Linkage:
 
     @cached_property
     def weight(self) -> Vector:
-        """Q, (n,), N and N m."""
+        """Generalised weights Q, (n,), N and N m."""
         force = np.zeros((self.bodies, 3))
         force[:, 1] = -self.gravity * self.mass
         return force.ravel()
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]:
-        """Sparsity of J: which of the eight entries a pin exist (none for the ground), columns and row pointers."""
+        """Sparsity of J: which of the eight entries per pin exist (none for the ground), columns and row pointers."""
         f, s = 3 * self.first[:, None], 3 * self.second[:, None]
         column = np.stack([np.hstack((f + k, f + 2, s + k, s + 2)) for k in (0, 1)], axis=1)
         ground = np.repeat(np.hstack((f, s)) < 0, 2, axis=1)[:, None, :]
@@ -218,19 +218,19 @@ class Linkage:
 
 
 def _with_ground(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows of the bodies and a last row of zeros, which the index GROUND selects."""
+    """Return the rows of the bodies with a final row of zeros, which the index GROUND selects."""
     out = np.zeros((len(values) + 1, values.shape[1]))
     out[:-1] = values
     return out
 
 
 def _turned(arm: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return arms turned by a right angle: their derivatives with respect to the angle."""
+    """Return arms rotated by a right angle: their derivatives with respect to the angle."""
     return np.column_stack((-arm[:, 1], arm[:, 0]))
 
 
 def _numbers(name: str, value: ArrayLike, bodies: int) -> NDArray[np.intp]:
-    """Return numbers of bodies, checked."""
+    """Return body indices, checked."""
     try:
         found: NDArray[Any] = np.asarray(value)
     except ValueError:  # ragged rows

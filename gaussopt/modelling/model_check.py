@@ -1,4 +1,4 @@
-"""Slips in a model that leave a valid program of the wrong mechanism, each reported as a sentence."""
+"""Checks for slips in a model that give valid equations of the wrong mechanism, each reported as a sentence."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 
 LONG = 100.0
-"""Coordinate beyond which, if bodies fall at about 9.81, lengths look like millimetres."""
+"""Coordinate above which lengths look like millimetres, if bodies fall at about 9.81."""
 
 TURN = 2.0 * np.pi
-"""Angle beyond which degrees may have been given."""
+"""Angle above which a value may have been given in degrees."""
 
 WEIGHT = (9.0, 10.5)
-"""Range of accelerations of free fall in m/s^2, as a user may round them."""
+"""Range of gravitational accelerations in m/s^2, as users may round them."""
 
 
 def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[str, ...]:
-    """Look for slips in a model that leave a valid program of the wrong mechanism.
+    """Look for slips in a model that give valid equations of the wrong mechanism.
 
-    Checked are the order of the velocities, parameters that nothing uses, angles that look like degrees, lengths that
-    look like millimetres, coordinates without mass; in models of `gaussopt.bodies` also joints that were made and not
-    added, bodies without joints, and that something can begin to move. `simulate` gives the same warnings.
+    Checks the order of the velocities, unused parameters, angles that look like degrees, lengths that look like
+    millimetres, coordinates without mass, and constraints that hold nothing; in models of `gaussopt.bodies` also joints
+    that were made but not added, bodies without joints, a start far from the guesses, and whether any motion can begin.
+    `simulate` gives the same sentences as warnings, `ModelSlip`, and keeps them with the motion.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[s
     Returns
     -------
     tuple of str
-        A sentence for each slip: what is wrong, where, and what to do. An empty tuple proves nothing.
+        A sentence for each slip: what is wrong, where, and how to correct it. An empty tuple proves nothing.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """Yield all notes on a system from its step at the start; `fixed` says that no parameter sets the start."""
+    """Yield all warnings on a system from its step at the start; `fixed` means that no parameter sets the start."""
     yield from system.notes
     if fixed:
         yield from _unused(system)
@@ -82,6 +83,12 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
             f"At the start {names[largest]} is {q[largest]:g}, and bodies fall with {fall:.3g} per square second: if "
             "lengths are in millimetres, gravity is 9810 mm/s^2."
         )
+    for i in () if step.sparse else np.flatnonzero(~step.J.any(axis=1)).tolist():
+        name = system.row_names[i] if system.row_names else str(i + 1)
+        yield (
+            f"The constraint {name} holds nothing at the start: its derivatives by all coordinates are zero. See "
+            "whether it is the one that is meant."
+        )
     held = _without_mass(step)
     if held:
         one = len(held) == 1
@@ -93,14 +100,14 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
 
 
 def _without_mass(step: StepData) -> list[int]:
-    """Return the coordinates on which neither mass nor constraints act."""
+    """Return the indices of the coordinates on which neither mass nor constraints act."""
     if step.sparse:
         return []
     return np.flatnonzero(~step.M.any(axis=1) & ~step.J.any(axis=0)).tolist()
 
 
 def _free_fall(step: StepData) -> float:
-    """Return the largest quotient of a force and the mass of its coordinate."""
+    """Return the largest ratio of a force to the mass of its coordinate."""
     if step.sparse or not step.n:
         return 0.0
     mass = np.diagonal(step.M)
@@ -108,4 +115,4 @@ def _free_fall(step: StepData) -> float:
 
 
 def _is_angle(name: str) -> bool:
-    return name.startswith(("theta", "phi", "psi", "alpha", "beta", "angle"))
+    return name.startswith(("th", "phi", "psi", "alpha", "beta", "angle"))

@@ -1,4 +1,4 @@
-"""A system whose step data are changed after evaluation: it shows a misprint without a new derivation."""
+"""Systems whose step data are changed after evaluation, to show a misprint without deriving equations again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ModifiedSystem(AbstractSystem):
         self.change = change
 
     def with_parameters(self, /, **values: float) -> ModifiedSystem:
-        """Return the same change of the system with other parameter values."""
+        """Return the regular system with other parameter values, changed in the same way."""
         return ModifiedSystem(self.regular.with_parameters(**values), self.change)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
@@ -43,7 +43,7 @@ class ModifiedSystem(AbstractSystem):
         changed = self.change(step, self.parameters)
         smooth = ("M", "h", "Q", "J", "gamma")
         same = all(getattr(changed, name) is getattr(step, name) for name in smooth)
-        # The generated certificate reads the regular step.
+        # The generated certificate reads the regular step, so a changed step must not use it.
         return changed if same else replace(changed, arithmetic=None)
 
     parameters, contact_names, two_sided, size = map(

@@ -10,7 +10,7 @@ from gaussopt.modelling.sketch import Shape, outlined
 
 
 class OutlinedSystem:
-    """A drawing function that uses the outline of a system, at the parameter values of a motion."""
+    """A drawing function that draws the outline of a system, for the parameter values of a motion."""
 
     def __init__(self, system: AbstractSystem) -> None:
         self.system = system

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: default value, unit, meaning, and whether the source prints it."""
+    """A parameter: default value, unit, meaning, and whether the source prints it."""
 
     name: str
     value: float

@@ -1,4 +1,4 @@
-"""The states of a problem that an atlas scans: parameter axes, and parameters that follow from others."""
+"""The states of a problem that an atlas scans: axes of parameters, and parameters computed from the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_COUNT = 100_000
 @shown
 @dataclass(frozen=True, eq=False, init=False)
 class Axis:
-    """Values of one parameter, in its unit: `Axis("mu", [0.1, 0.5, 1.0])` or, evenly spaced, `Axis("mu", 0.1, 1, 40)`.
+    """Values of a parameter, in its unit: `Axis("mu", [0.1, 0.5, 1.0])` or, evenly spaced, `Axis("mu", 0.1, 1, 40)`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Axis:
     def __init__(self, name: str, values: ArrayLike, high: float | None = None, count: int | None = None) -> None:
         """Set the given values or, with `high` and `count`, `count` evenly spaced values from `values` to `high`.
 
-        Raises BadInput if there are no values, one is not finite, or the count is not between 1 and MAX_COUNT.
+        Raises BadInput if there are no values, a value is not finite, or the count is not between 1 and MAX_COUNT.
         """
         label = f"axis {name}"
         if high is None and count is None:
@@ -80,9 +80,9 @@ class Axis:
 
 
 class PlainTable(NamedTuple):
-    """A table that a problem adds to the report of its atlas; `name` is the name of its file.
+    """A table that a problem adds to the report of its atlas; `name` is the file name of the table.
 
-    Numbers in the rows are printed with the digits that they need.
+    Numbers in the rows are printed with as many digits as they need.
     """
 
     name: str
@@ -99,7 +99,7 @@ class AtlasGrid:
     ----------
     axes : tuple of Axis
     follow : name -> (parameter values -> value)
-        Parameters that are computed from the others at every point, unless they are an axis or set by hand.
+        Parameters computed from the others at every point, unless they are an axis or set by the user.
     tables : (quick) -> tables, optional
         Tables of the report in addition to the maps: each a `PlainTable`, or an object with its fields.
     """

@@ -1,6 +1,6 @@
 """Named problems: a system with its source, parameters, start, references and errata.
 
-A problem that ships states all of these. A user's own needs a system, a start and an end: `Problem.of`.
+A problem of the package states all of these. A user's problem needs a system, a start and an end: `Problem.of`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from gaussopt.core.display import About, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.event import Event
 from gaussopt.core.foreign import call
+from gaussopt.core.keywords import suggesting
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.erratum import Erratum
 from gaussopt.modelling.outlined_system import OutlinedSystem
@@ -33,7 +34,7 @@ from gaussopt.modelling.solids import SpacePicture
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A named set of parameter values, with an end time of its own."""
+    """A named set of parameter values, with its own end time."""
 
     values: Mapping[str, float]
     t_end: float
@@ -50,21 +51,21 @@ class Problem:
     name, title, source : str
     build : () -> AbstractSystem, derives the system once, with the default parameters
     start : parameters -> (q0, v0)
-    starts : starts of the variants that have other coordinates, by the variant's name
-    events : parameters -> events to locate in addition to those of the mechanics, or None
+    starts : starts of the variants whose coordinates differ, by the variant's name
+    events : parameters -> events to locate in addition to those of contacts, or None
     parameters : the parameters with units and meaning
     t_end, dt : defaults for a run, s
     references, errata
     cases : named sets of parameter values
-    variants : other models of the same mechanism by name, such as a misprinted constraint: functions that build the
+    variants : other models of the same mechanism by name, such as one with a misprint: functions that build the
         system; a `gaussopt.modelling.variant.Variant` also has a description
     values : parameter values that differ from the defaults
     variant : the model in use, "" for the regular one
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
     sketch : picture of the mechanism, see `gaussopt.modelling.sketch`
-    sketches : sketches of the variants that have other coordinates, by the variant's name
+    sketches : sketches of the variants whose coordinates differ, by the variant's name
     in_space : (parameters, variant) -> picture of a mechanism in space, see `gaussopt.modelling.solids`
-    units : of the coordinates, by their names, such as {"theta": "rad"}, for the axes of figures and for files
+    units : of the coordinates by name, such as {"theta": "rad"}, for the axes of figures and for files
     """
 
     name: str
@@ -93,12 +94,13 @@ class Problem:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse parameters named like other settings, which could never be set."""
+        """Refuse parameters with the names of other settings, which could never be set."""
         for p in self.parameters:
             if p.name in ("q0", "v0", "case", "variant"):
                 raise BadInput(f"The parameter {p.name!r} of {self.name} has the name of a setting; choose another.")
 
     @classmethod
+    @suggesting
     def of(
         cls,
         system: AbstractSystem,
@@ -110,12 +112,12 @@ class Problem:
         title: str = "",
         **more: Any,
     ) -> Problem:
-        """Make a problem from a system, its start and its end.
+        """Return a problem made from a system, its start and its end.
 
         Parameters
         ----------
         system : AbstractSystem, whose parameters become the problem's
-        q0, v0 : (n,), or functions that return them from the parameter values; at rest if v0 is not given
+        q0, v0 : (n,), or functions that return them from the parameter values; v0 is zero if not given
         t_end : s
         dt : s, a thousandth of t_end if not given
         title : in words; the name if not given
@@ -154,13 +156,13 @@ class Problem:
             raise BadInput(f"The system cannot be evaluated at its start q0, v0: {error}") from None
         if not isinstance(problem.units, Mapping):
             raise BadInput(f"units is {problem.units!r}; give a mapping such as {{'theta': 'rad'}}.")
-        for name in () if problem.variants else problem.units:  # a variant may have other coordinates
+        for name in () if problem.variants else problem.units:  # a variant may have different coordinates
             if name not in problem.coordinates:
                 raise UnknownName("coordinate in units", name, problem.coordinates)
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """Return the same problem under a name, which its system takes too, and its title if it has none."""
+        """Return the same problem with a name, which is also that of its system, and its title if it has none."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
@@ -215,14 +217,14 @@ class Problem:
         values = self.parameter_values
         more = {"parameters": values, "cases": self.cases, "variants": self.variants}
         words = "; ".join(f"{what} {listed(names)}" for what, names in more.items() if names)
-        title = self.label if self.title in ("", self.name) else f"{self.label}, “{self.title}”"
+        title = self.label + (f", “{self.title}”" if self.title not in ("", self.name) else "") or "without a name"
         rows = [(p.name, values[p.name], p.unit, p.meaning) for p in self.parameters]
         return About(title, (f"to t = {self.t_end:g} s, dt = {self.dt:g} s", words), rows,
                      ("parameter", "value", "unit", "meaning"))  # fmt: skip
 
     @property
     def _choices(self) -> list[str]:
-        """Return the names of the settings other than parameters and start."""
+        """Return the names of the available settings other than parameters and start."""
         return [name for name, there in (("case", self.cases), ("variant", self.variants)) if there]
 
     @property
@@ -232,12 +234,12 @@ class Problem:
 
     @property
     def fixed_start(self) -> bool:
-        """Whether the start and the events were given as numbers, so that parameters are those of the equations."""
+        """Tell whether start and events were given as numbers, so that parameters change the equations only."""
         return isinstance(self.build, _Given) and self.build.fixed
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings from which `problem(name, **settings)` makes this problem again."""
+        """Settings with which `problem(name, **settings)` returns this problem again."""
         found: dict[str, Any] = {**self.values, **({"variant": self.variant} if self.variant else {})}
         if self.state is not None:
             found |= {"q0": self.q0, "v0": self.v0}
@@ -274,7 +276,7 @@ class Problem:
         return self._start_of(self.variant)
 
     def _start_of(self, variant: str) -> tuple[Vector, Vector]:
-        """Return the start of a variant, as the user's function gives it; raises BadInput."""
+        """Return the start of a variant from the user's function; raises BadInput."""
         what = f"The start of {self.name!r}" if self.name else "The start"
         start = call(what, self.starts.get(variant, self.start), self.parameter_values)
         if not isinstance(start, tuple | list) or len(start) != 2:
@@ -311,7 +313,7 @@ class Problem:
 
 
 def _time(label: str, value: Any) -> float:
-    """Return a positive time, s."""
+    """Return a time, s, after checking that it is positive."""
     if isinstance(value, str) or np.ndim(value):
         raise BadInput(f"{label} is {value!r}; give a number of seconds.")
     try:
@@ -325,7 +327,7 @@ def _time(label: str, value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """Builder of a problem from a given system; `fixed` says that no parameter sets the start."""
+    """Builder of a problem from a given system; `fixed` means that no parameter sets the start."""
 
     system: AbstractSystem
     name: str = ""
@@ -357,20 +359,20 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     0.0
     """
     if name == "":
-        name = settings.pop("name", "")  # as a keyword; after a positional name it is a setting like others
+        name = settings.pop("name", "")  # given as a keyword; after a positional name, `name` is a setting like others
     if registry.is_file(name):
         name = registry.named_by_file("problem", name)
     name = os.fspath(name)
-    if name not in (known := registry.names("problem")) and os.path.isfile(f"{name}.py"):
-        raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py? Known: {', '.join(known)}.")
+    if name not in registry.names("problem") and os.path.isfile(f"{name}.py"):
+        raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py?")
     entry: Problem = registry.load("problem", name)
     return entry.at(**settings) if settings else entry
 
 
 def sketch_of(problem: Problem) -> Sketch:
-    """Return the sketch of a problem in its variant, or the outline of its system: points, rods, pins, contact points.
+    """Return the sketch of a problem in its variant, or its system's outline: points, rods, pins, contact points.
 
-    Raises BadInput, which says how to give a sketch, if there is neither.
+    Raises BadInput, which says how to give a sketch, if there is no sketch or outline.
     """
     found = problem.sketches.get(problem.variant)
     own = found is None and problem.variant in problem.starts

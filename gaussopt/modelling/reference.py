@@ -1,4 +1,4 @@
-"""Reference trajectories that ship with the problems."""
+"""Reference trajectories of the package's problems."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Reference:
     ----------
     name : str
     file : CSV in problems/data
-    columns : names of the coordinates in the file; velocities and accelerations have d_ and dd_ before them
-    multipliers, energy : their columns; energy is "" if the file has none
+    columns : names of the coordinates in the file; d_ and dd_ before a name mark velocities and accelerations
+    multipliers, energy : columns of multipliers and energy; energy is "" if the file has none
     normal_forces : columns of the normal contact forces, in the order of the system's contacts
-    phase : column that counts the phases between events, "" if there is none
+    phase : column with the number of the phase between events, "" if there is none
     events : (kind, time) of the events, in the order of time; kinds are "reversal", "stick", "slip", "lift_off",
         "landing", or the name of a user event, followed by a colon and the contact's name for an event of a contact
     parameters : the parameter values that the reference belongs to
-    accuracy : absolute error stated for it
+    accuracy : stated absolute error of the reference
     """
 
     name: str
@@ -47,11 +47,11 @@ class Reference:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings of `Problem.at` for the problem that the reference belongs to."""
+        """Settings of `Problem.at` for the problem of the reference."""
         return {**self.parameters, **({"variant": self.variant} if self.variant else {})}
 
     def load(self) -> ReferenceData:
-        """Read the table."""
+        """Read the table of the reference."""
         return _read(self)
 
 
@@ -74,7 +74,7 @@ class ReferenceData:
 
 @cache
 def _table(file: str) -> tuple[tuple[str, ...], Matrix]:
-    """Return the header and the numbers of a reference file, cached: a caller must copy what it takes."""
+    """Return the header and the numbers of a reference file; they are cached, so callers must copy what they use."""
     source = resources.files("gaussopt.problems").joinpath("data", file)
     head, *lines = source.read_text(encoding="utf-8").splitlines()
     return tuple(head.split(",")), np.array([[float(x) for x in line.split(",")] for line in lines])

@@ -1,4 +1,4 @@
-"""Registered problems, looked up by names that come from data, never loaded from a file."""
+"""Registered problems, looked up by names that come from data; no file is ever loaded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def registered_problem(name: str, /, **settings: Any) -> Problem:
-    """Return the registered problem of a name that comes from data, such as a motion, an atlas or results.
+    """Return the registered problem with a name that comes from data, such as a motion, an atlas or results.
 
-    A problem in a file is code, and the author of the data must not choose which file runs: the user does, by
+    A problem in a file is code, and the author of the data must not decide which file runs: the user does so, by
     `problem` or `register`. Raises UnknownName, BadInput.
     """
     try:

@@ -6,7 +6,7 @@ A sketch is a function of the coordinates and the parameters that returns shapes
         tip = along((0.0, 0.0), p["l"], q[0])
         return Bearing((0.0, 0.0), "O"), Bar((0.0, 0.0), tip, "l"), Point(tip, "A", trace=True)
 
-The number and the kinds of the shapes are the same at all configurations. Labels are letters of formulas; text after
+The number and kinds of shapes are the same at all configurations. Labels are symbols as in formulas; text after
 an underscore is a subscript. `Angle`, `Length`, `Force`, `Torque` and `Axes` belong to the labelled drawing only.
 """
 
@@ -29,7 +29,7 @@ Place = tuple[float, float]
 SIDES = {
     "e": (1, 0), "ne": (1, 1), "n": (0, 1), "nw": (-1, 1), "w": (-1, 0), "sw": (-1, -1), "s": (0, -1), "se": (1, -1),
 }  # fmt: skip
-"""Directions from a point to its label."""
+"""Vectors from a point to its label, x to the right and y up."""
 
 
 def along(start: Place, length: float, angle: float) -> Place:
@@ -38,7 +38,7 @@ def along(start: Place, length: float, angle: float) -> Place:
 
 
 def between(a: Place, b: Place, share: float = 0.5) -> Place:
-    """Return the point at a share of the way from a to b; the midpoint by default."""
+    """Return the point at a fraction `share` of the way from a to b, by default the midpoint."""
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 
@@ -47,7 +47,7 @@ def between(a: Place, b: Place, share: float = 0.5) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A straight rigid link; the label stands beside its middle."""
+    """A straight rigid link; the label is next to its middle."""
 
     start: Place
     end: Place
@@ -56,7 +56,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A rectangular body about its centre, turned by an angle (rad)."""
+    """A rectangular body about its centre, rotated by an angle (rad)."""
 
     centre: Place
     width: float
@@ -77,7 +77,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Blade:
-    """A knife edge, seen from above: the body moves along it only."""
+    """A knife edge, seen from above, along which alone the body can move."""
 
     centre: Place
     length: float
@@ -126,7 +126,7 @@ class Damper:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """An endless straight surface through a point, at an angle (rad); solid to the right of that direction."""
+    """An unbounded straight surface through a point, at an angle (rad); solid on the right of this direction."""
 
     at: Place
     angle: float = 0.0
@@ -134,7 +134,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Wall:
-    """A straight surface from here to there; solid to the right of that direction."""
+    """A straight surface from start to end; solid on the right of this direction."""
 
     start: Place
     end: Place
@@ -145,7 +145,7 @@ class Wall:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point with a letter; `trace` draws its path."""
+    """A point with a label; `trace` draws its path."""
 
     at: Place
     label: str = ""
@@ -162,7 +162,7 @@ class ContactPoint:
     name : of the contact in the system
     at : Place
     normal, tangent : unit vectors, the normal points from the ground into the body
-    other : Place, optional, of a two-sided contact: where the other wall bears (lam_N < 0)
+    other : Place, optional, for a two-sided contact: the point of the opposite wall, which carries if lam_N < 0
     """
 
     name: str
@@ -187,7 +187,7 @@ class Angle:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A dimension line between two points, offset to the left of its direction by `aside` (m)."""
+    """A dimension line between two points, offset by `aside` (m) to the left of the direction from first to second."""
 
     start: Place
     end: Place
@@ -206,7 +206,7 @@ class Force:
 
 @dataclass(frozen=True, slots=True)
 class Torque:
-    """A round arrow about a point, anticlockwise."""
+    """A circular arrow about a point, anticlockwise."""
 
     at: Place
     label: str
@@ -227,7 +227,7 @@ Shape = (
 )  # fmt: skip
 KINDS: tuple[type, ...] = Shape.__args__
 NOTES = (Angle, Length, Force, Torque, Axes)
-"""Shapes of the labelled drawing only."""
+"""Shapes that only the labelled drawing shows."""
 
 SIZES = ("radius", "width", "height", "length")
 """Attributes that are never negative, m."""
@@ -243,7 +243,7 @@ def chain(origin: Place, *links: tuple[float, float], labels: str = "") -> tuple
     ----------
     origin : Place, of the bearing
     links : (length in m, angle in rad from the x axis) of each bar
-    labels : letters of the hinges and the end, in order; none if not given
+    labels : labels of the hinges and of the end, in order; none if not given
     """
     names = [*labels, *[""] * (len(links) + 1 - len(labels))]
     bars: list[Shape] = []
@@ -278,7 +278,7 @@ class Sketch:
     Attributes
     ----------
     draw : (q, parameters) -> shapes
-    pose : parameters -> q, optional, the configuration of the labelled drawing; the start of the problem if not given
+    pose : parameters -> q, optional, the configuration of the labelled drawing; by default the start of the problem
     """
 
     draw: Draw
@@ -287,11 +287,11 @@ class Sketch:
     def shapes(self, q: Vector, parameters: Parameters, owner: str = "the problem") -> tuple[Shape, ...]:
         """Return the shapes at a configuration.
 
-        Raises BadInput if the function fails, or returns nothing or anything but finite shapes.
+        Raises BadInput if the function fails, returns nothing, or returns anything but finite shapes.
         """
         try:
             found = tuple(self.draw(q, parameters))
-        except (Exception, SystemExit) as error:  # whatever a user's function raises
+        except (Exception, SystemExit) as error:  # a user's function may raise anything
             text = one_line(error).rstrip(".")
             said = f"{type(error).__name__}: {text}" if text else type(error).__name__
             raise BadInput(f"The sketch of {owner} raised {said}.") from error
@@ -301,7 +301,7 @@ class Sketch:
 
 
 def as_sketch(given: Any) -> Sketch:
-    """Return a sketch from a sketch or from its function; raises BadInput."""
+    """Return a sketch, given as a sketch or as its function; raises BadInput."""
     if isinstance(given, Sketch):
         return given
     if not callable(given):
@@ -310,11 +310,11 @@ def as_sketch(given: Any) -> Sketch:
 
 
 _ENTRIES = {kind: tuple((entry.name, str(entry.type)) for entry in fields(kind)) for kind in KINDS}
-"""Names and annotations of the entries of each kind of shapes."""
+"""Names and annotations of the fields of each kind of shape."""
 
 
 def _checked(shape: Any, owner: str) -> Any:
-    """Return a shape with plain floats, and pairs of floats as places, in place of NumPy values."""
+    """Return a shape whose NumPy values are replaced by plain floats, and by pairs of floats for points."""
     kind = next((kind for kind in (type(shape), *KINDS) if kind in _ENTRIES and isinstance(shape, kind)), None)
     if kind is None:
         raise BadInput(
@@ -343,7 +343,7 @@ def _checked(shape: Any, owner: str) -> Any:
 
 
 def _numbers(value: Any, pair: bool) -> Any:
-    """Return a finite float, or a pair of them; the given object if it is one already, None if it is neither."""
+    """Return a finite float or a pair of them, the given object itself if it is one; None if it is neither."""
     if pair and isinstance(value, tuple) and len(value) == 2:
         found = tuple(_numbers(x, False) if isinstance(x, float) else None for x in value)
         if None not in found:
@@ -383,5 +383,5 @@ def segments(shape: Shape) -> tuple[Place, ...]:
 
 
 def words(label: str) -> str:
-    """Return a label as it is spoken, without the subscript mark."""
+    """Return a label as it is spoken, without underscores."""
     return label.replace("_", "")

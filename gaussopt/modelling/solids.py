@@ -1,7 +1,7 @@
-"""Parts of the picture of a mechanism in space: solids fixed to bodies, lines between them, contacts.
+"""Parts of the picture of a mechanism in space: solids fixed to bodies, lines between bodies, contacts.
 
-A body BODY is where its coordinates x_BODY, y_BODY, z_BODY are, turned by the quaternion e0_BODY to e3_BODY if it has
-one; the ground is the body "". Places are in the frame of their body, from its centre of mass, m.
+A body BODY is at its coordinates x_BODY, y_BODY, z_BODY, rotated by its quaternion e0_BODY to e3_BODY if it has one;
+the ground is the body "". Points are given in the frame of their body, from its centre of mass, m.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from gaussopt.core.arrays import Matrix, Vector
 
 Place = Sequence[Any]
-"""Three numbers, or in a model expressions of its parameters."""
+"""Three numbers, or, in a model, three expressions of its parameters."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box with its edges (m) along the axes of its body, turned by a quaternion, about a place."""
+    """A box about a point, its edges (m) along the axes of its body, then rotated by a quaternion."""
 
     edges: Place
     at: Place = (0, 0, 0)
@@ -27,7 +27,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball about a place."""
+    """A ball about a point."""
 
     radius: Any
     at: Place = (0, 0, 0)
@@ -35,7 +35,7 @@ class Ball:
 
 @dataclass(frozen=True)
 class Cylinder:
-    """A cylinder from the centre of one end to that of the other."""
+    """A cylinder between the centres of its ends."""
 
     radius: Any
     start: Place
@@ -44,7 +44,7 @@ class Cylinder:
 
 @dataclass(frozen=True)
 class Capsule:
-    """A cylinder with a half ball on each end; start and end are the centres of the half balls."""
+    """A cylinder with a hemisphere at each end; start and end are the centres of the hemispheres."""
 
     radius: Any
     start: Place
@@ -53,7 +53,7 @@ class Capsule:
 
 @dataclass(frozen=True)
 class Plane:
-    """An unbounded plane, drawn as large as the motion needs."""
+    """An unbounded plane, drawn as large as the motion requires."""
 
     at: Place
     normal: Place
@@ -62,12 +62,12 @@ class Plane:
 Solid = Box | Ball | Cylinder | Capsule | Plane
 SOLIDS: tuple[type, ...] = Solid.__args__
 End = tuple[str, Place]
-"""A body and a place on it."""
+"""A body and a point fixed to it."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A straight line between points of two bodies: "rod", "spring", "damper", or "link" of a body itself."""
+    """A straight line between points of two bodies: "rod", "spring", "damper", or "link" for a part of one body."""
 
     kind: str
     start: End
@@ -87,7 +87,7 @@ class FaceContact:
 
 @dataclass(frozen=True)
 class BallContact:
-    """Two balls; t1 is orthogonal to n, from a to b, and to `across`; if that is (), to the axis least along n."""
+    """Two balls; n points from a to b; t1 is orthogonal to n and to `across`, or if () to the axis least along n."""
 
     name: str
     a: End
@@ -102,13 +102,13 @@ class SpacePicture:
 
     Attributes
     ----------
-    solids : each with its body
+    solids : pairs of a body's name and a solid
     lines : between points of bodies
-    joints : points in which a joint acts, by its name; its rows x, y, z, where it has them, are the force on the body
+    joints : point at which each joint acts, by the joint's name; its rows x, y, z, if any, give the force on the body
     contacts : where contact forces act, and their directions
     up : upward direction of the picture, (3,)
     moving : poses of frames and bodies without coordinates of their own, by name: functions of instants (F,) and
-        columns of the coordinates by name that return places and quaternions, (F, 7)
+        columns of the coordinates by name that return positions and quaternions, (F, 7)
     """
 
     solids: Sequence[tuple[str, Solid]]

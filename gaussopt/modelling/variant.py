@@ -1,4 +1,4 @@
-"""Other models of a mechanism, such as one with a misprint of its source."""
+"""Other models of a mechanism, such as one with a misprint of the source."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gaussopt.core.system import AbstractSystem
 
 @dataclass(frozen=True)
 class Variant:
-    """Another model of a mechanism: the function that builds its system, and a description of the difference."""
+    """Another model of a mechanism: the function that builds its system, and a description of how it differs."""
 
     build: Callable[[], AbstractSystem]
     description: str
 
     def __call__(self) -> AbstractSystem:
-        """Build the system."""
+        """Return the system."""
         return self.build()

@@ -1,1 +1,1 @@
-"""Figures by matplotlib from arrays and names, and the common palette of all pictures."""
+"""Matplotlib figures made from arrays and names, and the common palette of all pictures."""

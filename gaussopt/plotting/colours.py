@@ -15,20 +15,20 @@ CLASSES = (LIGHT, BLUE, RED, BLACK, PINK, YELLOW, SKY, GREEN)
 """Colours of the classes of a map; the first class, the regular one, is light."""
 
 CLASS_NAMES = ("light grey", "blue", "red-orange", "black", "pink", "yellow-orange", "sky blue", "green")
-"""The same colours in words, for texts about a map."""
+"""The colours of CLASSES in words, for texts about a map."""
 
 COLOUR_MAP = "cividis"
 """Name of matplotlib's colour map for numbers."""
 
 CONTOUR = RED
 RIM = "#595959"
-"""Colour of the edges of the patches in a legend."""
+"""Colour of the edges of legend patches."""
 
 INK, PALE, BODY, EDGE = "#1d2733", "#8a949e", "#dfe9f2", "#33475b"
-"""Colours in drawings of mechanisms: letters and lines, auxiliary lines, bodies and their edges."""
+"""Colours in drawings of mechanisms: symbols and lines, auxiliary lines, bodies and their edges."""
 
 NORMAL, FRICTION, PATH = "#c44a00", BLUE, "#00795a"
-"""Colours of normal forces, friction, paths, darkened for thin lines."""
+"""Colours of normal forces, friction and paths, dark enough for thin lines."""
 
 OTHER, OTHER_BODY = "#8f3f73", "#f6e6ef"
 """Colours of a second motion in the same picture."""
@@ -37,7 +37,7 @@ RULE, FIELD = "#d5dbe0", "#f2f6f9"
 """Colours of frames and buttons on pages with an animation."""
 
 LOAD, AXIS = "#9c2f00", "#56616c"
-"""Colours of applied forces and torques, and of letters of axes."""
+"""Colours of applied forces and torques, and of axis labels."""
 
 
 def mixed(colour: str, share: float, ground: str = "#ffffff") -> str:

@@ -1,4 +1,4 @@
-"""Curves over time: panels below each other, one for each quantity and unit, with the events of a motion."""
+"""Curves over time: one panel below the other for each quantity and unit, with the events of a motion."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from gaussopt.plotting.figures import MOST_IN_LEGEND, given_axes, literal, plain
 from gaussopt.plotting.looks import STYLES
 
 WIDTH, NARROW, HEIGHT = 6.8, 5.4, 1.9
-"""Width and height of a panel, inches; narrow for pages, which may be shown on a telephone."""
+"""Width and height of a panel, inches; the narrow width is for pages, which may be read on a telephone."""
 
 SMALLEST = 1e-17
 """Value at which zeros are drawn on a logarithmic axis."""
 
 MOST_EVENTS = 40
-"""Most instants that are each marked by a line."""
+"""Largest number of instants with events that are each marked by a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A quantity over time, (N,), by its name.
+    """A named quantity over time, (N,).
 
     Attributes
     ----------
-    name : as the user writes it
+    name : as the user gives it
     values : (N,)
     what : the quantity on the axis: "coordinate", "force"
     unit : "" if unknown
-    log : whether its size is drawn on a logarithmic axis
+    log : whether its absolute value is drawn on a logarithmic axis
     """
 
     name: str
@@ -52,9 +52,9 @@ class Curve:
 def chosen(
     curves: Mapping[str, Curve], groups: Mapping[str, Sequence[str]], names: Sequence[str], owner: str
 ) -> list[Curve]:
-    """Return the curves of these names, of curves and of groups of them.
+    """Return the curves for the given names, each the name of a curve or of a group.
 
-    Raises UnknownName with the nearest name, or all names.
+    Raises UnknownName, which lists the nearest name, or all names.
     """
     found: dict[str, Curve] = {}
     for name in names:
@@ -72,8 +72,8 @@ def draw(
 ) -> list[Any]:
     """Draw curves over time (s) and mark events, (time, kind); return the axes, one for each quantity and unit.
 
-    The axes are those given as `onto`, below each other, or of a new figure. On axes that already have curves, the
-    colours continue after theirs. Raises BadInput if the number of axes is not that of quantities and units.
+    The axes are those given as `onto`, or those of a new figure, one below the other. On axes that already have curves,
+    the colours continue after theirs. Raises BadInput unless there is one of the given axes per quantity and unit.
     """
     panels: dict[tuple[str, bool], list[Curve]] = {}
     for curve in curves:
@@ -108,7 +108,7 @@ def _panel(axes: Any, t: Vector, curves: Sequence[Curve], log: bool) -> None:
 
 
 def _mark(axes: Sequence[Any], events: Sequence[tuple[float, str]]) -> None:
-    """Draw a thin line at every event, with dashes for its kind; the first panel names the kinds."""
+    """Draw a thin line at every event, dashed by its kind; the first panel has the legend of the kinds."""
     named = {line.get_label() for line in axes[0].lines}
     for i, kind in enumerate(dict.fromkeys(kind for _, kind in events)):
         times = [t for t, of in events if of == kind][:MOST_EVENTS]
@@ -121,7 +121,7 @@ def _mark(axes: Sequence[Any], events: Sequence[tuple[float, str]]) -> None:
 
 
 def _legend(axes: Any) -> None:
-    """Put a legend to the right of the panel, where it covers nothing, if it has more than one entry."""
+    """Put the legend to the right of the panel, where it covers nothing, if it has several entries."""
     handles, labels = axes.get_legend_handles_labels()
     if len(handles) < 2:
         return

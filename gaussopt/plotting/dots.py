@@ -1,4 +1,4 @@
-"""Points with bars next to the names of competitors: one panel for each thing they were tried on."""
+"""Points with bars, one row per competitor: one panel for each task."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gaussopt.plotting.figures import given_axes, literal, plain_figure, styled
 from gaussopt.plotting.looks import look, places
 
 MOST = 24
-"""Most competitors in a panel, the fastest ones."""
+"""Largest number of competitors in a panel, the fastest ones."""
 
 WIDTH, ROW = 6.8, 0.22
 """Width of a figure and height of a row, inches."""
 
 
 class Dot(NamedTuple):
-    """A competitor: its name; its method, which has its own look; low, middle and high value; whether all is right."""
+    """A competitor: name; method, which decides its look; low, middle and high value; whether all results are right."""
 
     name: str
     method: str
@@ -26,9 +26,9 @@ class Dot(NamedTuple):
 
 
 def draw(panels: Mapping[str, Sequence[Dot]], xlabel: str, onto: Any = plain_figure) -> list[Any]:
-    """Draw panels by title, least middle value on top, on a logarithmic axis; points not `right` are hollow.
+    """Draw panels by title, the least middle value on top, on a logarithmic axis; points not `right` are hollow.
 
-    Raises BadInput if the number of axes is not that of the panels.
+    Raises BadInput if the number of given axes is not the number of panels.
     """
     axes = given_axes(len(panels), onto)
     if axes is None:

@@ -1,6 +1,6 @@
 """Parts common to all figures: axes, legends, and writing to files.
 
-Matplotlib is imported when a figure is made. The same data give the same bytes of an SVG or PDF.
+Matplotlib is only imported when a figure is made. The same data give an SVG or PDF with the same bytes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ENDINGS = (".svg", ".pdf", ".pgf", ".png")
 """Suffixes of the files in which figures are written."""
 
 MOST_IN_LEGEND = 12
-"""Most curves that a legend names; the others are only counted."""
+"""Largest number of curves that a legend names; the others are only counted."""
 
 REPRODUCIBLE = {"svg.hashsalt": "gaussopt", "svg.fonttype": "path", "pdf.fonttype": 42}
-"""Settings of matplotlib with which the same figure gives the same file; journals want TrueType fonts (42) in PDF."""
+"""Settings of matplotlib for reproducible files; journals require TrueType fonts (42) in PDF."""
 
 
 def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
@@ -40,7 +40,7 @@ def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
 
 
 def legend_above(axes: Any, columns: int, middle: float = 0.4, letters: float = 8) -> None:
-    """Put the legend above the picture, `middle` from 0 to 1 of its width."""
+    """Put the legend above the picture, with its centre at the fraction `middle` of the width."""
     axes.legend(fontsize=letters, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(middle, 1.0))
 
 
@@ -52,9 +52,9 @@ def legend_beside(axes: Any, count: int) -> None:
 
 
 def given_axes(count: int, onto: Any) -> list[Any] | None:
-    """Return the axes that the user gives; None for a function that makes a figure.
+    """Return the axes that the user gives, or None if `onto` is a function that makes a figure.
 
-    Raises BadInput if their number is not that which the figure needs.
+    Raises BadInput unless there are `count` axes.
     """
     if callable(onto):
         return None
@@ -65,29 +65,29 @@ def given_axes(count: int, onto: Any) -> list[Any] | None:
 
 
 def one_or_all(axes: Sequence[Any]) -> Any:
-    """Return the only axes, or an array of all, as `matplotlib.pyplot.subplots` returns them."""
+    """Return the axes if there is only one, otherwise an array of all, as `matplotlib.pyplot.subplots` does."""
     return axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
 
 
 def pyplot_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
-    """Return a figure of a size in inches which pyplot keeps and notebooks show."""
+    """Return a figure of a size in inches that pyplot keeps and notebooks show."""
     from matplotlib import pyplot
 
     return pyplot.figure(figsize=size, dpi=dpi, layout="constrained")
 
 
 def literal(name: str) -> str:
-    """Return a name with escaped dollar signs, since it may look like a formula, even one that cannot be typeset."""
+    """Return a name with escaped dollar signs; otherwise matplotlib would read it as a formula, even an invalid one."""
     return name.replace("$", r"\$")
 
 
 def plain_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
-    """Return a figure of a size in inches for a file or a page."""
+    """Return a figure of a size in inches, for a file or a page."""
     return figure_of(size, "constrained", dpi=dpi)
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:
-    """Write a figure of matplotlib as .svg, .pdf, .pgf (for LaTeX) or .png; a failed write leaves no partial file.
+    """Write a Matplotlib figure as .svg, .pdf, .pgf (for LaTeX) or .png; a failed write leaves no partial file.
 
     Raises BadInput for another suffix, if the file cannot be written, or if LaTeX is missing for .pgf.
     """
@@ -113,7 +113,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def check_ending(path: Path) -> str:
-    """Return the suffix of a file; raises BadInput if no figure has it."""
+    """Return the suffix of a file; raise BadInput if figures cannot be written with it."""
     return ending_of(path, ENDINGS, "a figure")
 
 
@@ -128,14 +128,14 @@ def figure_of(size: tuple[float, float], layout: Any, dpi: float | None = None) 
 
 
 def svg_of(figure: Any) -> str:
-    """Return a figure of matplotlib as SVG, the same bytes for the same figure."""
+    """Return a Matplotlib figure as SVG, with the same bytes for the same figure."""
     import matplotlib
 
     for axes in figure.axes:
         _plain_powers(axes.xaxis)
         _plain_powers(axes.yaxis)
     out = io.StringIO()
-    # Fixed ids and no date: the same data give the same bytes. `savefig` would draw everything twice.
+    # Fixed ids and no date make the bytes reproducible. `savefig` would draw everything twice.
     with matplotlib.rc_context(REPRODUCIBLE):
         figure.canvas.print_svg(out, metadata={"Date": None, "Creator": "gaussopt"})
     return compact("\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n")
@@ -157,7 +157,7 @@ def _plain_powers(axis: Any) -> None:
 
 @cache
 def _plain(formatter: Any) -> Any:
-    """Return the class of a formatter whose formulas are written as plain text."""
+    """Return a subclass of a formatter's class that writes powers of ten as plain text."""
 
     def text(self: Any, x: float, pos: int | None = None) -> str:
         words = str(formatter.__call__(self, x, pos)).replace(r"\times", " × ")

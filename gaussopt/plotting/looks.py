@@ -1,4 +1,4 @@
-"""Looks of competitors: one colour, line and marker for each method in all figures."""
+"""Looks of competitors: each method has the same colour, line and marker in all figures."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ METHODS = (
     "kkt", "osqp", "daqp", "newton", "lemke", "enumerate", "piqp", "clarabel", "proxqp", "quadprog", "highs", "scs",
     "pgs", "principal-pivoting", "sparse-kkt", "deap", "deap-cma", "cvxpy",
 )  # fmt: skip
-"""Names with a fixed place; the place of another name follows from its letters."""
+"""Names with a fixed look; the look of any other name follows from its letters."""
 
 OTHERS = 14
-"""Number of places after those of METHODS; together no more than `look` can distinguish."""
+"""Number of looks for other names, after those of METHODS; `look` can distinguish all of them."""
 
 
 FORMS = {
@@ -26,21 +26,21 @@ FORMS = {
     "eq. (16)": 1, "printed sign": 1, "program (29)": 1, "QP (29)": 1, "full coordinates": 3, "penalty": 3,
     "null-space": 4, "exact": 0, "Lagrange": 0, "LCP": 0, "contact laws": 0, "correct sign": 0,
 }  # fmt: skip
-"""The colour of each method of the papers, by words in the labels of its curves; the first word found decides."""
+"""Index of the colour of each method of the papers, by words in curve labels; the first word found decides."""
 
 STATISTICS = {"median": "-", "largest": "--", "least": ":"}
-"""The line of each statistic, by the last word of the labels of its curves."""
+"""Line style of each statistic, by the last word of curve labels."""
 
 REFERENCE = "reference"
-"""The word in the labels of curves with which methods are compared, which are drawn in black."""
+"""The word that marks labels of reference curves, which are drawn in black."""
 
 
 def forms(labels: Iterable[str]) -> list[dict[str, Any]]:
-    """Return colour and line of curves: each method has one colour in all figures; its curves differ in their lines.
+    """Return colour and line style of curves: a method has one colour in all figures; its curves differ in line style.
 
-    A label that ends in a comma and a statistic has the line of this statistic.
+    A label that ends in a comma and a statistic has the line style of this statistic.
 
-    Curves of unknown methods take the remaining colours, in order.
+    Curves of unknown methods get the remaining colours, in order.
     """
     told = list(labels)
     known = [_known(label) for label in told]
@@ -63,7 +63,7 @@ def _known(label: str) -> int | None:
 
 
 def points(labels: Iterable[str]) -> list[dict[str, Any]]:
-    """Return colour and marker of points over curves: a method's colour, or black for references and other points.
+    """Return colour and marker of points over curves: the colour of a method, black for references and other points.
 
     Points of the same colour differ in their markers.
     """
@@ -75,18 +75,18 @@ def points(labels: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def look(place: int) -> dict[str, Any]:
-    """Return colour, line and marker of the `place`-th competitor.
+    """Return colour, line style and marker of look number `place`.
 
-    The first 32 differ from each other in at least two of these, one of which points show too: colour or marker.
+    The first 32 looks differ in at least two of these, and so in at least one that points also have: colour or marker.
     """
     style = (place + place // 8) % 4
     return {"color": CURVES[place % 8], "linestyle": STYLES[style], "marker": MARKERS[(place + 4 * (place // 16)) % 16]}
 
 
 def places(names: Iterable[str]) -> dict[str, int]:
-    """Return the place of each method, for `look`: the same in all figures.
+    """Return the number of the look of each method, the same in all figures.
 
-    If two names have the same place, the later in the alphabet takes the next free one.
+    If two names have the same number, the later in the alphabet gets the next free number.
     """
     known = {name: i for i, name in enumerate(METHODS)}
     found: dict[str, int] = {}

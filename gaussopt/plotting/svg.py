@@ -1,4 +1,4 @@
-"""SVG pictures in a page: compact, as elements or as addresses."""
+"""SVG pictures for a page: compact, as elements or as data addresses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNSAFE = re.compile(r"[^\w !$&'()*+,\-./:;<=>?@\[\]~]+", re.ASCII)
 
 
 def compact(svg: str) -> str:
-    """Write a picture in fewer bytes: coordinates to 0.01, no metadata, no names of groups, no groups of one."""
+    """Return a picture in fewer bytes: coordinates to 0.01, no metadata, no group names, no groups of one element."""
 
     def short(found: re.Match[str]) -> str:
         return number(float(found[0]), 2)
@@ -30,7 +30,7 @@ def compact(svg: str) -> str:
 
 
 def number(value: float, digits: int = 1) -> str:
-    """Format a number to a number of decimals, without trailing zeros."""
+    """Format a number with at most `digits` decimals, without trailing zeros."""
     text = f"{value:.{digits}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -43,7 +43,7 @@ def element(svg: str) -> str:
 
 
 def inline(svg: str, name: str) -> str:
-    """Return a picture as part of the page; ValueError if it has ids, which might not be unique, or active content."""
+    """Return a picture for use within a page; raise ValueError if it has ids, which may clash, or active content."""
     found = element(svg)
     forbidden = re.search(r"\s(id|on\w+|href|xlink:href)\s*=|<(script|style|image|foreignObject|a)\b", found)
     if forbidden:
@@ -52,15 +52,15 @@ def inline(svg: str, name: str) -> str:
 
 
 def data_uri(svg: str) -> Markup:
-    """Return a picture as an address for double quotes; in an image of its own its ids cannot meet those of others."""
+    """Return a picture as a data address for double quotes; in an image its ids cannot clash with those of others."""
     text = element(svg).replace(">\n<", "><").replace("\n", " ").replace('"', "'")
     address = "data:image/svg+xml," + _UNSAFE.sub(lambda found: urllib.parse.quote(found[0]), text)
-    # Of the remaining characters only the ampersand has a meaning there; escaping quotes too would add a tenth.
+    # Of the remaining characters only the ampersand has a meaning in HTML; escaping quotes too would add a tenth.
     return Markup(address.replace("&", "&amp;"))
 
 
 def size(svg: str) -> tuple[int, int] | None:
-    """Return the width and height of the drawing in pixels of a page, rounded; None if it does not state them."""
+    """Return the width and height of a drawing in page pixels, rounded; None if the drawing does not state them."""
     box = re.search(r'viewBox="\s*[-\d.]+[\s,]+[-\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)\s*"', svg)
     if box is None:
         return None

@@ -1,1 +1,1 @@
-"""Work in separate processes: jobs, the guards of their processes, and the environment that decides results."""
+"""Work in separate processes: jobs, guards that run them, and the environment on which results depend."""

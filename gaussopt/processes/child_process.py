@@ -1,4 +1,4 @@
-"""The child side of a guarded process: it runs the jobs of orders from a connection and ends with its owner."""
+"""The child side of a guarded process: it runs the jobs that it receives and ends when its owner ends."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gaussopt.processes import environment as identity
 from gaussopt.processes.job import Job, JobOutcome, failure_of, run_job, sentence
 
 SLACK = 5.0
-"""Seconds beyond the limit after which a child that its owner has not ended ends itself."""
+"""Seconds beyond the time limit after which a child ends itself if its owner has not done so."""
 
 WATCH = 1.0
-"""Seconds between checks that the other process is alive."""
+"""Seconds between checks that the parent process is alive."""
 
 DEBUG = "GAUSSOPT_DEBUG"
-"""Environment variable that lets a child write to stderr and leave a core dump."""
+"""Environment variable that allows a child to write to stderr and to leave a core dump."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -37,9 +37,9 @@ _PR_SET_PDEATHSIG = 1
 class Order:
     """A job for another process, with the environment that it requires there.
 
-    The job is pickled, so that a process that only forwards it need not import anything. A process with another
-    environment refuses it. `plugins` are the files registered from outside the package, which need not exist where
-    it runs.
+    The job is pickled, so that a process that only forwards it need not import its modules. A process whose environment
+    differs refuses the order. `plugins` are the files registered from outside the package; they need not exist on the
+    machine that runs the job.
     """
 
     job: bytes
@@ -50,20 +50,20 @@ class Order:
 
     @classmethod
     def of(cls, job: Job) -> Order:
-        """Return the order for a job, with the environment of this process; raises UnknownName and pickle's errors."""
+        """Return the order for a job, with the environment of this process; raises UnknownName and errors of pickle."""
         environment = identity.environment(job.depends)
         return cls(pickle.dumps(job), job.limit, job.depends, environment, registry.registered_files())
 
 
 class Refusal(str):
-    """The reason for which a child refuses an order."""
+    """The reason why a child refuses an order."""
 
 
 _guarded = False
 
 
 def is_guarded() -> bool:
-    """Tell whether this process is the child of a guard, so that its death costs only one job."""
+    """Tell whether this process is the child of a guard, so that a crash loses only one job."""
     return _guarded
 
 
@@ -79,7 +79,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
         faulthandler.enable()
     else:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # an expected crash leaves no memory image behind
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # an expected crash must not leave a core dump
     identity.core_digest()  # caches the digest of the files that are imported from here on
     while True:
         try:
@@ -99,7 +99,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
 
 
 def _load(order: Order) -> Job | Refusal:
-    """Return the job of an order, or a refusal if it cannot run here: a new child with the current path may run it."""
+    """Return the job of an order, or a refusal if it cannot run here; a new child with the current path may run it."""
     try:
         registry.adopt(order.plugins)
         reason = identity.difference(order.environment, identity.environment(order.depends))

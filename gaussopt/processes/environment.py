@@ -1,6 +1,6 @@
 """The environment of a result: versions of packages, and the source code of the core and of a job's entries.
 
-A problem from a file may read other files, so its source code alone does not decide; see
+A problem from a file may read other files, so that its source code alone does not determine its results; see
 `gaussopt.processes.fingerprint`.
 """
 
@@ -37,16 +37,16 @@ ABSENT = "not installed"
 OUTSIDE = (
     "reporting", "papers", "cli", *(package.removeprefix("gaussopt.") for package in registry.PACKAGES.values())
 )  # fmt: skip
-"""Folders of the package that are not core: code that only shows results, and entries, which jobs name themselves."""
+"""Folders of the package outside the core: code that only shows results, and entries, which jobs list themselves."""
 
 Environment = dict[str, Any]
-"""python, gaussopt (versions), packages {distribution: version}, code {part: digest}."""
+"""Keys: python, gaussopt (versions), packages {distribution: version}, code {part: digest}."""
 
 
 def environment(depends: Iterable[tuple[str, str]]) -> Environment:
-    """Return everything except its arguments that decides the result of a job, ready for JSON; raises UnknownName.
+    """Return everything but the arguments that decides the result of a job, in JSON types; raises UnknownName.
 
-    `depends` are (kind, name) of registered entries; the name of a solver may have a variant, as in "cvxpy:CLARABEL".
+    `depends` are pairs (kind, name) of registered entries; a solver's name may have a variant, as in "cvxpy:CLARABEL".
     """
     return _environment(tuple(sorted(set(depends))), registry.registered_files())
 
@@ -71,7 +71,7 @@ def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.R
 
 
 def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
-    """Return the difference of the environment `there` from `here` in words; "" if they are equal."""
+    """Return in words how the environment `there` differs from `here`; "" if they are equal."""
     own, others = ({part: of[part] for part in ("gaussopt", "python")} | of["packages"] for of in (here, there))
     for name, version in own.items():
         if others.get(name) != version:
@@ -81,7 +81,7 @@ def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
 
 
 def refresh() -> None:
-    """Clear the caches, so that the next answers describe the source files as they are then."""
+    """Clear the caches, so that later calls read the source files again."""
     core_digest.cache_clear()
     _environment.cache_clear()
     _version.cache_clear()
@@ -109,14 +109,14 @@ def _sha256(contents: Mapping[str, bytes]) -> str:
 
 
 def _backend(variant: str) -> tuple[str, ...]:
-    """Return the package with the name of a variant such as "CLARABEL", if it is installed."""
+    """Return the package of a solver variant such as "CLARABEL", in a tuple that is empty if it is not installed."""
     return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
 def versions() -> dict[str, str]:
-    """Return versions of gaussopt, Python and listed packages, and the system, its cores and vector units.
+    """Return the versions of gaussopt, Python and the LISTED packages, and the system with its cores and vector units.
 
-    Numbers agree to the last digit only with equal vector units: libraries choose their kernels by them.
+    Results agree to the last digit only on machines with equal vector units, as libraries choose kernels by them.
     """
     found = {"gaussopt": __version__, "Python": platform.python_version()}
     found |= {name: _installed(name) for name in LISTED}
@@ -128,9 +128,9 @@ def versions() -> dict[str, str]:
 
 
 def provenance(solver: str = "") -> dict[str, str]:
-    """Return where and when a result of this process is made: processor, system, threads, versions and date, in words.
+    """Return where and when this process makes a result: processor, system, threads, versions and date, in words.
 
-    `threads` is the number that libraries of linear algebra may use; `versions` include those of the solver's packages.
+    `threads` is the limit for linear algebra libraries; `versions` includes the packages of the solver.
     """
     base, _, variant = solver.partition(":")
     requires = getattr(registry.load("solver", base), "requires", ()) if base else ()
@@ -156,7 +156,7 @@ def processor() -> str:
 def _version(package: str) -> tuple[str, str]:
     """Return the distribution that installs a package, and its version."""
     name = package
-    if _installed(package) == ABSENT:  # a distribution may have another name than its module; the search is slow
+    if _installed(package) == ABSENT:  # a distribution may be named differently from its module; the search is slow
         name = next(iter(_distributions().get(package, [])), package)
     return name, _installed(name)
 

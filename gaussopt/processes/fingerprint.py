@@ -1,4 +1,4 @@
-"""Fingerprint of a problem in a file, whose code may read other files or import other modules."""
+"""Fingerprint of a problem from a file, whose code may read other files or import other modules."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import GaussoptError
 
 SHARES = (0.0, 0.5, 1.0)
-"""Fractions of t_end at which the equations are evaluated, the later ones away from the start."""
+"""Fractions of t_end at which the equations are evaluated; the states at later fractions differ from the start."""
 
 AWAY = 0.1
-"""Distance of coordinates and velocities from the start at the fraction 1."""
+"""Shift of all coordinates and velocities from their start values at the fraction 1."""
 
 DIGITS = 10
-"""Number of significant digits that count; the last digits depend on the machine."""
+"""Number of significant digits that count; further digits depend on the machine."""
 
 
 def fingerprint(entry: Any) -> str:
-    """Return the SHA-256 of parameter values, start, end, step and equations of a problem and its variants.
+    """Return the SHA-256 of the parameters, start, end, step and equations of a problem and its variants.
 
     Equations are identified by their generated source, if there is any, and by their values at three states.
     """
@@ -57,5 +57,5 @@ def _values(entry: Any, system: Any) -> Iterator[Any]:
 
 
 def _numbers(x: Any) -> list[float]:
-    """Return all entries; of a sparse matrix the stored ones."""
+    """Return all entries of an array, or the stored entries of a sparse matrix."""
     return list((x.data if is_sparse(x) else x.ravel()).tolist())

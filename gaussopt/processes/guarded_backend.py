@@ -1,9 +1,9 @@
-"""Solvers whose backend may end its process: they run in a helper process, which is kept between steps.
+"""Solvers whose backend may crash its process: they run in a helper process, which is kept between steps.
 
 A failed assertion or an invalid memory access in the C++ code of a backend ends the whole process, and no Python code
 can prevent that. A solver that declares `aborts` is therefore set up and called in a guarded process
-(`gaussopt.processes.guarded_process`). If that process dies, the answer is `crashed` with a sentence, and the next
-program gets a new process. In a process that is guarded already, as in comparisons and batches, the
+(`gaussopt.processes.guarded_process`). If that process dies, the answer has the status `crashed` and says why, and the
+next program gets a new process. Where the current process is guarded already, as in comparisons and batches, the
 solver runs directly, so that measured times are its own.
 """
 
@@ -26,27 +26,27 @@ from gaussopt.processes.guarded_process import own_guard
 from gaussopt.processes.job import Job
 
 KEPT = 16
-"""Number of solvers that a helper process keeps set up; the least recently used is dropped first."""
+"""Number of solvers that a helper process keeps set up; the least recently used one is dropped first."""
 
 Start = tuple[Vector, Vector | None] | None
 Identity = tuple[str, dict[str, Any]] | Solver[Any]
-"""A registered solver's name with its options, or the solver itself."""
+"""A registered solver's name with its options, or the solver object itself."""
 
 _tokens = itertools.count()
 _kept: OrderedDict[tuple[int, int], Solver[Any]] = OrderedDict()
-"""Solvers that are set up in the helper process, by token."""
+"""Solvers that are set up in the helper process, by their tokens."""
 
 
 def answering(solver: Solver[Any]) -> Solver[Any] | Remote:
-    """Return the solver, or a proxy that calls it in a helper process if it may end the process that it runs in."""
+    """Return the solver, or, if it may crash its process, a proxy that calls it in a helper process."""
     return Remote(solver) if solver.may_abort() and not is_guarded() else solver
 
 
 class Remote:
     """A solver in the helper process of this thread.
 
-    Nothing is sent before an answer is needed: each program costs one message there and one back, which take a few
-    tenths of a millisecond and count as time of the solve.
+    Messages are sent only when an answer is needed: each program costs one message there and one back, which take a
+    few tenths of a millisecond and count as solve time.
     """
 
     def __init__(self, solver: Solver[Any]) -> None:
@@ -57,17 +57,17 @@ class Remote:
         self._afresh = True
 
     def setup(self, program: Program) -> None:
-        """Store a program of a new pattern for the next solve."""
+        """Store a program with a new sparsity pattern for the next solve."""
         self._program, self._afresh = program, True
 
     def update(self, program: Program) -> None:
-        """Store a program of the same pattern with new numbers for the next solve."""
+        """Store a program with the same sparsity pattern and new numbers for the next solve."""
         self._program = program
 
     def solve(self, start: Start) -> RawSolution:
-        """Return the answer of the helper process; if a process that has answered before crashes, ask a new one once.
+        """Return the answer of the helper process; if it crashes and has answered before, ask a new process once.
 
-        Raises GaussoptError as the solver raised it.
+        Raises a GaussoptError that the solver raised.
         """
         arguments = {
             "token": self._token, "identity": self._identity, "program": self._program, "afresh": self._afresh,
@@ -77,7 +77,7 @@ class Remote:
         helper = own_guard()
         outcome = helper.run(job)
         if outcome.kind == "crashed" and helper.proven:
-            # Memory damaged by an earlier program may have caused the crash: only a fresh process can tell.
+            # An earlier program may have damaged the memory, which caused the crash: only a fresh process can tell.
             outcome = helper.run(job)
         helper.proven = outcome.kind not in ("crashed", "lost")
         self._afresh = bool(outcome.failure)
@@ -93,7 +93,7 @@ class Remote:
 
 
 def _identity(solver: Solver[Any]) -> Identity:
-    """Return name and options by which the helper process makes the same solver, or the solver itself."""
+    """Return the name and options from which the helper process makes the same solver, or the solver itself."""
     name = f"{solver.name}:{solver.variant}" if solver.variant else solver.name
     registered = solver.name in registry.names("solver") and registry.load("solver", solver.name) is type(solver)
     return (name, dict(vars(solver.options))) if registered else solver
@@ -110,7 +110,7 @@ def _answer(
             afresh = True
         (solver.setup if afresh else solver.update)(program)
         found = solver.solve(start)
-    except GaussoptError as error:  # a refusal is worded for the caller; anything else is a failure of the solver
+    except GaussoptError as error:  # a refusal addressed to the caller; any other exception is a failure of the solver
         return error
     _kept[token] = solver
     if len(_kept) > KEPT:

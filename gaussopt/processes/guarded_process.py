@@ -1,10 +1,10 @@
-"""Jobs in separate processes: a solver that ends its process or never returns costs one job, not the run.
+"""Jobs in separate processes: a solver that crashes or never returns costs one job, not the run.
 
-A `Guard` owns one child interpreter. The child is started afresh (never forked: backends hold threads and locks), runs
-in its own session, so that Ctrl-C reaches only its owner, and ends with its owner, even if that is killed: the kernel
-ends it (Linux), an idle child notices the closed connection, and a working child is watched by a thread
-and, where a C function holds the interpreter, by faulthandler's. Unlike `multiprocessing` this also works in the
-daemonic workers of a Dask cluster.
+A `Guard` owns one child interpreter. The child is started afresh (never forked: backends hold threads and locks) and
+runs in its own session, so that Ctrl-C reaches only its owner. It ends with its owner, even if the owner is killed: on
+Linux the kernel ends it; elsewhere an idle child notices the closed connection, and a working child is ended by a
+watching thread or, where a C function holds the interpreter lock, by faulthandler. Unlike `multiprocessing` this also
+works in the daemonic workers of a Dask cluster.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from gaussopt.processes.child_process import DEBUG, SLACK, WATCH, Order, Refusal
 from gaussopt.processes.job import Job, JobOutcome, failure_of
 
 START = 120.0
-"""Seconds that a child may use, in addition to a job's limit, to import what the job needs."""
+"""Seconds that a child may use, in addition to a job's limit, to import the modules of the job."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-"""Small matrices: threads inside BLAS cost more than they give, disturb timings, and change the last digit."""
+"""For small matrices threads inside BLAS cost more time than they save, disturb timings, and change the last digit."""
 
 OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGXFSZ)
-"""Signals that a solver does not cause itself: they come from a user or from limits of the system and its memory."""
+"""Signals not caused by the solver itself: from the user, or from system limits of time, file size or memory."""
 
 _MAIN = (
     "import sys; from multiprocessing.connection import Connection; c = Connection(int(sys.argv[1])); "
@@ -42,11 +42,11 @@ _MAIN = (
 
 
 Reply = bytes | JobOutcome
-"""An outcome pickled by the child, or an outcome made by the guard."""
+"""An outcome pickled by the child, or an outcome made by the guard itself."""
 
 
 def outcome_of(reply: Reply) -> JobOutcome:
-    """Return the outcome in a reply; a reply that cannot be read here is a failure."""
+    """Return the outcome in a reply, or a failure if the reply cannot be unpickled here."""
     if isinstance(reply, JobOutcome):
         return reply
     try:
@@ -57,11 +57,11 @@ def outcome_of(reply: Reply) -> JobOutcome:
 
 
 class Guard:
-    """A child process, replaced when it dies or was ended; it runs one job at a time.
+    """A child process that runs one job at a time and is replaced when it ends.
 
-    A guard belongs to the process that made it; a fork must make its own. The thread that starts a child must live
-    as long as the guard is used: the kernel ends children with their parent's thread. Users of the guard set `proven`
-    when the child has answered.
+    A guard belongs to the process that made it; a fork must make its own guard. The thread that starts a child must
+    live as long as the guard is used: the kernel ends children with their parent's thread. Code that uses a guard sets
+    `proven` when the child has answered.
     """
 
     def __init__(self) -> None:
@@ -76,15 +76,15 @@ class Guard:
         return outcome_of(self.reply(Order.of(job)))
 
     def reply(self, order: Order) -> Reply:
-        """Run an order in the child and return the answer, still pickled."""
+        """Run an order in the child and return its answer, still pickled."""
         answer = self._ask(order)
-        if isinstance(answer, Refusal):  # an old child may have other or no plugins: ask a new child
+        if isinstance(answer, Refusal):  # an old child may have different plug-ins: ask a new child
             self._drop()
             answer = self._ask(order)
         return JobOutcome(None, str(answer), 0.0, "lost") if isinstance(answer, Refusal) else answer
 
     def close(self) -> None:
-        """End the child even while it runs an order, and prevent new children."""
+        """End the child, even while it runs an order, and prevent new children."""
         with self._lock:
             self._closed = True
             if self._child is not None:
@@ -102,7 +102,7 @@ class Guard:
             return JobOutcome(None, str(error), perf_counter() - begin, error.kind)
 
     def _ready(self, plugins: tuple[registry.Registered, ...]) -> _Child:
-        """Return a running child that has loaded these plugins or none, started if necessary."""
+        """Return a running child that has loaded these plug-ins or none yet; start it if necessary."""
         if self._child is not None and (not self._child.usable or self._child.plugins not in (None, plugins)):
             self._drop()
         with self._lock:
@@ -128,7 +128,7 @@ class _Ended(Exception):
 
 
 class _Child:
-    """A running interpreter and the connection to it."""
+    """A running interpreter, and the connection to it."""
 
     def __init__(self) -> None:
         self.plugins: tuple[registry.Registered, ...] | None = None
@@ -140,14 +140,14 @@ class _Child:
                 stdin=subprocess.DEVNULL, stdout=shown, stderr=shown, env={**os.environ, **ONE_THREAD},
                 pass_fds=(there.fileno(),), start_new_session=True,
             )  # fmt: skip
-        # Also if the guard is not closed: at the end of this process, or of the thread that used it.
+        # It runs even if the guard is never closed: at the end of this process, or of the thread that used the guard.
         self.end = weakref.finalize(self, _end, self.process, self._connection, os.getpid())
-        with contextlib.suppress(OSError):  # a dead child is noticed at the first order
+        with contextlib.suppress(OSError):  # an error here means a dead child, which is noticed at the first order
             self._connection.send(sys.path)
 
     @property
     def usable(self) -> bool:
-        """Whether the child is alive and belongs to this process."""
+        """Tell whether the child is alive and belongs to this process."""
         return self.end.alive and self.process.poll() is None
 
     def answer(self, order: Order) -> Reply | Refusal:
@@ -168,7 +168,7 @@ class _Child:
         return answer
 
     def _receive(self, seconds: float) -> bytes | None:
-        """Return the next message, None if none arrives in time."""
+        """Return the next message, or None if none arrives in time."""
         end = monotonic() + seconds
         while True:
             left = end - monotonic()
@@ -177,12 +177,12 @@ class _Child:
             if left <= 0.0:
                 return None
             if self.process.poll() is not None and not self._connection.poll():
-                raise EOFError  # dead, though a process that it left behind holds the connection
+                raise EOFError  # the child is dead, though a process that it started still holds the connection
 
     def _code(self) -> int:
         try:
             return self.process.wait(SLACK)
-        except subprocess.TimeoutExpired:  # it closed the connection but is alive
+        except subprocess.TimeoutExpired:  # the child closed the connection but is alive
             self.end()
             return self.process.wait()
 
@@ -190,7 +190,7 @@ class _Child:
 def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -> None:
     """Kill a child and all processes that it started, and release its resources."""
     if os.getpid() != owner:
-        return  # a fork holds copies of its parent's guards
+        return  # a fork holds copies of its parent's guards, whose children are not its own
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -198,7 +198,7 @@ def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -
 
 
 def _death(code: int) -> _Ended:
-    """Return a failure that describes the return code of a dead child."""
+    """Return the failure for the return code of a dead child."""
     if code >= 0:
         return _Ended(f"crashed: the process ended with exit code {code}", "crashed")
     try:
@@ -210,17 +210,17 @@ def _death(code: int) -> _Ended:
     return _Ended(f"crashed: the process died ({name})", "crashed")
 
 
-# One guard for each thread, kept from job to job.
+# One guard per thread, kept from job to job.
 _own = threading.local()
 
 
 def use_guard(guard: Guard) -> None:
-    """Make this thread run its orders in a guard that other code closes."""
+    """Make this thread run its orders in a given guard, which the caller closes."""
     _own.guard = guard
 
 
 def own_guard() -> Guard:
-    """Return the guard of this thread, made at the first call in this process."""
+    """Return the guard of this thread, created at the first call."""
     guard: Guard | None = getattr(_own, "guard", None)
     if guard is None or guard.owner != os.getpid():
         guard = _own.guard = Guard()
@@ -228,5 +228,5 @@ def own_guard() -> Guard:
 
 
 def run_order(order: Order) -> Reply:
-    """Run an order in the guard of this thread; executors call this, on this machine or another."""
+    """Run an order in the guard of this thread; executors call this function, here or on another machine."""
     return own_guard().reply(order)

@@ -14,18 +14,18 @@ from gaussopt.core.machine import is_machine
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A function that a fresh process can import, and its arguments, which can be pickled.
+    """A function that a fresh process can import, with its arguments, which can be pickled.
 
     Attributes
     ----------
     key : unique name of the job
-    weight : its share of the time, for progress
-    limit : seconds that it may take after its start
+    weight : share of the total time, for progress
+    limit : seconds that the job may take after its start
     depends : tuple of (kind, name)
         The registered entries that decide the result in addition to the core, such as ("solver", "osqp"). A stored
-        result is reused only while their files and packages are the same.
+        result is reused only while the files and packages of these entries are the same.
     share : tuple (name, seconds)
-        A time shared with all jobs of this name: when they have used it, those not yet started are left out.
+        A time budget of all jobs with this name: once it is used up, jobs that have not started are left out.
     """
 
     key: str
@@ -39,11 +39,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The value that a job returned, or a sentence on why it returned none ("" if it did); and the seconds it took.
+    """The value that a job returned, or a sentence on why there is none ("" if there is one); and the seconds it took.
 
     The kind of failure is "" for none; "error": the job raised; "crashed": its process died; "time_limit": it was ended
-    at its limit; "not_tried": the jobs that it shares a time with had used it up; "lost": it did not end for a reason
-    outside it (a worker gone, a process killed from outside, a full disk, no memory), so that another run may succeed.
+    at its limit; "not_tried": its shared time budget was used up before its start; "lost": it failed for an external
+    reason (a lost worker, a process killed from outside, a full disk, no memory), so that another run may succeed.
     """
 
     value: Any
@@ -53,7 +53,7 @@ class JobOutcome:
 
 
 def run_job(job: Job) -> JobOutcome:
-    """Run a job in this process and return its outcome, also if it raises."""
+    """Run a job in this process and return its outcome, a failure if it raises."""
     begin = perf_counter()
     try:
         return JobOutcome(job.function(**job.arguments), "", perf_counter() - begin)
@@ -62,7 +62,7 @@ def run_job(job: Job) -> JobOutcome:
 
 
 def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutcome:
-    """Return the outcome of a job that raised; failures of the machine are not those of a solver.
+    """Return the outcome of a job that raised; a failure of the machine is not counted as one of the solver.
 
     `doing` describes the failure, such as "The answer cannot be read".
     """

@@ -12,9 +12,9 @@ from gaussopt.processes.job import Job
 
 
 class Workers(ThreadPoolExecutor):
-    """Processes of this machine as an executor, each started by its first case and kept for later cases.
+    """An executor whose processes on this machine are each started by their first case and kept for later cases.
 
-    Several batches of cases may run on the same workers, so that imports are needed only once. Leaving the `with` block
+    Several batches of cases may use the same workers, so that imports happen only once. Leaving the `with` block
     ends all processes, even while they compute.
     """
 
@@ -26,15 +26,15 @@ class Workers(ThreadPoolExecutor):
         super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
 
     def prepare(self, function: Callable[[], object]) -> None:
-        """Start all processes, each with a function that loads the modules of its cases, and return at once.
+        """Start all processes and call in each a function that loads the modules of its cases; return at once.
 
-        The function's result is ignored: a case that needs more modules, or cannot load them, handles that itself.
+        The function's result is ignored: a case that needs other modules, or cannot load them, handles that itself.
         """
         for _ in self._guards:
             self.submit(run_order, Order.of(Job("prepare", function)))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes and cancel the cases that have not begun."""
+        """End the processes and cancel the cases that have not started."""
         for guard in self._guards:
             guard.close()
         super().shutdown(wait, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Parts of a report, independent of the formats in which it is written."""
+"""Parts of a report, independent of its output formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Tex(str):
-    """A text of this project with formulas in LaTeX between dollar signs; texts of users are not parsed so.
+    """A text of this project with LaTeX formulas between dollar signs; texts from users are never parsed for formulas.
 
     `[#ANCHOR]` becomes a link to an anchor of the report, with the text "Figure 3", "Table 2" or the section's title.
     """
@@ -22,25 +22,25 @@ class Tex(str):
 
 
 class Timed(Tex):
-    """A text that contains measured times: the page marks it, since it differs in another run."""
+    """A text that contains measured times: the page marks it, since it differs from run to run."""
 
     __slots__ = ()
 
     @classmethod
     def plain(cls, text: str) -> Timed:
-        """Return a text in which dollar signs are literal; for texts that contain names of users."""
+        """Return a text in which dollar signs are literal, for texts that contain names given by users."""
         return cls(text.replace("$", "\\$"))
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A text that links to an anchor of the same report, on any of its pages; a cell or an item."""
+    """A cell or item with a link to an anchor of the same report, on any of its pages."""
 
     text: str
     anchor: str
 
     def __str__(self) -> str:
-        """Return the text alone, as written to files."""
+        """Return the text without the link, as written to files."""
         return self.text
 
 
@@ -53,7 +53,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A displayed formula in LaTeX, and its text; adjacent formulas are separated by a quad, where lines may break."""
+    """A displayed formula in LaTeX, and its plain text; lines may break at the quads between adjacent formulas."""
 
     latex: str
     text: str
@@ -95,7 +95,7 @@ class Animation:
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """Small figures that belong together."""
+    """A group of related small figures."""
 
     figures: tuple[Figure, ...]
 
@@ -105,7 +105,7 @@ class Table:
     """A table of numbers, texts and links, also written as CSV; `text_of` formats numbers.
 
     The `timed` columns hold measured times; a single cell may be `Timed`. In the `rounded` columns, such as means and
-    errors, digits after the fourth are not significant.
+    errors, digits after the fourth are not significant and are not shown.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Table:
         return 3 if column in self.timed else 4 if column in self.rounded else 6
 
     def __post_init__(self) -> None:
-        """Refuse a timed or rounded column that the table does not have."""
+        """Raise an error if the table lacks a timed or rounded column."""
         unknown = {*self.timed, *self.rounded} - set(self.columns)
         if unknown:
             raise ValueError(f"The table {self.name} has no columns {sorted(unknown)}.")
@@ -128,7 +128,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A table too long for the page: it is written as CSV, and the page links to it; `timed` as in a table."""
+    """A table too long for the page: it is written as CSV, and the page links to it; `timed` is as in a table."""
 
     name: str
     caption: str
@@ -151,25 +151,25 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding that names its subject and links to the section with details."""
+    """A finding, with its subject and a link to the section with details."""
 
     subject: str
     text: str
     anchor: str
 
     def __str__(self) -> str:
-        """Return the text alone."""
+        """Return the text without the link."""
         return self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report of one page, or its main page with further `pages`, which have no further pages themselves.
+    """A report: its main page, with optional further `pages`, which have no further pages themselves.
 
     Attributes
     ----------
     findings : what was found, the most important finding first
-    name : name of the page's files, without suffix; as an anchor it leads to the page
+    name : name of the page's files, without suffix; also the anchor that leads to the page
     prefix : text before the numbers of figures and tables on this page, as in "Figure S1.3"
     """
 
@@ -188,7 +188,7 @@ class Document:
 
     @property
     def blocks(self) -> Iterator[Block]:
-        """Yield all blocks of all pages; a block with a name only once, even if it is on several pages."""
+        """Yield all blocks of all pages; a named block only once, even if it is on several pages."""
         seen = set()
         for page in self.every_page:
             for block in blocks_of(page.sections):
@@ -207,12 +207,12 @@ _MINUS = re.compile(r"(?<![\w.)\]-])-(?=\.?\d)|(?<=\d[eE])-(?=\d)")
 
 
 def typeset(text: str) -> str:
-    """Replace the hyphens of negative numbers and exponents by minus signs, for reading only."""
+    """Replace the hyphens of negative numbers and exponents by minus signs; for display only."""
     return _MINUS.sub("−", text)
 
 
 def text_of(cell: Any, *, digits: int = 6) -> str:
-    """Format a cell: numbers to `digits` digits, with a minus sign; NaN as a dash."""
+    """Format a cell: numbers to `digits` significant digits, `-` as a true minus sign, NaN as a dash."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):
@@ -237,7 +237,7 @@ def sections_of(sections: Sequence[Section]) -> Iterator[Section]:
 
 
 def blocks_of(sections: Sequence[Section]) -> Iterator[Block]:
-    """Yield all blocks, in order; figures of a gallery one by one."""
+    """Yield all blocks in order; the figures of a gallery are yielded one by one."""
     for section in sections_of(sections):
         for block in section.blocks:
             yield from block.figures if isinstance(block, Gallery) else (block,)

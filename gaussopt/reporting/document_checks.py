@@ -1,4 +1,4 @@
-"""Checks of the names in a report: every link has a target, and every name is unique; and its files by name."""
+"""Checks of a report (every link has a target, every name is unique), and its files by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gaussopt.reporting.references import MISSING, REFERENCE, anchors_of
 
 
 def checked(document: Document) -> dict[str, str]:
-    """Check a report; return the texts of the files that accompany its pages by their names.
+    """Check a report; return the texts of the files that accompany its pages, by file name.
 
-    Two pages may show the same figure or table, which then has the same name. Raises ValueError for a link without a
-    target, or for names that two parts share.
+    Two pages may show the same figure or table under the same name. Raises ValueError for a link without a
+    target, or if two different parts have the same name.
     """
     _unique("pages", (p.name for p in document.every_page))
     _unique("sections", (s.anchor for p in document.every_page for s in sections_of(p.sections)))
@@ -78,7 +78,7 @@ def _texts(page: Document) -> Iterator[object]:
 
 
 def _targets(page: Document) -> Iterator[str]:
-    """Yield anchors that must exist; a figure or table to which a text refers may be missing because a case failed."""
+    """Yield anchors that must exist; figures and tables to which texts refer may be missing because a case failed."""
     yield from (f.anchor for f in page.findings if isinstance(f, parts.Finding))
     for text in _texts(page):
         if isinstance(text, Link):

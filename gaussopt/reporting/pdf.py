@@ -1,4 +1,4 @@
-"""A page of a report as PDF, printed by a browser's command line."""
+"""PDF of a report page, printed by a browser from the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from gaussopt.core.errors import BadInput, MissingBackend
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-"""Names under which Chromium and similar browsers are searched."""
+"""Executable names of Chromium and similar browsers, in the order of the search."""
 
 SECONDS = 300
 """Seconds after which a browser counts as hanging."""
@@ -31,12 +31,12 @@ def find_browser() -> str:
 def print_page(browser: str, page: Path, pdf: Path) -> Path:
     """Print a page into a file and return its path; raises BadInput with the browser's message if it fails."""
     pdf.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory() as profile:  # separate from that of a running browser
+    with tempfile.TemporaryDirectory() as profile:  # a profile separate from that of a running browser
         command = [
             browser, "--headless", f"--user-data-dir={profile}", "--no-pdf-header-footer",
             f"--print-to-pdf={pdf.resolve()}", page.resolve().as_uri(),
         ]  # fmt: skip
-        if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium has no sandbox for the superuser
+        if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium's sandbox does not work for the superuser
             command.insert(1, "--no-sandbox")
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)

@@ -1,4 +1,4 @@
-"""Anchors of a report: their pages, and the words of references to them."""
+"""Anchors of a report: their pages, and the wording of references to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import count
 from gaussopt.reporting.document import Animation, Document, Figure, Table, blocks_of, sections_of
 
 REFERENCE = re.compile(r"\[#([\w-]+)\]")
-"""A reference in a text."""
+"""Pattern of a reference in a text."""
 
 RESERVED = {
     "main": "", "contents": "Contents", "findings": "What was found", "supplement": "Supplement", "status": "",
@@ -18,11 +18,11 @@ RESERVED = {
 """Anchors that every page has."""
 
 MISSING = {"figure": "a figure that this run did not draw", "table": "a table that this run did not fill"}
-"""Words of a reference to a part that a failed case left out, by the prefix of its anchor."""
+"""Wording of a reference to a part that a failed case left out, by the prefix of its anchor."""
 
 
 def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
-    """Yield the anchors of a page, each with the words of a reference to it; the page itself is the first."""
+    """Yield the anchors of a page, each with the wording of a reference to it; the page itself is the first."""
     yield page.name, page.title
     yield from RESERVED.items()
     yield from ((s.anchor, s.title) for s in sections_of(page.sections))
@@ -37,9 +37,9 @@ def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class References:
-    """References from one page of a report; `ending` is that of the pages' files.
+    """References from one page of a report; `ending` is the file ending of the pages.
 
-    If several pages have an anchor, that of this page is used, else that of the first page.
+    If several pages have an anchor, the one on this page is used, or else the one on the first page.
     """
 
     report: Document
@@ -53,14 +53,14 @@ class References:
         object.__setattr__(self, "pages", {p.name: dict(anchors_of(p)) for p in order})
 
     def address(self, anchor: str) -> str:
-        """Return the address for a link to the anchor."""
+        """Return the address of the anchor for a link."""
         name = self._page(anchor)
         if name == self.page.name:
             return f"#{'main' if anchor == name else anchor}"
         return f"{name}.{self.ending}" + (f"#{anchor}" if anchor != name else "")
 
     def words(self, anchor: str) -> str:
-        """Return the words of a reference to the anchor; if no page has it, of what is missing."""
+        """Return the wording of a reference to the anchor; if no page has it, say that it is missing."""
         name = self._page(anchor)
         return self.pages[name][anchor] if name else MISSING.get(anchor.partition("-")[0], anchor)
 

@@ -25,20 +25,20 @@ _BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
 
 
 class _Filling(Formatter):
-    """Format strings with the form `~`."""
+    """Formatter with the additional format `~`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format as the base class does; a tilde is followed by the number of digits of a number in a sentence."""
+        """Format as the base class does, but after a tilde as `number`, with the digits that follow the tilde."""
         about = format_spec.startswith("~")
         return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
 
 
 FILLING = _Filling()
-"""Formatter that finds and formats the values of texts."""
+"""Formatter that finds and formats the values in texts."""
 
 
 def number(x: float, digits: int = 2) -> str:
-    """Format a number for a sentence, to `digits` digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
+    """Format a number for a sentence to `digits` significant digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
     rounded = float(f"{x:.{digits}g}")
     if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e4:
         return f"{rounded:g}"
@@ -52,13 +52,13 @@ class Texts:
     """The entries of a Markdown file.
 
     Every method takes the name of an entry and the values in its text. It raises KeyError for an entry or a value that
-    is missing, and ValueError if the entry has another number of paragraphs than the method needs.
+    is missing, and ValueError if the number of paragraphs of the entry does not suit the method.
     """
 
     def __init__(self, module: str, kind: type[str] = Tex, **values: Any) -> None:
-        """Take the file next to `module`, a module's `__file__`, with the same name; the values are for all entries.
+        """Read the Markdown file next to `module`, a module's `__file__`, with its name; `values` are for all entries.
 
-        Paragraphs and cells are of type `kind`, `str` where texts of users are among the values.
+        Paragraphs and cells are of type `kind`: `str` if texts from users are among the values.
         """
         self.file, self.kind, self.values = Path(module).with_suffix(".md"), kind, values
 
@@ -73,7 +73,7 @@ class Texts:
         return [self._filled(text, values) for text in self.entries[name]]
 
     def values_in(self, name: str, /, **values: Any) -> dict[str, Any]:
-        """Return the values in an entry by their names in the text."""
+        """Return the values that occur in an entry, by their names in the text."""
         known = self.values | values
         found = (
             f for v in _VALUE.findall("".join(self.entries[name])) for _, f, _, _ in FILLING.parse(f"{{{v}}}") if f
@@ -100,7 +100,7 @@ class Texts:
         self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
         timed: tuple[str, ...] | Literal[True] = (), rounded: tuple[str, ...] = (), **values: Any,
     ) -> Table:  # fmt: skip
-        """Return a table; its rows are those of the file if None is given, its name the entry's without an anchor.
+        """Return a table; `rows` are by default those of the file, and its name is by default that of the entry.
 
         `timed` columns hold measured times, True means all columns; for `rounded` see `Table`.
         """
@@ -111,12 +111,12 @@ class Texts:
         return Table(anchor or name, words, columns, told, columns if timed is True else timed, rounded)
 
     def columns(self, name: str, /, **values: Any) -> tuple[str, ...]:
-        """Return the heads of the columns of a table without a caption."""
+        """Return the column heads of a table without a caption."""
         (grid,) = self.entries[name]
         return self._cells(grid.split("\n")[0], values)
 
     def _filled(self, text: str, values: dict[str, Any]) -> str:
-        # An empty value at the end must not leave a space.
+        # An empty value at the end must leave no space behind.
         known = self.values | values
         found = _VALUE.sub(lambda value: FILLING.vformat(f"{{{value[1]}}}", (), known), text.replace("\n", " "))
         return found.strip()

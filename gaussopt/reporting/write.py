@@ -1,4 +1,4 @@
-"""Files of a comparison: records, tables, report."""
+"""Files of a comparison: records, tables and report."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gaussopt.reporting.sections.comparison import document
 
 
 def write_comparison(results: Results, folder: Path, parquet: bool = False) -> dict[str, Any]:
-    """Write all records, tables and the report into a folder; as `write_report`, with the paths of the tables.
+    """Write all records, tables and the report into a folder; return the data of `write_report` and the tables' paths.
 
-    With `parquet` the long table `steps` is also written as Parquet; raises MissingBackend if no package can do that.
+    With `parquet` the long table `steps` is also written as Parquet; raises MissingBackend if no package can do so.
     """
     if folder != results.store:
         write_results(results, folder)
@@ -34,10 +34,10 @@ def write_report(results: Results, folder: Path, found: Changes | None = None) -
 
     Raises BadInput if the folder cannot be written.
 
-    Returns status, message, report, findings, counts, motions, failures, and "unanswered": the sources without an
-    answer, with the reason; for JSON.
+    Returns status, message, report, findings, counts, motions, failures, and "unanswered", the sources without
+    an answer with the reasons; for JSON.
     """
-    if folder == results.store:  # a report there belongs to the store
+    if folder == results.store:  # a report in this folder belongs to the store
         prepare_folder(folder)
     else:
         prepare_report(folder)
@@ -66,7 +66,7 @@ def benchmarks(
     """Run the benchmark problems of the field in `jobs` processes and write the report into a folder.
 
     Finished motions are kept there and not run again; `quick` means one setting of each stepper and a fifth of the
-    time; `progress` is called with the fraction done, `note` with sentences on files set aside. Returns status,
+    time; `progress` is called with the completed fraction, `note` with a sentence per file set aside. Returns status,
     message, report (path of index.html), findings and motions. Raises BadInput, before anything is computed, if the
     folder cannot be written.
     """

@@ -31,6 +31,9 @@ LEAP = (
     "shorter than that."
 )
 
+LONGER = 1e-9
+"""Share of a motion by which a step that is to fill it may exceed it because of rounding."""
+
 RUNAWAY = 1e10
 """Factor by which a state may outgrow the prediction from its start before a motion carries a warning."""
 
@@ -113,6 +116,9 @@ def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> 
     may be shorter than the one before.
     """
     t, v, a, mark, dt = columns["t"], columns["v"], columns["a"], loop.kept, settings.control.dt
+    span = settings.control.t_end - settings.first.t
+    if dt is not None and dt > span * (1.0 + LONGER):
+        return f"dt = {dt:g} s is longer than the motion of {span:g} s, which is one step then: give a smaller dt."
     rest, between = HELD * free_acceleration(settings.first), settings.method.adaptive and dt is not None
     if settings.with_contacts or between:
         return None

@@ -14,7 +14,7 @@ from gaussopt.contact.impact_laws import impact_law
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector, as_array, as_coordinates, check_progress
 from gaussopt.core.display import listed
-from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
+from gaussopt.core.errors import BadInput, GaussoptError, IllPosed, NotAccepted
 from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stabilisation, Stepper
@@ -128,6 +128,9 @@ class RunSettings:
 
         Raises GaussoptError if the run cannot begin.
         """
+        for kind, name in (("formulation", formulation), ("solver", solver)):
+            if not isinstance(name, str | None):
+                raise BadInput(f"{kind} is {name!r:.60}; give its name. A start is given as q0=..., v0=... by name.")
         asked = {name: given[name] for name in ("rtol", "atol")}
         continued = None if given["start"] is None else Continuation(given["start"])
         if continued is not None:
@@ -313,10 +316,30 @@ def _consistent(
             where = f", {system.row_names[i]}" if system.row_names else ""
             raise BadInput(
                 f"The initial state of {system.name!r} is off the constraints: {what} residual {residual[i]:.6g} in "
-                f"constraint {i + 1} of {len(residual)}{where}; correct q0 and v0, or choose the stabilisation "
-                "'projection', which moves the start onto the constraints."
+                f"constraint {i + 1} of {len(residual)}{where}; {_nearest(system, t, q, v)}"
             )
     return q, v
+
+
+def _nearest(system: AbstractSystem, t: float, q: Vector, v: Vector) -> str:
+    """Return what to do about a start off the constraints: the nearest one on them, where there is one."""
+    near = q, v
+    try:
+        near = Projection().correct(system, t, q, v)
+        residuals = system.position_residual(t, near[0]), system.velocity_residual(t, *near)
+        missed = max(float(np.abs(x).max(initial=0.0)) for x in residuals if x is not None)
+    except (GaussoptError, np.linalg.LinAlgError):
+        missed = math.inf
+    if not missed <= START_TOLERANCE * (1.0 + max(float(np.abs(x).max()) for x in near)):
+        return "no state near it satisfies all constraints: see whether two of them contradict each other."
+    names = system.coordinates(len(q))
+    found = [(abs(x - y), f"{name} = {x:.6g}") for name, x, y in zip(names, near[0], q, strict=True)]
+    found += [(abs(x - y), f"the velocity of {name} {x:.6g}") for name, x, y in zip(names, near[1], v, strict=True)]
+    moved = listed((words for size, words in sorted(found, reverse=True) if size > START_TOLERANCE), 3)
+    return (
+        "correct q0 and v0, or choose the stabilisation 'projection', which moves the start to the nearest state on "
+        f"the constraints, with {moved}."
+    )
 
 
 def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, step: StepData) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.errors import BadInput, GaussoptError, MotionStopped, NotAccepted
+from gaussopt.core.errors import BadInput, GaussoptError, ModelSlip, MotionStopped, NegativeMass, NotAccepted
 from gaussopt.core.event import Event
 from gaussopt.core.files import write_text
 from gaussopt.core.foreign import raised
@@ -65,7 +66,7 @@ def simulate(
     atol: float | None = None, tolerance: float | None = None, stabilisation: str | Stabilisation | None = None,
     warm_start: bool | None = None, state: str | None = None, q0: Any = None, v0: Any = None, t0: float | None = None,
     solver_options: Mapping[str, Any] | None = None, impact: str | None = None, accumulation: str | None = None,
-    events: Sequence[Event] = (), integrals: Mapping[str, Any] | None = None, step_folder: str | Path | None = ".",
+    events: Sequence[Event] = (), integrals: Mapping[str, Any] | None = None, step_folder: str | Path | None = None,
     keep_interrupted: bool = False, progress: Callable[[float], None] | None = None, engine: str | None = None,
     record_every: int | None = None, start: Trajectory | str | Path | None = None, error_estimate: bool = True,
     on_singular: str | None = None,
@@ -91,7 +92,7 @@ def simulate(
     accumulation : whether impacts that accumulate "stop" the motion (if not given) or "close" the contact, with e_N = 0
     events : further events to locate, in addition to those of the problem
     integrals : by name, functions of (t, q, v), or SymPy expressions, to integrate along it; see docs/own-system.md
-    step_folder : folder in which a step that is not accepted is saved, None for nowhere
+    step_folder : folder in which a step that is not accepted is saved; it is `failed_step` of the motion in any case
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     engine : "auto" (if not given), "interpreted" (every stage through formulation, solver and certificate) or
@@ -125,7 +126,7 @@ def simulate(
     solved (101, 7)
     """
     settings, begin = RunSettings.of(problem, formulation, solver, dict(locals())), perf_counter()
-    return _trajectory(settings, *_computed(settings, progress, keep_interrupted, error_estimate, begin), step_folder)
+    return _trajectory(settings, *_asked(settings, progress, keep_interrupted, error_estimate, begin), step_folder)
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,20 @@ class _End:
     failed: StepData | None = None
     machine: bool = False
     error: MotionError | None = None
+
+
+def _asked(settings: RunSettings, *how: Any) -> tuple[MotionLoop, dict[str, Any], _End]:
+    """Return what `_computed` returns; warn of slips in the model before, and say what to do where nothing is kept."""
+    for sentence in of_start(settings.system, settings.first, settings.start.fixed):
+        warnings.warn(sentence, ModelSlip, stacklevel=5)  # simulate and its two decorators lie between
+    try:
+        return _computed(settings, *how)
+    except NegativeMass as error:
+        names = settings.system.coordinates(len(settings.start.q))
+        raise BadInput(f"In {settings.start.name!r} {error}{error.where(names)}") from None
+    except KeyboardInterrupt as interrupt:
+        interrupt.add_note("simulate(..., keep_interrupted=True) returns the motion up to the interruption.")
+        raise
 
 
 def _computed(
@@ -255,19 +270,18 @@ def _trajectory(
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
-    moved = start_sentence(settings, columns)
-    found = (*slips, moved, *motion.warnings, passed, abrupt, growing, _loose(motion.worst, end.status), inexact,
-             advance.slow_sentence())  # fmt: skip
-    warnings = tuple(sentence for sentence in found if sentence is not None)
+    found = (*slips, start_sentence(settings, columns), *motion.warnings, passed, abrupt, growing,
+             _loose(motion.worst, end.status), inexact, advance.slow_sentence())  # fmt: skip
+    told = tuple(sentence for sentence in found if sentence is not None)
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):
         del timing["backend"]
     restart = _restart(settings, loop, end.status, message)
-    message = whole_message(message, many, rows, columns["forces_unique"], warnings, None)
+    message = whole_message(message, many, rows, columns["forces_unique"], told, None)
     file = _save_failed(end.failed, start.name, message, step_folder)
     message += _of_file(file)
     return Trajectory(
-        **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
+        **columns, status=end.status, message=message, timing=timing, warnings=told, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
         events=_events(advance, error), restart=restart, problem=start.entry,
         integrals=_integrals(settings, advance),
@@ -367,7 +381,10 @@ def _in_words(many: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArra
     if not some:
         return ""
     forces = f"the forces ({named})" if named else "the forces"
-    return f" At {some} of {len(unique)} recorded instants {forces} are one choice of many."
+    return (
+        f" At {some} of {len(unique)} recorded instants {forces} are one choice of many, as rows depend on each other: "
+        "leave out a constraint that others imply, or read none of these forces by itself."
+    )
 
 
 def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:

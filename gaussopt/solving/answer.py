@@ -26,7 +26,7 @@ class Answer:
     a : (n,) or None
     lam : (m,) or None, multipliers; those of the certificate if the formulation has none
     lam_N, lam_T : (k,), (k, d), contact forces; NaN if there is no answer
-    status, message : verified; `claim` is the solver's own status
+    status, message : verified; `claim` is the status that the solver itself reported
     certificate : Certificate, a ContactCertificate if the step has contacts
     iterations : int
     timing : Timing
@@ -62,10 +62,10 @@ class Answer:
 
     @property
     def forces_unique(self) -> bool:
-        """Whether the multipliers and contact forces are unique."""
+        """Tell whether the multipliers and contact forces are unique."""
         return self.certificate.forces_unique
 
     @property
     def contact(self) -> Uniqueness | None:
-        """Solutions of the contact laws: uniqueness, all solutions, ranges; None for a step without contacts."""
+        """Uniqueness, all solutions and ranges of the contact laws; None for a step without contacts."""
         return self.certificate.contact if isinstance(self.certificate, ContactCertificate) else None

@@ -22,18 +22,18 @@ from gaussopt.solving.verification import verified
 
 
 class ContactSequence:
-    """Solve contact problems by one or several programs each; whatever the formulation, Coulomb's law is the judge.
+    """Solve contact problems by one or several programs each; answers of every formulation are judged by Coulomb's law.
 
     Parameters
     ----------
     formulation : name, such as "coulomb-soccp" or "coulomb-pyramid:16"
-    solver, solver_options : a solver that takes the programs; their default solvers if not given
+    solver, solver_options : a solver that takes the programs; by default, the default solver of each program
     warm_start, reuse : see `SolverSequence`
 
     Attributes
     ----------
     programs : number of programs of the latest problem
-    latest : (Program, RawSolution) or None, the program solved last and the solver's answer to it
+    latest : (Program, RawSolution) or None, the last program solved and the solver's answer to it
     checked : see `SolverSequence`
     """
 
@@ -60,7 +60,7 @@ class ContactSequence:
         return ", ".join(self._sequences)
 
     def solve(self, problem: ConeComplementarity) -> Solution:
-        """Solve and verify; x are the impulses r. Raises UnknownName, BadInput, MissingBackend, NotAccepted."""
+        """Solve and verify; x holds the impulses r. Raises UnknownName, BadInput, MissingBackend, NotAccepted."""
         return self.ask(problem)()
 
     def ask(self, problem: ConeComplementarity) -> Callable[[], Solution]:
@@ -89,7 +89,7 @@ class ContactSequence:
         raw = replace(last, x=r, y=None, iterations=sum(word.iterations for word in words), history=())
         if self.programs > 1 or not isinstance(self._entry, CoulombSOCCP):
             raw = replace(raw, solutions=())
-        if self.programs == self._entry.most_programs > 1:  # an unsettled iteration claims nothing
+        if self.programs == self._entry.most_programs > 1:  # an iteration that has not converged claims no solution
             raw = replace(raw, claim=Status.ITERATION_LIMIT)
         timing = timing._replace(build=max(0.0, whole - timing.total))
         return partial(verified, problem, raw, timing, self._tolerance)

@@ -1,4 +1,4 @@
-"""The program of a step, and a solver for a program."""
+"""The default program of a step, and the default solver of a program."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def default_solver(program: Program) -> str:
 
 
 def default_pair(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
-    """Return formulation and solver for a step, chosen where they are not given.
+    """Return formulation and solver for a step; those not given are chosen.
 
-    The formulation is gauss without contacts and stick-slip with contacts, or coulomb-soccp if a contact in space has
-    friction and no slip. Raises BadInput as `closed_contacts` does.
+    The formulation is gauss without contacts and stick-slip with contacts, but coulomb-soccp if a contact in space has
+    friction and does not slip. Raises BadInput where `closed_contacts` does.
     """
     name = formulation or _law(step.select(closed_contacts(step)))
     if solver is not None:
@@ -32,7 +32,7 @@ def default_pair(step: StepData, formulation: str | None, solver: str | None) ->
 
 
 def _law(step: StepData) -> str:
-    """Return the formulation of the contact laws of a step whose contacts are all closed."""
+    """Return the default formulation for a step whose contacts are all closed."""
     if not step.k:
         return "gauss"
     return "coulomb-soccp" if step.rests_in_space else "stick-slip"

@@ -1,7 +1,7 @@
 """Formulations from outside the package: their arguments and results are copied and checked.
 
-A formulation makes a program and reads the answer back; the certificate then judges the step. Code from outside must
-be able neither to change that step in between, nor to end a motion by an answer of the wrong shape.
+A formulation makes a program and recovers the acceleration from its solution; the certificate then judges the step.
+Code from outside must neither change that step in between, nor end a motion by an answer of the wrong shape.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def find(given: str | Formulation) -> Formulation:
-    """Return a formulation by name, or itself; guarded if from outside the package; raises UnknownName."""
+    """Return the named or given formulation, guarded if it is from outside the package; raises UnknownName."""
     entry: Formulation = given if isinstance(given, Formulation) else registry.load("formulation", given)
     return Guarded(entry) if is_foreign(entry) and not isinstance(entry, Guarded) else entry
 
@@ -34,8 +34,8 @@ def find(given: str | Formulation) -> Formulation:
 class Guarded(Formulation):
     """A formulation from outside the package.
 
-    Every method raises BadInput, naming the formulation, if that raises anything but gaussopt's own errors or returns
-    an object of the wrong kind or shape.
+    Every method raises BadInput, naming the formulation, if the formulation raises anything but gaussopt's errors or
+    returns an object of the wrong type or shape.
     """
 
     def __init__(self, formulation: Formulation) -> None:
@@ -105,7 +105,7 @@ class Guarded(Formulation):
 
 
 def _candidate(found: Any, step: StepData) -> Candidate:
-    """Return acceleration, multipliers and contact forces, copied."""
+    """Return copies of acceleration, multipliers and contact forces, checked."""
     if not isinstance(found, tuple) or not 1 <= len(found) <= 4:
         raise Malformed(f"it recovered a {type(found).__name__}, expected a Candidate or the pair (a, lam)")
     a, lam, lam_N, lam_T = (*found, None, None, None)[:4]
@@ -118,7 +118,7 @@ def _candidate(found: Any, step: StepData) -> Candidate:
 
 
 def _program(program: Any) -> Program:
-    """Return a program whose arrays fit each other, copied."""
+    """Return a copy of a program after checking that its arrays fit each other."""
     if not isinstance(program, Program):
         raise Malformed(f"it made a {type(program).__name__} and no program")
     parts = {x: getattr(program, x.name) for x in fields(program)}
@@ -135,7 +135,7 @@ def _program(program: Any) -> Program:
 
 
 def _fit(letters: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Tell whether array axes with the same letter have the same length."""
+    """Tell whether axes that share a letter have the same length in all arrays."""
     lengths: dict[str, int] = {}
     return all(
         len(shape) == len(letters[name])

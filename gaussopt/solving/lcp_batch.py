@@ -33,10 +33,10 @@ class BatchSolution:
 
     Attributes
     ----------
-    z, w : (B, n), NaN where the solver found no point
-    status : tuple of B Status, the status of each problem as in `solve`: several solutions never count as solved
+    z, w : (B, n), NaN where the solver found no solution
+    status : tuple of B Status, as in `solve`: a problem with several solutions never counts as solved
     iterations : (B,)
-    residual : (B,), natural residual relative to the size of the data, infinite where no point was found
+    residual : (B,), natural residual relative to the size of the data, infinite where no solution was found
     """
 
     z: Matrix
@@ -53,14 +53,14 @@ class BatchSolution:
 
     @property
     def solved(self) -> NDArray[np.bool_]:
-        """Mask of the problems that are solved, (B,)."""
+        """Mask of the solved problems, (B,)."""
         return np.array([s is Status.SOLVED for s in self.status], dtype=bool)
 
 
 def solve_batch(
     M: Any, q: Any, solver: str = "newton", *, tolerance: float = DEFAULT_TOLERANCE, **options: Any
 ) -> BatchSolution:
-    """Solve B problems w = M z + q, 0 <= z, w, z . w = 0 of the same size, and verify each.
+    """Solve B problems w = M z + q, 0 <= z, w, z . w = 0 of the same size, and verify each solution.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _one_by_one(solver: Solver[Any], M: Matrix, q: Matrix) -> tuple[Matrix, NDAr
 
 
 def _verify(M: Matrix, q: Matrix, z: Matrix, w: Matrix, tolerance: float) -> tuple[Vector, NDArray[np.bool_]]:
-    """Return relative residuals, and which answers the bound for positive definite M proves (as `certify_lcp`)."""
+    """Return relative residuals, and a mask of the answers proved by `certify_lcp`'s bound for positive definite M."""
     count, n = q.shape
     diagonal = np.diagonal(M, axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1) & np.isfinite(z).all(axis=1)

@@ -44,16 +44,16 @@ def solve_step(
 ) -> Answer:
     """Formulate, solve and certify one step.
 
-    If the step knows its gaps, open contacts take no part; their forces are zero. If no formulation is given, it is
-    gauss for a step without contacts, stick-slip for one with contacts, or coulomb-soccp if a contact in space has
-    friction and no slip; if no solver is given, it is an exact solver; `details["method"]` of the answer then names
-    both. Options of the solver are given as in `solve`.
+    If the step knows its gaps, open contacts are left out; their forces are zero. If no formulation is given, it is
+    gauss for a step without contacts, stick-slip for one with contacts, but coulomb-soccp if a contact in space has
+    friction and does not slip; if no solver is given, an exact one is chosen; `details["method"]` of the answer names
+    both. Solver options are given as in `solve`.
 
     Raises
     ------
     UnknownName, NotAccepted, MissingBackend
     BadInput
-        Also where a contact penetrates or is about to impact, with gap and rate.
+        Also where a contact penetrates or is about to impact; the message gives its gap and rate.
 
     Examples
     --------
@@ -77,11 +77,11 @@ def solve_step(
 def judge_acceleration(
     step: StepData, a: ArrayLike, by: str = "given", *, tolerance: float = DEFAULT_TOLERANCE
 ) -> Answer:
-    """Judge an acceleration from any source by the criteria for accelerations of solvers.
+    """Judge an acceleration from any source by the same criteria as a solver's acceleration.
 
     Parameters
     ----------
-    step : StepData; if it knows its gaps, open contacts take no part
+    step : StepData; if it knows its gaps, open contacts are left out
     a : (n,)
     by : source of the acceleration, for messages
     tolerance : of the certificate, relative
@@ -89,9 +89,9 @@ def judge_acceleration(
     Returns
     -------
     Answer
-        Its lam is that of the certificate; lam_N and lam_T are NaN, as an acceleration names no contact forces.
+        Its lam is that of the certificate; lam_N and lam_T are NaN, as contact forces are not given.
 
-    Raises BadInput for an acceleration of another shape, or with entries that are not finite.
+    Raises BadInput for an acceleration of the wrong shape, or with entries that are not finite.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def judge_acceleration(
 
 
 def _spread(answer: Answer, step: StepData, closed: NDArray[np.intp]) -> Answer:
-    """Return forces for all contacts, zero at the open ones."""
+    """Return the answer with forces of all contacts, zero at the open ones."""
     lam_N, lam_T = np.zeros(step.k), np.zeros(step.v_T.shape)
     lam_N[closed], lam_T[closed] = answer.lam_N, answer.lam_T
     return replace(answer, lam_N=lam_N, lam_T=lam_T)
@@ -138,7 +138,7 @@ def solve(
     tolerance : of the verification, relative
     start : (x, y), optional, warm start
     options, solver_options
-        Of the solver; the latter also takes names that are parameters here, such as `tolerance`.
+        For the solver; solver_options also takes names that are parameters of this function, such as `tolerance`.
 
     Raises
     ------
@@ -178,9 +178,9 @@ def solve_lcp(
 ) -> tuple[Solution, dict[str, Any]]:
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
-    Options of the solver are given as in `solve`. Of the solution x is z; the details are the solver and the entries
-    that the formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or does
-    not fit.
+    Solver options are given as in `solve`. In the solution, x is z; the details name the solver and hold the entries
+    that the formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or is
+    not applicable.
     """
     entry: Formulation = registry.load("formulation", formulation)
     lcp = checked(lcp)
@@ -204,10 +204,10 @@ def solve_contacts(
     tolerance: float = DEFAULT_TOLERANCE,
     solver_options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Solve contacts with friction cones in local or global form: impulses r, velocities u and, globally, v, for JSON.
+    """Solve contacts with friction cones; return impulses r, velocities u and, for a global problem, v, for JSON.
 
-    Whatever the formulation, the answer is judged by Coulomb's law. `dilation` is the greatest opening velocity of a
-    contact that pushes, m/s. Raises UnknownName, BadInput, MissingBackend, NotAccepted.
+    Answers of every formulation are judged by Coulomb's law. `dilation` is the largest opening velocity, m/s, of a
+    contact with a normal impulse. Raises UnknownName, BadInput, MissingBackend, NotAccepted.
     """
     local = problem.local
     sequence = ContactSequence(formulation, solver, solver_options, tolerance)

@@ -1,4 +1,4 @@
-"""A solver for a sequence of programs: set up, updated, warm-started, timed."""
+"""A solver for a sequence of programs: set up, updated, warm-started and timed."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from gaussopt.processes.guarded_backend import answering
 
 
 class SolverSequence:
-    """A solver for a sequence of programs, set up again when the pattern changes, otherwise updated.
+    """A solver for a sequence of programs, set up again when the sparsity pattern changes, otherwise updated.
 
     Parameters
     ----------
     solver : str or Solver
     warm_start : start each solve from the previous answer
-    reuse : update what was set up where the pattern allows; otherwise every program is set up anew
+    reuse : update the solver where the pattern allows it; otherwise it is set up anew for every program
 
     Attributes
     ----------
-    answering : the solver, or its stand-in where it runs in a helper process
-    latest : (Program, RawSolution) or None, the program solved last and the solver's answer to it
-    checked : whether the solver is asked, before timing starts, if it takes a program
+    answering : the solver, or its proxy if it runs in a helper process
+    latest : (Program, RawSolution) or None, the last program solved and the solver's answer to it
+    checked : whether to check, before timing starts, that the solver takes a program
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class SolverSequence:
     def solve(self, program: Program) -> tuple[RawSolution, Timing]:
         """Return the solver's answer and the seconds of setup, update and solve.
 
-        A solver from outside the package gets copies of the program and of the start; the result of any solver is
-        copied, so that nothing the solver does later changes an answer.
+        A solver from outside the package gets copies of the program and of the start; every solver's result is
+        copied, so that later calls of the solver change no answer.
 
         Raises NotAccepted before solving if the solver does not take the program.
         """
@@ -74,24 +74,24 @@ class SolverSequence:
             else:
                 self.answering.setup(given)
             ready = perf_counter()
-            # Entries of an answer may be computed when they are read, so that timing stops after that.
+            # A solver may compute entries of its answer only when they are read, so timing ends after reading them.
             raw = well_formed(self.answering.solve(begin), program)
         except BaseException as error:
             if isinstance(error, allowed):
                 raise
-            # A backend may fail in any way; its failure becomes an answer rather than a traceback.
+            # A backend may raise any exception; its failure becomes an answer rather than a traceback.
             return self._crashed(program, error), Timing(solve=perf_counter() - start)
         done = perf_counter()
         self._pattern = pattern
         self.latest = program, raw
-        # The inner product is finite wherever a warm start makes sense, and faster to check than all entries.
+        # The inner product is finite for any useful start, and faster to check than all entries.
         self._last = (raw.x, raw.y) if raw.x is not None and math.isfinite(raw.x.dot(raw.x)) else None
         handed = ready - start
         timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
         return raw, timing
 
     def solve_again(self, start: tuple[Vector, Vector | None]) -> tuple[RawSolution, float]:
-        """Solve the last program from another start; return the solver's answer and the seconds of solve."""
+        """Solve the last program from another start; return the solver's answer and the solve time in seconds."""
         assert self.latest is not None
         program, begin = self.latest[0], perf_counter()
         self._last = start
@@ -106,14 +106,14 @@ class SolverSequence:
         return self.latest[1], seconds
 
     def _start(self) -> tuple[Vector, Vector | None] | None:
-        """Return the start of the next solve; a foreign solver gets a copy, so that earlier answers stay unchanged."""
+        """Return the start of the next solve; a solver from outside gets a copy, so earlier answers stay unchanged."""
         if self._last is None or not self._foreign:
             return self._last
         x, y = self._last
         return x.copy(), None if y is None else y.copy()
 
     def _crashed(self, program: Program, error: BaseException) -> RawSolution:
-        """Return the answer for a solver that raised an exception; the next program is set up afresh."""
+        """Return the answer for a solver that raised an exception; the next program starts with a new setup."""
         pass_on(f"The solver {self.solver.name!r} was stopped", error)
         self._pattern = self._last = None
         raw = RawSolution(None, None, Status.CRASHED, note=raised(error))

@@ -38,7 +38,7 @@ class StepSolver:
     ----------
     formulation, solver : names
     options : solver options
-    tolerance : of the certificate, relative; `inf` only records bounds and refuses no step that has an acceleration
+    tolerance : of the certificate, relative; with `inf` bounds are recorded only, and every acceleration is accepted
     warm_start, reuse : of the solver sequence
     thorough : whether uniqueness of contact solutions may be decided by enumeration with linear programs
     """
@@ -105,7 +105,7 @@ class StepSolver:
             (a, lam, _, _), certificate = better
             status, message = judge(step, raw, certificate, self.tolerance, self._advice)
         if status is Status.UNBOUNDED and not program.minimises:
-            # Equations have no objective that could be unbounded: they contradict each other.
+            # Equations have no objective that could be unbounded: the status means that they contradict each other.
             status, message = Status.INFEASIBLE, CONTRADICTORY_EQUATIONS
         if status is not Status.SOLVED and not math.isfinite(certificate.error_bound):
             a = None
@@ -126,7 +126,7 @@ class StepSolver:
     def _refined(
         self, step: StepData, program: Program, raw: RawSolution, found: Candidate
     ) -> tuple[Candidate, Certificate] | None:
-        """Return the refined candidate, if it passes; reading back the answer of an exact solver may lose digits."""
+        """Return the refined candidate if it passes; recovery from the answer of an exact solver may lose digits."""
         if step.k or raw.x is None or raw.claim is not Status.SOLVED:
             return None
         better = self.formulation.refined(step, program, raw.x, found)
@@ -141,7 +141,7 @@ class StepSolver:
 
 
 def _remedy(formulation: Formulation, solver: Solver[Any]) -> str:
-    """Say what to do about an inaccurate answer, by its cause: formulation, solver or rounding."""
+    """Return advice on an inaccurate answer, by its cause: formulation, solver or rounding errors."""
     if not formulation.exact:
         return (
             f"The formulation {formulation.name} is not the mechanics: whatever solves it, its answer can be another "

@@ -1,4 +1,4 @@
-"""The verified status of an answer, judged by the rules for the kind of its problem."""
+"""The verified status of an answer, judged by the rules for its kind of problem."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from gaussopt.kinds import page_of
 
 
 def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: float = DEFAULT_TOLERANCE) -> Solution:
-    """Return the verified solution of a program from the answer of a solver."""
+    """Return the verified solution of a program from a solver's answer."""
     begin = perf_counter()
-    found = page_of(program).judge(program, raw, tolerance)
+    page = page_of(program)
+    found = page.judge(program, raw, tolerance)
     certificate = found.certificate
+    message = found.message + page.limit_proofs(found.proof, timing.solve)
     timing = timing._replace(verify=perf_counter() - begin)
     return Solution(
-        raw.x, found.y, found.status, raw.claim, found.message, raw.iterations, timing, certificate, found.solutions,
+        raw.x, found.y, found.status, raw.claim, message, raw.iterations, timing, certificate, found.solutions,
         raw.history,
     )  # fmt: skip
 
 
 def verify_answer(data: Any, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
-    """Certify an answer from any source: status, message, certificate and, of a step, forces_unique, for JSON.
+    """Certify an answer from any source; return status, message, certificate and, for a step, forces_unique, for JSON.
 
     `answer` holds by name x and y of a quadratic program; z of a complementarity problem; a, lam and, with contacts,
-    lam_N and lam_T of a step; r and, for a global one, v of a contact problem. Entries that are None are estimated,
-    except x, z, a and r. Raises BadInput if an open contact has a force.
+    lam_N and lam_T of a step; r and, if global, v of a contact problem. Missing entries (None) are estimated,
+    except for x, z, a and r. Raises BadInput if an open contact has a force.
     """
     return page_of(data).verify(data, answer, tolerance)

@@ -1,4 +1,4 @@
-"""Compressed files from other programs, unpacked only up to a limit set by their size."""
+"""Compressed files from other programs, unpacked only up to a limit relative to their size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.machine import pass_on
 
 FREE, RATIO = 64 * 2**20, 100
-"""Unpacked contents may take FREE bytes, and RATIO times the bytes of the compressed file."""
+"""Unpacked contents may take FREE bytes plus RATIO times the size of the compressed file."""
 
 KINDS = "fiub"
 """Kinds of numbers, by NumPy's codes."""
@@ -26,7 +26,7 @@ HEADER = 4096
 
 
 def gunzip(content: bytes) -> bytes:
-    """Return the contents of a gzip file; raises BadInput if it is damaged, or far larger than its bytes justify."""
+    """Return the contents of a gzip file; raises BadInput if it is damaged or unpacks to more than the limit."""
     most = FREE + RATIO * len(content)
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
@@ -39,10 +39,10 @@ def gunzip(content: bytes) -> bytes:
 
 
 def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.float64] | None]:
-    """Return arrays from a NumPy archive (npz) by name, as floats; nothing in it is run or unpickled.
+    """Return arrays from a NumPy archive (npz) by name, as floats; no code in it is run and no object unpickled.
 
     An array that is missing, or is an empty object (as qpsolvers writes for missing parts), is None. Raises BadInput
-    if the archive is damaged, unpacks to far more than its bytes justify, or an array does not hold numbers.
+    if the archive is damaged, unpacks to more than the limit, or an array does not hold numbers.
     """
     found: dict[str, NDArray[np.float64] | None] = dict.fromkeys(names)
     left = FREE + RATIO * len(content)
@@ -59,14 +59,14 @@ def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.fl
                     found[name] = _array(name, file, entry.file_size)
     except BadInput:
         raise
-    except Exception as error:  # a library may raise anything on foreign bytes
+    except Exception as error:  # a library may raise any exception on untrusted bytes
         pass_on("The archive cannot be unpacked", error)
         raise BadInput(f"it is no archive of NumPy, or damaged ({str(error).rstrip('.')})") from None
     return found
 
 
 def _array(name: str, file: Any, size: int) -> NDArray[np.float64] | None:
-    """Return an array whose declared shape fits the bytes present; raises BadInput."""
+    """Return an array whose declared shape fits the available bytes; raises BadInput."""
     try:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]

@@ -1,4 +1,4 @@
-"""Checksums of files and of plain data, and plain data as text with a checksum."""
+"""Checksums of files and of plain data; plain data as text with a checksum."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def digest_of(content: bytes | memoryview) -> str:
-    """Return the SHA-256 of a content, in hexadecimal digits."""
+    """Return the SHA-256 of bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def checksum(data: Mapping[str, Any]) -> str:
-    """Return a digest of plain data without its entry "checksum", equal for equal content, also after JSON."""
+    """Return a digest of plain data without its entry "checksum", unchanged by a round trip through JSON."""
     plain = {key: value for key, value in data.items() if key != "checksum"}
     return digest_of(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode())
 

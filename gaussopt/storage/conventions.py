@@ -1,7 +1,7 @@
 """Attributes of NetCDF files by the CF conventions: units, long names, meanings of codes, origin of the data.
 
-Reference: https://cfconventions.org, version 1.11. Quantities of several units (coordinates in m and rad) have none;
-the units of the coordinates are stored with their names. Time has no standard name, as CF's requires a date.
+Reference: https://cfconventions.org, version 1.11. Quantities with mixed units (coordinates in m and rad) have no unit
+attribute; their units are stored with the coordinate names. Time has no CF standard name, as that requires a date.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WORDS: dict[str, tuple[str, str | None]] = {
     "message": ("how the trajectory ended, in a sentence", None),
     "reached": ("last instant at which the trajectory is known", "s"),
 }  # fmt: skip
-"""Long names and units of the variables of motions and batches; None for quantities of several units."""
+"""Long names and units of the variables of motions and batches; the unit is None for quantities with mixed units."""
 
 RATES = {"q": "", "error_estimate": "", "v": " s-1", "a": " s-2"}
 
@@ -49,7 +49,7 @@ def describe(data: xr.Dataset, title: str, units: list[str] | None = None) -> xr
     ----------
     data : xarray.Dataset
     title : description of the contents
-    units : of the coordinates, empty texts for none
+    units : of the coordinates; an empty text where a coordinate has none
     """
     if units and any(units):
         data.coords["coordinate_units"] = ("coordinate", units)
@@ -75,6 +75,6 @@ def describe(data: xr.Dataset, title: str, units: list[str] | None = None) -> xr
 
 
 def command() -> str:
-    """Return the command line of the process, without the folder of its program."""
+    """Return the command line of this process, the program without its folder."""
     program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"
     return shlex.join(["gaussopt" if program == "__main__.py" else program, *sys.argv[1:]])

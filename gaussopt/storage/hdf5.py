@@ -1,4 +1,4 @@
-"""HDF5 files from any source: size and place of a dataset are checked before its numbers are read."""
+"""HDF5 files from any source: the size and location of a dataset are checked before its numbers are read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gaussopt.core.machine import pass_on
 from gaussopt.storage.archives import FREE, RATIO
 
 DEFLATE, SHUFFLE, FLETCHER32 = 1, 2, 3
-"""Filters that NetCDF writes; for unknown filters HDF5 searches folders of the machine for code."""
+"""Filters that NetCDF writes; for other filters HDF5 would search folders of the machine for plug-in code."""
 
 NUMBERS = "iufb"
 """Kinds of numbers, by NumPy's codes."""
 
 DOUBLE = 8
-"""Bytes of a number after reading."""
+"""Bytes per number after reading."""
 
 CHECKSUM = 4
 """Bytes that FLETCHER32 adds to a chunk."""
@@ -28,7 +28,7 @@ CHECKSUM = 4
 
 @contextlib.contextmanager
 def opened(content: bytes) -> Iterator[Any]:
-    """Open HDF5 from bytes; any error of reading becomes a BadInput that continues the file name."""
+    """Open HDF5 from bytes; raises BadInput for any read error, worded to follow the file name in a sentence."""
     import h5py
 
     try:
@@ -36,22 +36,22 @@ def opened(content: bytes) -> Iterator[Any]:
             yield file
     except GaussoptError:
         raise
-    except Exception as error:  # a library may raise anything on foreign bytes
+    except Exception as error:  # a library may raise any exception on untrusted bytes
         pass_on("The file cannot be read", error)
         raise BadInput(f"it is damaged, or no whole HDF5 file ({one_line(error)[:120]})") from None
 
 
 class FileLayout:
-    """The readable part of an open file of `size` bytes: datasets in the file itself, no larger than its bytes allow.
+    """The readable part of an open file of `size` bytes: datasets within the file, no larger than its size can explain.
 
-    Together they may take FREE bytes and RATIO times the bytes of the file.
+    Together the datasets may take FREE bytes plus RATIO times the size of the file.
     """
 
     def __init__(self, file: Any, size: int) -> None:
         self._file, self._size, self._left = file, size, FREE + RATIO * size
 
     def dataset(self, name: str) -> Any:
-        """Return the dataset or group of a name, checked; raises BadInput, and errors of h5py."""
+        """Check and return the dataset or group with a name; raises BadInput and errors of h5py."""
         import h5py
 
         parts = name.split("/")
@@ -68,7 +68,7 @@ class FileLayout:
         return found
 
     def attributes(self) -> None:
-        """Check the attributes of the file; raises as `dataset`."""
+        """Check the attributes of the file; raises the errors of `dataset`."""
         self._attributes("the file", self._file)
 
     def _check(self, name: str, dataset: Any) -> None:
@@ -82,7 +82,7 @@ class FileLayout:
         each = max(dataset.dtype.itemsize, DOUBLE)
         whole, chunk = math.prod(dataset.shape or ()) * each, math.prod(dataset.chunks or ()) * each
         self._take(name, whole, f"of shape {dataset.shape}")
-        if chunk > max(FREE, whole):  # HDF5 unpacks complete chunks, even for small parts of an array
+        if chunk > max(FREE, whole):  # HDF5 unpacks complete chunks, even to read a small part of an array
             raise BadInput(f"{name!r} of shape {dataset.shape} is packed in larger chunks, of shape {dataset.chunks}")
         if dataset.chunks:
             self._check_chunks(name, dataset)
@@ -90,7 +90,7 @@ class FileLayout:
             self._count(name, dataset)
 
     def _check_chunks(self, name: str, dataset: Any) -> None:
-        """Check that chunks are packed as NetCDF does, and that none of them unpacks to more than its size."""
+        """Check that chunks are compressed as NetCDF does it, and that none unpacks to more than its declared size."""
         plan = dataset.id.get_create_plist()
         filters = [plan.get_filter(i)[0] for i in range(plan.get_nfilters())]
         if not set(filters) <= {DEFLATE, SHUFFLE, FLETCHER32} or len(set(filters)) < len(filters):
@@ -103,7 +103,7 @@ class FileLayout:
         for place in places if DEFLATE in filters else ():
             _, packed = dataset.id.read_direct_chunk(place.chunk_offset)
             plain = place.filter_mask >> filters.index(DEFLATE) & 1
-            # HDF5 itself unpacks all that there is, whatever the size of a chunk.
+            # HDF5 unpacks the complete stream, even beyond the declared size of the chunk.
             if not plain and len(zlib.decompressobj().decompress(packed, size + 1)) > size:
                 raise BadInput(f"a chunk of {name!r} unpacks to more than its {size} bytes")
 
@@ -113,7 +113,7 @@ class FileLayout:
             raise BadInput(f"{name!r} {what} is larger than {self._size} bytes can hold")
 
     def _attributes(self, name: str, owner: Any) -> None:
-        """Check that attributes are small; each text in them may be as long as the file."""
+        """Check that attributes are small; each text in them is assumed to be as long as the file."""
         for key in owner.attrs:
             attribute = owner.attrs.get_id(key)
             each = self._size if attribute.dtype.hasobject else attribute.dtype.itemsize
@@ -121,7 +121,7 @@ class FileLayout:
                 raise BadInput(f"the attribute {key!r} of {name!r} is larger than {self._size} bytes can hold")
 
     def _count(self, name: str, dataset: Any) -> None:
-        """Count the bytes of texts: a file may hold a long text once and refer to it a million times."""
+        """Count a text once per reference, as a file may store a long text once and refer to it a million times."""
         if not dataset.shape:
             return
         together = max(1, self._left // (self._size * max(1, math.prod(dataset.shape[1:]))))

@@ -1,8 +1,8 @@
 """NetCDF files that are written completely or not at all, and whose damage is detected before numbers are read.
 
-HDF5 crashes its process if the disk is full, and reads many a changed byte without an error. So files are made in
-memory and written like any other file, followed by a seal: the SHA-256 of all bytes before it. Readers of HDF5 know
-where their part ends and ignore the seal.
+HDF5 crashes its process if the disk is full, and does not notice many changed bytes. So files are made in
+memory and written like any other file, followed by a seal: the SHA-256 of all bytes before it. HDF5 readers find
+the end of their data in its header and ignore the seal.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 MARK = b"\ngaussopt sha256 "
 SEAL = len(MARK) + 64 + 1
-"""Bytes of a seal: the mark, the digest in hexadecimal digits, a line feed."""
+"""Bytes of a seal: the mark, the digest in hexadecimal digits, and a line feed."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 PATIENCE, SLOWEST = 10.0, 2e7
-"""A separate process may read a file without a seal for PATIENCE seconds, and one second more per SLOWEST bytes.
+"""A separate process may spend PATIENCE seconds, plus one second per SLOWEST bytes, on a file without a seal.
 
 An idle core decompresses ten times as many bytes per second.
 """
 
 
 def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[memoryview, bytes]:
-    """Return a dataset as NetCDF bytes, and their seal; raises MachineFailure if there is not enough memory."""
+    """Return a dataset as NetCDF bytes, and the seal of these bytes; raises MachineFailure if memory is too small."""
     try:
         content = data.to_netcdf(engine="h5netcdf", encoding=encoding)
     except MemoryError as error:
@@ -54,8 +54,8 @@ def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[
 def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str, Any] | None = None) -> Path:
     """Write a dataset as a sealed NetCDF file, completely or not at all, and return its path.
 
-    A link stays a link, and an existing file gives its mode. Raises BadInput if the file cannot be written,
-    MachineFailure where the disk is full.
+    A symbolic link is kept, and so is the mode of an existing file. Raises BadInput if the file cannot be written,
+    MachineFailure if the disk is full.
     """
     check_target(Path(path))
     target = Path(os.path.realpath(path))
@@ -65,7 +65,7 @@ def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str,
 
 
 def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
-    """Return the dataset of a NetCDF file, its seal verified; messages call it `what`, such as "a trajectory file".
+    """Return the dataset of a NetCDF file after verifying its seal; messages call it `what`, e.g. "a trajectory file".
 
     A file without a seal, from another program, is read with the warning `Unverified`. Raises BadInput if the file is
     missing, damaged, not NetCDF, or declares arrays that its bytes cannot hold.
@@ -79,9 +79,10 @@ def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
         loaded = _loaded(path)
     except BadInput:
         raise
-    except Exception as error:  # a library may raise anything on foreign bytes
+    except Exception as error:  # a library may raise any exception on untrusted bytes
         pass_on(f"Cannot read {path}", error)
-        raise BadInput(f"{path} is not {what} ({first_line(error)}).") from None
+        hint = "give one that gaussopt wrote, such as motion.save('motion.nc')"
+        raise BadInput(f"{path} is not {what}; {hint} ({first_line(error)}).") from None
     if not sealed:
         sentence = f"{path} carries no checksum, so that damage to it cannot be noticed; save it again with gaussopt."
         warnings.warn(sentence, Unverified, stacklevel=3)
@@ -101,7 +102,7 @@ def _opened(path: str) -> None:
 
 
 def _try_elsewhere(path: Path, what: str) -> None:
-    """Read a file without a seal in a separate process: on damaged bytes HDF5 may crash or never return."""
+    """Read a file without a seal in a separate process first, as HDF5 may crash or hang on damaged bytes."""
     limit = PATIENCE + path.stat().st_size / SLOWEST
     with contextlib.closing(Guard()) as guard:
         outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=limit))
@@ -111,7 +112,7 @@ def _try_elsewhere(path: Path, what: str) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the type and first line of an error of a library, whose text may be very long."""
+    """Return the type and the first line of a library's error, whose text may be very long."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": .")
 
 
@@ -132,12 +133,12 @@ def save_dataset(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
 
 def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
-    """Return the dataset that `save_dataset` wrote, its checksum verified; raises BadInput if missing or damaged."""
+    """Return the dataset that `save_dataset` wrote; raises BadInput if the file is missing or fails its checksum."""
     return read(path, "a NetCDF file")
 
 
 def verified(path: Path) -> bool:
-    """Check the seal of a file; False if it has none. Raises BadInput if it is missing, not a file, or damaged."""
+    """Verify the seal of a file; return False if it has none. Raises BadInput if it is missing, no file, or damaged."""
     with reading(path):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -152,7 +153,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
     file.seek(max(0, size - SEAL))
     seal = file.read(SEAL)
     if not seal.startswith(MARK):
-        # Bytes after the end that HDF5 knows can only be the rest of a seal.
+        # Bytes after the end stated in the HDF5 header can only be a damaged seal.
         if end is not None and end < size:
             raise BadInput(damaged)
         return False
@@ -168,9 +169,9 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
 
 
 def _end_of_hdf5(head: bytes) -> int | None:
-    """Return the end of the file by the header of HDF5; None if the header does not state it in a usual way.
+    """Return the end of the HDF5 data as its header states it; None if the header is not of a usual form.
 
-    After https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html, section II.A.
+    Format: https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html, section II.A.
     """
     if not head.startswith(SIGNATURE) or len(head) < 64:
         return None
@@ -180,9 +181,9 @@ def _end_of_hdf5(head: bytes) -> int | None:
 
 
 def _check_layout(path: str | os.PathLike[str]) -> None:
-    """Refuse arrays in other files, or larger than the bytes of the file allow, see `FileLayout`.
+    """Refuse arrays that are in other files, or larger than the size of the file can account for, see `FileLayout`.
 
-    Raises BadInput, and whatever h5py raises for a file that is not HDF5.
+    Raises BadInput, and any error of h5py for a file that is not HDF5.
     """
     import h5py
 

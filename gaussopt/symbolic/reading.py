@@ -13,6 +13,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from gaussopt.core.contacts import Contact
+from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols, Layout
 from gaussopt.symbolic.model import TIME, SymbolicModel, along
@@ -52,6 +53,8 @@ def read_model(
     symbols = Symbols(q, v, list(values), t, name)
     clean = symbols.clean
     T = clean("kinetic", parts["kinetic"], "qvt")
+    if T.free_symbols & {*symbols.v} and not any(sp.diff(T, a, b) != 0 for a in symbols.v for b in symbols.v):
+        raise BadInput(f"kinetic of {name!r} has no square of a velocity, so no mass; write m*v**2/2, not m*v.")
     V = clean("potential", parts["potential"], "qt")
     F = [clean("forces", f, "qvt") for f in _force_list(parts["forces"], q, name)]
     named = {label: _named(label, parts[label], name) for label in ("holonomic", "nonholonomic", "quasi_velocities")}
@@ -224,7 +227,7 @@ def _state_symbols(q: list[Any], v: Sequence[Any] | None, t: Any, name: str) -> 
         names = [str(c) for c in q]
     v = _listed("v", v, name)
     if len(v) != len(q):
-        raise BadInput(f"v of {name!r} has length {len(v)}, expected {len(q)} (one for each coordinate).")
+        raise BadInput(f"v of {name!r} has length {len(v)}, expected {len(q)}: one for each of {listed(q)}.")
     for b in v:
         if not isinstance(b, sp.Symbol | AppliedUndef | sp.Derivative):
             raise BadInput(f"The velocity {b!r} of {name!r} is no symbol; give SymPy symbols.")
@@ -313,7 +316,9 @@ def _force_list(forces: Sequence[Any] | Mapping[Any, Any] | None, q: list[Any], 
         seen: set[int] = set()
         for key, force in forces.items():
             if str(key) not in place:
-                raise BadInput(f"forces of {name!r} names {key}, which is not a coordinate.")
+                raise BadInput(
+                    f"forces of {name!r} names {key}, which is not a coordinate; these are {', '.join(place)}."
+                )
             i = place[str(key)]
             if i in seen:
                 raise BadInput(f"forces of {name!r} names the coordinate {key} twice.")

@@ -12,6 +12,7 @@ from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.core.solution import RawSolution
 from gaussopt.kinds.cone import ContactPage
+from gaussopt.modelling.contact_piles import random_contacts
 
 S = go.Status
 NAMES = known.names("solved", "multiple_solutions")
@@ -136,3 +137,38 @@ def test_existence_is_asked_only_where_nothing_was_accepted_at_the_tolerance_giv
     status, _, certificate, *_ = ContactPage().judge(problem, raw, 1e-8)
     assert status is S.INACCURATE
     assert certificate.existence_margin is not None
+
+
+def test_proofs_that_take_much_longer_than_the_solve_are_left_out_and_said() -> None:
+    problem = random_contacts(250, mu=0.05).local
+    answer = go.solve(problem, "nsgs")
+    assert answer.status is S.SOLVED
+    quick = go.certify_cone(problem, answer.x)
+    assert "left out" in quick.limit_proofs(1e-3)
+    assert (quick.error_bound, quick.bound_from, quick.velocity_unique, quick.proof_seconds) == (
+        None,
+        "skipped",
+        None,
+        0,
+    )
+    patient = go.certify_cone(problem, answer.x)
+    assert patient.limit_proofs(10.0) == ""
+    assert patient.error_bound is not None
+    assert patient.proof_seconds > 0.0
+
+
+def test_the_search_for_a_modulus_ends_early_only_where_there_is_none() -> None:
+    """Against a fine search over one tau for a problem of one contact, in which c > 0 is known either way."""
+    seen = set()
+    for mu in (0.2, 0.6, 1.0, 1.4, 4.0):
+        W = np.array([[1.0, 0.45, 0.0], [0.45, 1.0, 0.0], [0.0, 0.0, 1.0]])
+        T, best = W[1:], -np.inf
+        for tau in np.geomspace(1e-3, 1e3, 4001):
+            S_ = W - mu**2 / (2 * tau) * T.T @ T
+            S_[0, 0] -= 0.5 * tau
+            best = max(best, float(np.linalg.eigvalsh(S_)[0]))
+        found = monotonicity(go.ConeComplementarity(W, np.array([-1.0, 1.0, 0.0]), np.array([mu])))
+        seen.add(best > 0)
+        assert (found > 0) == (best > 0)
+        assert found <= best + 1e-3
+    assert seen == {True, False}

@@ -1,44 +1,12 @@
-"""Contacts whose own blocks of W vanish or nearly do: impulses that run away are never called a solution."""
+"""Contacts whose own blocks of W vanish or nearly do: what moves nothing, or runs away, is never called a solution."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
+from soundness import vanishing_contacts as vanishing
 
 import gaussopt as go
-from gaussopt.core import registry
-from gaussopt.core.solver import missing_packages
-
-CLASSES = {name: registry.load("solver", name) for name in registry.names("solver")}
-SOLVERS = [n for n, c in CLASSES.items() if go.ConeComplementarity in c.accepts and not missing_packages(c)]
-
-
-def missed(problem, r):
-    """How far u~ is outside K* and r outside K, beside |q| and beside |r| with rho |q|: u in exact numbers."""
-    x = [Fraction(v) for v in r.tolist()]
-    W, q = problem.W.tolist(), problem.q.tolist()
-    u = np.array([
-        float(sum((Fraction(w) * y for w, y in zip(row, x, strict=True)), Fraction(b)))
-        for row, b in zip(W, q, strict=True)
-    ]).reshape(-1, 3)  # fmt: skip
-    p = r.reshape(-1, 3)
-    # u~ = u + mu |u_T| e_N is in K* where mu |u_T| <= u_N + mu |u_T|: where no contact closes further.
-    closing = np.maximum(-u[:, 0], 0.0).max()
-    outside = np.maximum(np.hypot(p[:, 1], p[:, 2]) - problem.mu * p[:, 0], -p[:, 0]).max()
-    size = np.abs(problem.q).max()
-    return closing / size, max(outside, 0.0) / max(np.abs(r).max(), 1e-300)
-
-
-def made(rng):
-    """One to three contacts; some blocks vanish, some are smaller by up to sixteen powers of ten."""
-    k = int(rng.integers(1, 4))
-    B = rng.standard_normal((int(rng.integers(1, 3 * k + 1)), 3 * k))
-    size = np.repeat(rng.choice([0.0, 1e-8, 1e-5, 1e-2, 1.0], k), 3)
-    B = B * size
-    mu = rng.choice([0.0, 0.3, 1.0], k)
-    return go.ConeComplementarity(B.T @ B, rng.standard_normal(3 * k), mu)
 
 
 def test_an_impulse_that_swallows_the_velocity_is_no_solution():
@@ -50,33 +18,39 @@ def test_an_impulse_that_swallows_the_velocity_is_no_solution():
     assert go.solve(problem, "extragradient").status is not go.Status.SOLVED
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_answers_called_solved_close_no_contact(solver):
-    rng, solved = np.random.default_rng(40), 0
-    slow = solver in ("hybrid", "enumerate-cone", "prox", "admm", "extragradient", "clarabel")
-    for _ in range(6 if slow else 25):
-        problem = made(rng)
-        try:
-            found = go.solve(problem, solver)
-        except go.NotAccepted:
-            continue
-        if found.status is go.Status.SOLVED:
+@pytest.mark.parametrize("own", [1e-12 * np.eye(3), [[0, 1e-3, 0], [-1e-3, 1e-13, 0], [0, 0, 1e-13]]])
+def test_an_open_contact_that_hardly_moves_takes_no_impulse(own):
+    """Its own unit of impulses, 3 kg over the trace of its block, would call 100 N s nothing."""
+    W = np.block([[np.array(own), np.zeros((3, 3))], [np.zeros((3, 3)), np.eye(3)]])
+    problem = go.ConeComplementarity(W, np.array([0.5, 0.0, 0.0, -1.0, 0.0, 0.0]), np.array([0.5, 0.5]))
+    right = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    wrong = right + np.array([100.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert go.certify_cone(problem, right).passed()
+    assert not go.certify_cone(problem, wrong).passed()
+
+
+@pytest.mark.parametrize("solver", vanishing.solvers())
+def test_answers_called_solved_are_solutions(solver):
+    """By exact arithmetic; `soundness/vanishing_contacts.py` asks of 10,000 problems what this asks of a few."""
+    source, solved = vanishing.problems(7), 0
+    slow = solver in ("hybrid", "enumerate-cone", "prox", "admm", "extragradient", "nsn-fb", "clarabel")
+    for _ in range(28 if slow else 140):
+        problem = next(source)
+        found = vanishing.ask(solver, problem, 300)
+        if found is not None and found.status is go.Status.SOLVED:
             solved += 1
-            closing, outside = missed(problem, found.x)
-            assert closing <= 1e-6, problem
-            assert outside <= 1e-6, problem
-    assert solved or slow
+            assert not vanishing.refuted(problem, found.x), problem
+    assert solved
 
 
 def test_huge_impulses_along_directions_that_move_nothing_never_pass():
     """Whoever proposes them: in every problem made by hand, at sizes from 1 to 1e150."""
-    rng = np.random.default_rng(41)
+    rng, source = np.random.default_rng(41), vanishing.problems(8)
     for _ in range(300):
-        problem = made(rng)
+        problem = next(source)
         r = np.zeros(problem.n)
         for i in range(problem.k):
             way = np.array([1.0, *(rng.uniform(-0.7, 0.7, 2) * problem.mu[i])])
             r[3 * i : 3 * i + 3] = 10.0 ** rng.uniform(0, 150) * way
         if go.certify_cone(problem, r, existence=False).passed():
-            closing, outside = missed(problem, r)
-            assert max(closing, outside) <= 1e-6
+            assert not vanishing.refuted(problem, r), problem

@@ -50,6 +50,11 @@ def test_help_loads_no_backend(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "papers" in done.stdout
+    assert "bool" not in done.stdout
+    assert all(
+        words in done.stdout
+        for words in ("--install-completion`", "─ Method ─", "─ Results ─", "run [OPTIONS] [PROBLEM]")
+    )
 
 
 @pytest.mark.parametrize("kind", ["problems", "formulations", "solvers", "steppers", "families"])

@@ -9,6 +9,8 @@ import pytest
 
 import gaussopt as go
 from gaussopt.bodies import BallTouch, Model, Pile, Touch
+from gaussopt.integration.events.turning import _bends
+from gaussopt.modelling.consistency import check_rows
 from gaussopt.solving.solve import solve_contacts
 
 G = 9.81
@@ -298,3 +300,17 @@ def test_balls_that_fall_come_to_rest_with_their_weight_on_the_floor() -> None:
     wall = run(go.problem("box-wall"), stepper="moreau-jean", t_end=0.05)
     assert np.abs(wall.q - wall.q[0]).max() < 1e-14
     assert wall.lam_N[-1].sum() == pytest.approx((3 + 1) * G, rel=1e-12)  # on the floor, and between the rows
+
+
+def test_a_pile_knows_the_coordinates_that_its_normal_rows_depend_on() -> None:
+    """As differences find them one by one, which takes an evaluation of the whole pile for each."""
+    pile = Pile(mu=0.5)
+    pile.box(1.0, (0.1, 0.1, 0.1), at=(0, 0, 0.05))
+    pile.box(1.0, (0.1, 0.1, 0.1), at=(0, 0.01, 0.15))
+    pile.box(1.0, (0.1, 0.1, 0.1), at=(2, 0, 0.05))
+    for x in (3.0, 3.3):
+        pile.ball(1.0, 0.1, at=(x, 0, 0.3))
+    problem = pile.problem(t_end=0.1, dt=0.01)
+    q = np.array(problem.q0) + 0.01 * np.random.default_rng(0).normal(size=len(problem.q0))
+    assert list(problem.system.bending()) == [j for j in range(len(q)) if _bends(problem.system, 0.0, q, j)]
+    check_rows(problem.system, 0.0, np.array(problem.q0), np.array(problem.v0), gaps=True)

@@ -68,7 +68,29 @@ def test_lengths_in_millimetres_beside_metres_per_square_second():
 def test_angles_in_degrees():
     model, joint = rod(angle=30)
     model.add(joint)
-    assert "more than a full turn: angles are in radians" in said(model.problem(t_end=1.0))
+    first, second = go.check(model.problem(t_end=1.0))
+    assert "more than a full turn: angles are in radians" in second
+    assert "was guessed at [0.5, 0. ] and is assembled at" in first
+
+
+def test_a_body_that_is_assembled_far_from_its_guess():
+    model, joint = rod()
+    model.add(joint)
+    other = model.body("other", 1.0, 0.02, at=(-3.0, 0.0))
+    model.add(Revolute("A", model.bodies["rod"].at(0.5, 0.0), other.at(-0.5, 0.0)))
+    sentence = said(model.problem(t_end=1.0))
+    assert "The body 'other' was guessed at [-3.,  0.] and is assembled at [1.5, 0. ]" in sentence
+    assert "guess nearer to it" in sentence
+
+
+def test_a_constraint_that_holds_nothing():
+    assert "The constraint 2 holds nothing at the start" in said(pendulum(holonomic=[X**2 + Y**2 - L**2, Y**2]))
+
+
+def test_the_first_simulation_warns_at_the_line_of_the_user():
+    with pytest.warns(go.ModelSlip, match="l is given and occurs in no") as caught:
+        go.simulate(pendulum(holonomic=[]), q0=[1.0, 0.0], v0=[0.0, 0.0], t_end=0.01, dt=0.01)
+    assert caught[0].filename == __file__
 
 
 def test_a_joint_that_was_made_and_not_added():

@@ -534,6 +534,7 @@ KNOWN = {
     "core/fast_frozen.py: exec": "names of fields of our own classes",
     "jit/entry.py: exec": "numbers of arguments and of their axes",
     "bodies/body.py: sympify": "strict: numbers and expressions that a program gives, no text",
+    "bodies/body.py: lambdify": "numbers and expressions that a program gives",
     "bodies/element.py: sympify": "numbers and expressions that a program gives",
     "bodies/tree.py: sympify": "expressions of a model",
     "bodies/model.py: sympify": "numbers and expressions that a program gives",

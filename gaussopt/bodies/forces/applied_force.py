@@ -20,7 +20,7 @@ class AppliedForce(Element):
     def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:
         super().__init__(name, a, b)
         self._given = value
-        self.value  # noqa: B018  says what is wrong with it
+        self.value  # noqa: B018  raises BadInput now if the value is wrong
 
     @property
     def value(self) -> Vec:

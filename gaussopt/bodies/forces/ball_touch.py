@@ -28,7 +28,7 @@ class BallTouch(Element):
     Parameters
     ----------
     radii : two lengths, m, about a and about b
-    across : in space, three numbers, a direction in the frame of the ground to which n is never parallel
+    across : in space, three numbers: a direction in the frame of the ground to which n must never be parallel
     """
 
     not_negative = ("radii",)
@@ -64,7 +64,7 @@ class BallTouch(Element):
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return as divisors the distance of the centres and, in space, its part normal to `across`."""
+        """Return the divisors: the distance of the centres and, in space, its component normal to `across`."""
         ends = [coinciding(self.name, self._apart[0])]
         if self.a.body.dim == 2:
             return ends

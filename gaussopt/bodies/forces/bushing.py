@@ -1,11 +1,11 @@
-"""A bushing: springs and dampers along and about the axes of a, which hold b near a.
+"""A bushing: springs and dampers along and about the axes of a, which pull b towards a.
 
 With the displacement d = A_a^T R_a^T (r_b - r_a) along the axes of a, and the rotation S = (R_a A_a)^T R_b A_b,
 
     V = 1/2 sum of k_i d_i^2 + 1/2 sum of kappa_i (1 + 2 S_ii - tr S),   -c_i d_i' along, -gamma_i omega_i about axis i.
 
-The second sum is kappa_i (2 sin(theta / 2) u_i)^2 for a turn through theta about u: kappa_i theta_i^2 where it is
-small. In the plane it is kappa phi^2 with the angle phi from the axis of a to that of b.
+The second sum is kappa_i (2 sin(theta / 2) u_i)^2 for a rotation by theta about u, which is kappa_i theta_i^2 for
+small angles. In the plane it is kappa phi^2 with the angle phi from the axis of a to that of b.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class SpringDamper(Element):
 
     @property
     def length(self) -> Any:
-        """|d|, m."""
+        """Length |d|, m."""
         d = offset(self.a, self.b)
         return sp.sqrt(d.dot(d))
 

@@ -4,8 +4,8 @@ With u along and n normal to the line, d = r_b - r_a and the radius R (0 for a p
 
     g_N = n . d - R >= 0,   v_T = d/dt u . d + R (omega_b - omega_a).
 
-The line may belong to a body that moves: then these are gap and slip in the frame of that body. In space a point or a
-ball of b on the plane whose normal n is the axis of a, with two tangents t normal to n:
+If the line belongs to a moving body, these are gap and slip in the frame of that body. In space a point or a
+ball of b touches the plane whose normal n is the axis of a, with two tangents t normal to n:
 
     g_N = n . d - R >= 0,   v_T = d/dt (t . d) - t . (omega_b - omega_a) x R n.
 """
@@ -25,14 +25,19 @@ from gaussopt.modelling.solids import Ball, FaceContact, Solid
 
 
 class Touch(Element):
-    """The point b, or a disk about it, stays left of the line of a, with friction mu and restitution e_N, e_T."""
+    """The point b, or a disk about it, stays left of the line of a, with friction mu and restitution e_N, e_T.
+
+    With `two_sided` it stays on the line, between two walls without clearance, and friction follows the one that bears.
+    """
 
     not_negative = ("radius",)
 
     def __init__(
-        self, name: str, a: End, b: End, mu: Any = 0, e_N: Any = 0, e_T: Any = 0, radius: Any = 0
+        self, name: str, a: End, b: End, mu: Any = 0, e_N: Any = 0, e_T: Any = 0, radius: Any = 0,
+        two_sided: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(name, a, b)
+        self.two_sided = two_sided
         self.mu, self.e_N, self.e_T, self.radius = self.scalars(mu=mu, e_N=e_N, e_T=e_T, radius=radius)
 
     def contacts(self) -> Sequence[Contact]:
@@ -46,7 +51,7 @@ class Touch(Element):
             turned = (self.b.body.spin - self.a.body.spin).cross(-self.radius * n)
             slip = [rate(t.dot(d), self.bodies) + t.dot(turned) for t in across]
         gap = n.dot(d) - self.radius
-        return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
+        return [Contact(self.name, None, gap, slip, self.mu, self.e_N, self.e_T, self.two_sided)]
 
     def shapes(self) -> Sequence[Shape]:
         """Return the ground, the disk if it has a radius, and the contact point."""

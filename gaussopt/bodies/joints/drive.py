@@ -15,16 +15,16 @@ from gaussopt.bodies.element import Joint
 from gaussopt.core.errors import BadInput
 
 MOMENT = 1e-9
-"""Time, relative to 1 s + the instant, before and after an instant at which a motion is checked for jumps."""
+"""Time before and after an instant, relative to 1 s + the instant, at which a motion is compared to find jumps."""
 
 JUMP = 1e-5
-"""Change over this time, relative to 1 + the value, that counts as a jump."""
+"""Change over this time, relative to 1 + the absolute value, above which the motion jumps."""
 
 
 class Drive(Joint):
     """The angle (rad) or displacement (m) of a joint as a function of time t; the multiplier is the driving force.
 
-    Its value and its velocity are continuous: a jump of the velocity would need an impulse, which steps do not have.
+    Its value and its velocity are continuous: a jump of the velocity would need an impulse, which steps cannot have.
     """
 
     def __init__(self, name: str, joint: Joint, motion: Any) -> None:
@@ -34,13 +34,13 @@ class Drive(Joint):
         self.joint, (self.motion,) = joint, self.scalars(motion=motion)
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Drive:
-        """Return a copy as `Element.between`, with the joint copied too."""
+        """Return a copy as `Element.between` does, with a copy of the joint."""
         found = super().between(built)
         found.joint = self.joint.between(built)
         return found
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput where the pieces of the motion, at these parameters, do not join continuously."""
+        """Raise BadInput if the motion or its velocity, for these parameters, jumps where its pieces meet."""
         super().check(symbols, values)
         motion = self.motion.xreplace({symbols[name]: values[name] for name in symbols}).rewrite(sp.Piecewise)
         if motion.free_symbols - {TIME} or not motion.has(sp.Piecewise):
@@ -49,14 +49,14 @@ class Drive(Joint):
             moment = MOMENT * (1.0 + abs(instant))
             for what, function in (("position", motion), ("velocity", sp.diff(motion, TIME))):
                 before, after = (float(function.subs(TIME, instant + way * moment)) for way in (-1, 1))
-                if abs(after - before) > JUMP * (1.0 + abs(before)):  # an undefined value is no jump
+                if abs(after - before) > JUMP * (1.0 + abs(before)):  # an undefined value does not count as a jump
                     raise BadInput(
                         f"The {what} that {self.name!r} prescribes jumps from {before:.6g} to {after:.6g} at "
                         f"t = {instant:.6g}, which no finite force does; give a motion whose velocity is continuous."
                     )
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return the divisor of the row of an angle in space, zero half a turn away from the motion."""
+        """Return the divisor of an angle's row in space, which is zero half a turn away from the motion."""
         _, by = sp.fraction(self.holonomic()["motion"])
         if not by.free_symbols:
             return []

@@ -12,9 +12,9 @@ from gaussopt.core.errors import BadInput
 
 
 class Gear(Joint):
-    """b turns `ratio` times as fast as a, in the opposite direction; a negative ratio is that of a belt.
+    """Wheels of which b turns `ratio` times as fast as a, in the opposite direction; a belt has a negative ratio.
 
-    The rates are those in the frame of the ground, so the axes of both wheels must be at rest there. For a planet gear,
+    The rates are relative to the ground, so the axes of both wheels must be at rest there. For a planet gear,
     write the rates relative to its carrier as a `Row` of velocities.
     """
 

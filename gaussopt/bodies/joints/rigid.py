@@ -1,4 +1,4 @@
-"""Joints between rigid bodies, by the rows that they keep: points together, axes parallel, a point on a line."""
+"""Joints between rigid bodies, made from rows: coinciding points, parallel axes, a point on a line."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from gaussopt.bodies.body import End, rate
 from gaussopt.bodies.element import (
     BALL,
     SLIDE,
@@ -26,7 +27,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Bearing, Pin, Shape
 
 CROSS = sp.Matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
-"""New axes of which the first is the second of the axes before."""
+"""New axes, of which the first is the second of the previous axes."""
 
 
 class Weld(Joint):
@@ -43,7 +44,7 @@ class Spherical(Joint):
 
 
 class Universal(Joint):
-    """Points a and b stay together, and their axes at right angles, u_a . u_b = 0; rows x, y, z, cross."""
+    """Points a and b stay together, and their axes stay at right angles, u_a . u_b = 0; rows x, y, z, cross."""
 
     only = 3, "Revolute"
     keeps, moves = (coincide,), (TURN, CROSS, TURN)
@@ -63,10 +64,19 @@ class Cylindrical(Joint):
 class Slot(Joint):
     """A pin in a slot: b stays on the line through a along its axis, and rotates freely.
 
-    Row across; in space across, across2.
+    Row across; in space across, across2. In the plane `mu` is the friction between the pin, a point, and the slot: then
+    across is a two-sided contact, |lam_T| <= mu |lam_N|.
     """
 
     keeps: tuple[Keeps, ...] = (on_axis,)
+
+    def __init__(self, name: str, a: End, b: End, mu: Any = 0) -> None:
+        super().__init__(name, a, b)
+        self.rub(mu)
+
+    def walls(self) -> Mapping[str, tuple[Any, Any]]:
+        """Return the wall of the slot."""
+        return {"across": (self.a.axes[1].dot(offset(self.a, self.b)), rate(self.displacement(), self.bodies))}
 
     def displacement(self) -> Any:
         """Return the position of b along the axis of a, m."""
@@ -76,19 +86,51 @@ class Slot(Joint):
 class Prismatic(Slot):
     """A guide: b slides along the axis of a and does not rotate relative to a.
 
-    Rows across, angle; in space across, across2, tilt1, tilt2, turn.
+    Rows across, angle; in space across, across2, tilt1, tilt2, turn. In the plane `mu` is the friction between slider
+    and guide. Where the slider bears at two points, `length` apart along the axis and b in their middle, both rows are
+    two-sided contacts, across and angle, at the rear and at the front: what turns the slider adds to the friction,
+    until it jams. With a length of zero only across is one, |lam_T| <= mu |lam_N|, and the moment causes no friction.
     """
 
     keeps, aligned, moves = (on_axis, same_turn), 2, (SLIDE,)
+    not_negative = ("length",)
+
+    def __init__(self, name: str, a: End, b: End, mu: Any = 0, length: Any = 0) -> None:
+        super().__init__(name, a, b)
+        self.rub(mu)
+        (self.length,) = self.scalars(length=length)
+
+    def walls(self) -> Mapping[str, tuple[Any, Any]]:
+        """Return the wall of the guide at b, or at the two ends of the slider."""
+        if self.length == 0:
+            return super().walls()
+        (u, n), d, half = self.a.axes, offset(self.a, self.b), self.length / 2 * self.b.axes[0]
+        ends = {"across": d - half, "angle": d + half}
+        return {name: (n.dot(x), rate(u.dot(x), self.bodies)) for name, x in ends.items()}
 
 
 class Revolute(Joint):
     """A hinge: points a and b stay together, and b turns about the axis of both.
 
-    Rows x, y; in space x, y, z, tilt1, tilt2.
+    Rows x, y; in space x, y, z, tilt1, tilt2. In the plane `mu` is the friction between a pin of `radius`, m, and two
+    pairs of pads, which bear it along the axis of a and across it: the torque is at most mu radius (|lam_N| of x +
+    |lam_N| of y), both in the axes of a. That of a round bearing is at most mu radius times the length of the force:
+    the same where the force has the direction of one of the axes, up to 1/sqrt(2) times as much otherwise.
     """
 
     keeps, aligned, moves = (coincide, same_axis), 1, (TURN,)
+
+    def __init__(self, name: str, a: End, b: End, mu: Any = 0, radius: Any = 0) -> None:
+        super().__init__(name, a, b)
+        self.rub(mu)
+        (self.radius,) = self.scalars(radius=radius)
+        if self.mu != 0 and self.radius == 0:
+            raise BadInput(f"Revolute {name!r} has friction and no radius; give radius=..., that of its pin in m.")
+
+    def walls(self) -> Mapping[str, tuple[Any, Any]]:
+        """Return the pads; what slips on them is the rim of the pin."""
+        slip = self.radius * rate(angle(self.a, self.b), self.bodies)
+        return {k: (x.dot(offset(self.a, self.b)), slip) for k, x in zip("xy", self.a.axes, strict=True)}
 
     def displacement(self) -> Any:
         """Return the angle from the axis of a to that of b, rad."""
@@ -97,7 +139,7 @@ class Revolute(Joint):
         return angle(self.a, self.b)
 
     def driven(self, motion: Any) -> Any:
-        """Return, in space, 2 tan((s - motion) / 2) of the angle s, from its sine and cosine."""
+        """Return, in space, 2 tan((s - motion) / 2) for the angle s, from the sine and cosine of s."""
         if self.a.body.dim == 2:
             return super().driven(motion)
         seen, sine, cosine = turn(self.a, self.b), sp.sin(motion), sp.cos(motion)

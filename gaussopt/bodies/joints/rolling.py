@@ -4,9 +4,9 @@ In the plane, a disk of radius R about b on the line through a along its axis u,
 
     n . (r_b - r_a) - R = 0,   d/dt u . (r_b - r_a) + R (omega_b - omega_a) = 0.
 
-In space, a thin disk about b whose axis is that of b, on the plane through a whose normal n is the axis of a, which is
-at rest or has a prescribed motion without rotation.
-With e upwards in the disk, normal to its axis, rho = -R e is the point of contact seen from the centre:
+In space, a thin disk about b, whose axis is that of b, rolls on the plane through a with the normal n, the axis of a.
+The plane is at rest or has a prescribed motion without rotation.
+With e upwards in the disk, normal to its axis, rho = -R e leads from the centre to the point of contact:
 
     e = (n - (n . u_b) u_b) / |n - (n . u_b) u_b|,   n . (r_b + rho - r_a) = 0,   t . (r_b' - r_a' + omega_b x rho) = 0
 
@@ -52,7 +52,7 @@ class Rolling(Joint):
         return -self.radius * up / sp.sqrt(1 - n.dot(u) ** 2)
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return, in space, as a divisor, the squared sine of the angle from the disk's axis to the plane's normal."""
+        """Return the divisor in space: the squared sine of the angle between the disk's axis and the plane's normal."""
         if self.a.body.dim == 2:
             return ()
         why = (

@@ -87,7 +87,8 @@ class _OfCoordinates:
     periodic = 0
 
     def __init__(self, system: AbstractSystem, t: float, q: Vector) -> None:
-        self._bend = [j for j in range(len(q)) if _bends(system, t, q, j)]
+        known = system.bending()
+        self._bend = [j for j in range(len(q)) if _bends(system, t, q, j)] if known is None else list(known)
 
     def angles(self, t: ArrayLike, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
         return q.T[self._bend], v.T[self._bend]

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 
 from gaussopt.core.arrays import Matrix
 from gaussopt.lcp.matrix_classes import subsets
+from gaussopt.linalg import rational
 
 Rational = Sequence[Sequence[Fraction | int]]
 
@@ -90,48 +90,34 @@ def times(A: Matrix, x: Matrix) -> Matrix:
 
 def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \
         -> list[tuple[list[Fraction], list[Fraction], list[Fraction]]]:  # fmt: skip
-    """Find all solutions (x, y, w) of one problem in rational numbers, from the regular active sets."""
-    m, k = len(p), len(b)
+    """Find all solutions (x, y, w) of one problem in rational numbers, from the regular active sets; P is regular."""
+    rows, bias = rational.exact(A), rational.exact(b)
+    columns = rational.solve(rational.exact(P), np.column_stack((rational.exact(R), rational.exact(p))))
+    assert columns is not None
+    X, x0 = columns[:, :-1], columns[:, -1]
     found = []
-    for active in product((False, True), repeat=k):
-        rows = [[*P[i], *(-r for r in R[i]), p[i]] for i in range(m)]
-        for i in range(k):
-            unit = [int(i == j) for j in range(k)]
-            rows.append([*A[i], *([0] * k), -b[i]] if active[i] else [*([0] * m), *unit, 0])
-        point = _eliminate([[Fraction(e) for e in row] for row in rows])
-        if point is None:
-            continue
-        x, y = point[:m], point[m:]
-        w = [sum((a * e for a, e in zip(row, x, strict=True)), Fraction(c)) for row, c in zip(A, b, strict=True)]
-        if min(y) >= 0 and min(w) >= 0 and (x, y, w) not in found:
-            found.append((x, y, w))
+    for y in lcp_exactly((rows @ X).tolist(), (bias + rows @ x0).tolist()):
+        x = x0 + X @ rational.exact(y)
+        found.append((x.tolist(), y, (rows @ x + bias).tolist()))
     return found
 
 
 def lcp_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
-    """Find all forces of the contact laws in rational numbers."""
-    k = len(b)
-    identity = [[int(i == j) for j in range(k)] for i in range(k)]
-    return [y for _, y, _ in solve_exactly(identity, [0] * k, identity, A, b)]
+    """Find all forces of the contact laws in rational numbers, from the regular principal submatrices of A."""
+    M, q = rational.exact(A), rational.exact(b)
+    found: list[list[Fraction]] = []
+    for active in subsets(len(q)):
+        y = rational.exact(np.zeros(len(q), dtype=int))
+        point = rational.solve(M[np.ix_(active, active)], -q[active])
+        if point is None:
+            continue
+        y[active] = point
+        if min(y, default=0) >= 0 and min(M @ y + q, default=0) >= 0 and y.tolist() not in found:
+            found.append(y.tolist())
+    return found
 
 
 def printed_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
     """Find all points that satisfy the optimality conditions of (29) in rational numbers."""
-    k = len(b)
-    P = [[Fraction(A[i][j] + A[j][i]) / 2 for j in range(k)] for i in range(k)]
-    transposed = [[A[j][i] for j in range(k)] for i in range(k)]
-    return [x for x, _, _ in solve_exactly(P, [0] * k, transposed, A, b)]
-
-
-def _eliminate(rows: list[list[Fraction]]) -> list[Fraction] | None:
-    """Solve a square system given as rows that end with the right-hand side; None where it is singular."""
-    table = np.array(rows, dtype=object)
-    for j in range(len(table)):
-        pivots = j + np.flatnonzero(table[j:, j])
-        if not len(pivots):
-            return None
-        table[[j, pivots[0]]] = table[[pivots[0], j]]
-        table[j] = table[j] / table[j, j]
-        others = np.arange(len(table)) != j
-        table[others] = table[others] - np.outer(table[others, j], table[j])
-    return list(table[:, -1])
+    M = rational.exact(A)
+    return [x for x, _, _ in solve_exactly(((M + M.T) / 2).tolist(), [0] * len(b), M.T.tolist(), A, b)]

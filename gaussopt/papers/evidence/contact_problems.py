@@ -32,12 +32,18 @@ def definite(A: Matrix, least: float = DEFINITE) -> Mask:
 def random_definite(count: int, n: int, skew: float, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
     """Draw A = S + K, S positive definite of norm 1, K skew of norm `skew`, (B, n, n); b standard normal, (B, n)."""
     X, Y = rng.standard_normal((2, count, n, n))
+    return definite_from(X, Y, skew), rng.standard_normal((count, n))
+
+
+def definite_from(X: Matrix, Y: Matrix, skew: float) -> Matrix:
+    """Make the matrices S + K of `random_definite` from any numbers, (B, n, n) each."""
+    n = X.shape[-1]
     S = X @ X.swapaxes(1, 2) + 0.1 * np.eye(n)
     S /= np.linalg.norm(S, 2, axis=(1, 2))[:, None, None]
     K = Y - Y.swapaxes(1, 2)
     if n > 1:
-        K *= skew / np.linalg.norm(K, 2, axis=(1, 2))[:, None, None]
-    return S + K, rng.standard_normal((count, n))
+        K *= skew / np.maximum(np.linalg.norm(K, 2, axis=(1, 2)), 1e-300)[:, None, None]
+    return np.asarray(S + K)
 
 
 def random_stacks(

@@ -20,7 +20,7 @@ from gaussopt.solving.defaults import formulate
 texts = Texts(__file__, str)
 
 ROUNDING = 1e-12
-"""Residuals below this are rounding error and do not show an order of convergence."""
+"""Residuals below this are rounding errors and show no order of convergence."""
 
 EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "genetic algorithm, null-space": ("deap", {}),
@@ -32,14 +32,14 @@ EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 CRANK = "crank-slider"
 STATE = 50
-"""Row of the crank-slider's reference. Its start is at rest, where the search's origin, zero acceleration, satisfies
-the constraint rows and would be an unfair first individual."""
+"""Row of the crank-slider's reference. The first row is at rest, where zero acceleration, the origin of the search,
+satisfies the constraint rows and would be an unfair first individual."""
 
 
 def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:
-    """Return a QP and an LCP each for a box that tips about one of three contacts, and for two bars with two contacts.
+    """Return a QP and an LCP each for a box tipping about one of three contacts and for two bars with two contacts.
 
-    If labels are given, only programs of the problems among them.
+    If problem labels are given, only programs of these problems are returned.
     """
     found = {}
     for entry, words, formulation in (
@@ -53,7 +53,7 @@ def contact_programs(problems: Collection[str] | None = None) -> dict[str, Progr
 
 
 def of_compared(problems: Collection[str], solvers: Collection[str]) -> list[Figure]:
-    """Return the figures of iterative solvers on the problems of a comparison, both by their labels."""
+    """Return the figures of the iterative solvers in a comparison on its problems; both are given by label."""
     figures = []
     if "newton" in solvers and contact_programs(problems):
         figures.append(newton(problems))
@@ -72,7 +72,7 @@ def newton(problems: Collection[str] | None = None) -> Figure:
 
 
 def evolution() -> Figure:
-    """Draw the cost of the best individual less the least cost, by generation, for a program of the crank-slider."""
+    """Draw the excess of the best individual's cost over the least cost, by generation, for a crank-slider program."""
     crank = problem(CRANK)
     rows = crank.reference("crank-A-2s")
     program = formulate(crank.system.evaluate(float(rows.t[STATE]), rows.q[STATE], rows.v[STATE]), "gauss")
@@ -84,7 +84,7 @@ def evolution() -> Figure:
 
 
 def order(residuals: Sequence[float]) -> float | None:
-    """Return log r_{k+1} / log r_k (2: quadratic, 1: linear) of the last step ending above rounding error, if any."""
+    """Return log r_{k+1} / log r_k (2: quadratic, 1: linear) of the last step to end above rounding errors, or None."""
     for before, after in reversed(list(pairwise(residuals))):
         if before < 0.1 and after > ROUNDING:
             return float(np.log(after) / np.log(before))
@@ -96,7 +96,7 @@ def _figure(
 ) -> Figure:
     """Draw curves that begin at iteration `first`."""
     x = {label: np.arange(first, first + len(r), dtype=float) for label, r in curves.items()}
-    # An infinite cost, before any point is feasible, cannot be drawn.
+    # The cost is infinite until a point is feasible; such values are not drawn.
     y = {label: np.where(np.isfinite(r), r, np.nan) for label, r in curves.items()}
     ends = ", ".join(
         f"{label} from {r[0]:.1e} to {r[-1]:.1e} in {len(r) - 1 + first} {xlabel}s" for label, r in curves.items()

@@ -36,7 +36,7 @@ NOUNS: dict[type, tuple[str, str]] = {
 
 
 def drawing_figure(problem: Problem, name: str) -> Figure:
-    """Draw a mechanism with its letters, at its sketch's pose or its start; BadInput if there is no sketch."""
+    """Draw a mechanism with labels, in its sketch's pose or at its start; raises BadInput if there is no sketch."""
     shapes, posed = drawn_shapes(problem)
     alt = f"Drawing of the mechanism “{problem.title}”: {inventory(shapes)}."
     at = "at a configuration that shows all its parts" if posed else "at its start"
@@ -44,7 +44,7 @@ def drawing_figure(problem: Problem, name: str) -> Figure:
 
 
 def drawn_shapes(problem: Problem) -> tuple[tuple[sketch.Shape, ...], bool]:
-    """Return the shapes of the drawing, and whether they are at the sketch's pose rather than at the start."""
+    """Return the shapes of the drawing, and whether they are in the sketch's pose rather than at the start."""
     drawn = sketch_of(problem)
     parameters = problem.parameter_values
     posed = drawn.pose is not None and problem.state is None
@@ -91,7 +91,7 @@ def _contact_room(shape: sketch.Shape) -> list[tuple[float, float, float, float]
 
 
 def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: float) -> list[Part]:
-    """Draw the forces of a contact as letters and arrows; `middle` is where the body is, x in m."""
+    """Draw the forces of a contact as arrows with symbols; `middle` is the x of the body's middle, m."""
     x, y = view.pixels(contact.at)
     name = contact.name if len(contact.name) <= 2 else ""
     forces = [("N", contact.normal, NORMAL, ARROWS[0])]
@@ -102,7 +102,7 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: floa
         u = (direction[0], -direction[1])
         tip = (x + size * u[0], y + size * u[1])
         upright = abs(u[1]) > 0.7
-        right = contact.at[0] >= middle if upright else u[0] > 0  # next to an upright arrow, away from the body
+        right = contact.at[0] >= middle if upright else u[0] > 0  # on the side of an upright arrow away from the body
         at = (tip[0] + (8 if right else -8) if upright else tip[0] + 2 * u[0], tip[1] + (6 if upright else 17))
         label = f"{letter}_{name}" if name else letter
         anchor = "start" if right else "end"
@@ -111,7 +111,7 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: floa
 
 
 def _data(shapes: Sequence[sketch.Shape]) -> pd.DataFrame:
-    """Tabulate the shapes and their places, m and rad."""
+    """Return a table of the shapes and their positions, m and rad."""
     import pandas as pd
 
     rows = []

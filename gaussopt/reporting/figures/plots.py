@@ -1,4 +1,4 @@
-"""Figures as SVG, the same bytes for the same data."""
+"""Figures as SVG: the same data give the same bytes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lines(
     x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], xlabel: str, ylabel: str, *,
     markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
 ) -> str:  # fmt: skip
-    """Draw curves over a common (or their own) abscissa, and points (`markers`); `frame` are fields of `Frame`."""
+    """Draw curves over a common abscissa or one each, and points (`markers`); `frame` are fields of `Frame`."""
     how, marked = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
     for (label, y), style in zip(curves.items(), forms(curves), strict=True):
@@ -76,7 +76,7 @@ def _logarithmic(axes: Any) -> None:
 
 
 def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
-    """Draw a row of points on a logarithmic axis for each name, one for every part; zeros are left out."""
+    """Draw a row of points on a logarithmic axis for each name, one point per part; zeros are left out."""
     figure, axes = _new((6.4, 1.1 + 0.26 * len(names)), xlabel)
     rows = np.arange(len(names))
     for i, (label, values) in enumerate(parts.items()):
@@ -93,7 +93,7 @@ def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str
 def profiles(
     taus: Vector, curves: Mapping[str, Vector], xlabel: str, ylabel: str, looks: Mapping[str, int] | None = None
 ) -> str:
-    """Draw step functions of shares over a logarithmic abscissa that begins at 1."""
+    """Draw step functions of fractions over a logarithmic abscissa that begins at 1."""
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, y) in enumerate(curves.items()):
         style = look(i if looks is None else looks[label])
@@ -102,7 +102,7 @@ def profiles(
             markevery=(i % 7 * len(taus) // 60, max(1, len(taus) // 8)), **style,
         )  # fmt: skip
     axes.set_ylim(-0.02, 1.02)
-    # Nothing changes after the last step of the last curve.
+    # All curves are constant after the last step of the last curve.
     ends = [taus[np.flatnonzero(y < y[-1])[-1] + 1] for y in curves.values() if len(y) and (y < y[-1]).any()]
     axes.set_xlim(1.0, max(1.1, 1.1 * max(ends, default=1.0)))
     _logarithmic(axes)
@@ -115,14 +115,14 @@ def sweeps(
     bands: Mapping[str, tuple[Vector, Vector]] | None = None, joined: Collection[str] | None = None,
     hollow: Mapping[str, NDArray[np.bool_]] | None = None, looks: Mapping[str, int] | None = None,
 ) -> str:  # fmt: skip
-    """Draw points (x, y) of each competitor on logarithmic axes, by label.
+    """Draw points (x, y) of each competitor, by label, on logarithmic axes.
 
     Parameters
     ----------
     bands : (low, high), drawn as bars through the points
-    joined : labels whose points are joined by lines; all if not given
+    joined : labels whose points are joined by lines; by default all
     hollow : (k,) bool, points drawn without filling
-    looks : the place of each competitor, so that it looks the same in all figures
+    looks : the look number of each competitor, so that it looks the same in all figures
     """
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, (x, y)) in enumerate(curves.items()):
@@ -146,7 +146,7 @@ def sweeps(
 def boxes(names: Sequence[str], groups: Mapping[str, Sequence[Sequence[float]]], xlabel: str) -> str:
     """Draw horizontal boxes from five quantiles (5, 25, 50, 75, 95 %), one per group for each name.
 
-    A box of NaN is left out.
+    A box with NaN is left out.
     """
     figure, axes = _new((6.8, 1.0 + 0.17 * len(names) * (len(groups) + 0.6)), xlabel)
     height = 0.8 / max(len(groups), 1)
@@ -168,7 +168,7 @@ def _new(size: tuple[float, float], xlabel: str, ylabel: str = "") -> tuple[Any,
     """Make a figure of `size`, inches, with its axes."""
     from matplotlib.layout_engine import TightLayoutEngine
 
-    # One pass, while "constrained" makes two, and "tight" itself too if given a rectangle, even that of the figure.
+    # This engine makes one pass, while "constrained" makes two, as does "tight" if it is given a rectangle.
     figure = figure_of(size, TightLayoutEngine(rect=None))  # type: ignore[arg-type]
     axes = figure.add_subplot()
     return figure, styled(axes, xlabel, ylabel)

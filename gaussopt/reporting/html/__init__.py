@@ -1,1 +1,1 @@
-"""Documents as pages: formulas, tables, embedded figures."""
+"""Documents as HTML pages: formulas, tables, embedded figures."""

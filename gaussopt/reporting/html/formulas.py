@@ -24,10 +24,10 @@ _ATTRIBUTES = re.compile(
     r"accent(under)?|column(align|spacing)|depth|displaystyle|fence|form|height|largeop|linethickness|[lr]space|"
     r"mathvariant|(max|min)size|movablelimits|rowspacing|scriptlevel|separator|stretchy|symmetric|voffset|width"
 )
-"""Attributes allowed in MathML here: no links, no styles, nothing active."""
+"""Attributes allowed in MathML: no links, no styles, no scripts."""
 
 _RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝⟂:,;")
-"""Relations after which a long formula in a line of text may be broken; browsers do not break MathML themselves."""
+"""Relations after which a long formula within text may be broken; browsers do not break MathML themselves."""
 
 _SMALL_OR_LARGE = re.compile(r"((?:(?<![\w.)\]-])-)?(?<![\w.])\d+(?:\.\d+)?)e([-+]?\d+)(?!\w)")
 """A number with an exponent: its mantissa and its power of ten."""
@@ -41,7 +41,7 @@ _ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")
 """Elements whose children are side by side."""
 
 _RELATION_NAMES = ("⟂", "∥", "∣")
-"""Relations that the converter returns as identifiers."""
+"""Relations that latex2mathml returns as identifiers."""
 
 _LONG = 18
 """Length in characters below which formulas are not broken."""
@@ -50,9 +50,9 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~&#])")
 
 
 def html(text: object, references: References | None = None) -> Markup:
-    """Write a text or link as HTML; only a `Tex` has formulas, and an unreadable formula is shown as typed.
+    """Write a text or link as HTML; only a `Tex` can have formulas, and an invalid formula is shown as typed.
 
-    Without `references` links lead to anchors of the same page, and references in a text stay as they are.
+    Without `references` links lead to anchors of the same page, and references in a text stay unchanged.
     """
     if isinstance(text, Link):
         address = references.address(text.anchor) if references else f"#{text.anchor}"
@@ -79,7 +79,7 @@ def has_formulas(text: object) -> bool:
 
 
 def display(formula: Formula) -> Markup:
-    """Write a displayed formula, in pieces for narrow screens; as its text if it is malformed."""
+    """Write a displayed formula, in pieces for narrow screens; if it is malformed, write its plain text."""
     pieces = _pieces(formula.latex, displayed=True)
     return escape(formula.text) if pieces is None else Markup("\n").join(map(Markup, pieces))
 
@@ -93,7 +93,7 @@ Kind = Literal["text", "formula", "reference"]
 
 
 def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Yield the kind of each part, and its plain text, its LaTeX or the anchor that it refers to."""
+    """Yield the kind of each part of a text, and its plain text, its LaTeX or the anchor that it refers to."""
     end = 0
     for match in _INLINE.finditer(text):
         yield from _plain_parts(text[end : match.start()], references)
@@ -103,12 +103,12 @@ def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str
 
 
 def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Yield the parts of a text without formulas: every second piece is the anchor of a reference."""
+    """Yield the parts of a text without formulas; every second piece of the split text is the anchor of a reference."""
     for j, part in enumerate(REFERENCE.split(text) if references else [text]):
         if j % 2:
             yield "reference", part
             continue
-        # A number with an exponent becomes a power of ten, as sentences show it.
+        # A number with an exponent becomes a power of ten, as in sentences.
         words, *found = _SMALL_OR_LARGE.split(part.replace("\\$", "$"))
         yield "text", words
         for mantissa, exponent, behind in zip(found[::3], found[1::3], found[2::3], strict=True):
@@ -158,13 +158,13 @@ def _behind_relations(children: list[ElementTree.Element]) -> list[list[ElementT
 
 
 def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
-    """Convert LaTeX by latex2mathml; None if the result is not MathML only."""
+    """Convert LaTeX by latex2mathml; return None if the result is not pure MathML."""
     from latex2mathml.converter import convert
 
     if not _balanced(latex):
         return None
     try:
-        # It raises errors of many kinds, among them IndexError and its own, and does not escape text.
+        # The converter raises errors of many kinds, IndexError and its own among them, and does not escape text.
         text = convert(latex, display="block" if displayed else "inline")
         root = ElementTree.fromstring(text.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1))
     except Exception:
@@ -197,7 +197,7 @@ def _script(element: ElementTree.Element) -> None:
 
 
 def _space(parent: ElementTree.Element) -> None:
-    """Space operators and function names as TeX does; MathML alone gives them the space of any operator."""
+    """Space operators and function names as TeX does; MathML alone would space function names like any operator."""
     children = list(parent)
     for before, child in zip((None, *children), children, strict=False):
         if child.tag == "mi" and child.text in _RELATION_NAMES:
@@ -217,12 +217,12 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _bounds(element: ElementTree.Element) -> bool:
-    """Tell whether an element needs no space next to it: an operator, a parenthesis, or a space."""
+    """Tell whether an element needs no space next to it: it is an operator, a parenthesis, or a space."""
     return element.tag in ("mo", "mspace") or (element.tag == "mrow" and len(element) > 0 and element[0].tag == "mo")
 
 
 def _opens(before: ElementTree.Element | None) -> bool:
-    """Tell whether a sign after an element is a prefix of what follows."""
+    """Tell whether a sign after an element is a prefix of what follows, not a binary operator."""
     return before is None or before.tag == "mspace" or (before.tag == "mo" and before.text not in (")", "]", "}", "!"))
 
 
@@ -243,7 +243,7 @@ def _balanced(latex: str) -> bool:
 
 
 def markdown(text: object, references: References | None = None) -> str:
-    """Write a text or link as one line of Markdown; formulas stay between dollar signs, safe in tables."""
+    """Write a text or link as one line of Markdown; formulas stay between dollar signs, made safe for tables."""
     if isinstance(text, Link):
         return f"[{_plain(text.text)}]({references.address(text.anchor) if references else f'#{text.anchor}'})"
     if not isinstance(text, Tex):
@@ -270,5 +270,5 @@ def portable(latex: str) -> str:
 
 def _plain(text: str) -> str:
     line = _MARKDOWN.sub(r"\\\1", typeset(" ".join(text.split()) if "\n" in text else text))
-    # A line must not begin like a list item.
+    # The line must not begin like a list item.
     return re.sub(r"^(\s*)([-+])(?=\s)|^(\s*\d+)([.)])(?=\s)", lambda m: f"{m[1] or m[3] or ''}\\{m[2] or m[4]}", line)

@@ -1,4 +1,4 @@
-"""Measured times in the files of a report; everything else is the same in every run of the same code."""
+"""List of the measured times in the files of a report; all other content is the same in every run of the same code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from gaussopt.reporting.document import Data, Document, Figure, Table, Timed
 
 NAME = "timed.json"
-"""File that lists them, in the folder of the data."""
+"""File that lists the measured times, in the folder of the data."""
 
 
 def timed_parts(document: Document) -> dict[str, Any]:
     """List the measured times in the data and figures of a report.
 
-    "figures" are the names of figures that draw times, whose data hold them as well; "tables" maps names to the
+    "figures" are the names of figures that draw times, whose data files hold times as well; "tables" maps names to the
     "columns" that hold times and to single "cells" as (row, column), with rows counted from 0 below the header.
     """
     blocks = list(document.blocks)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import jinja2
 
 GENERATOR = '<meta name="generator" content="gaussopt">'
-"""Element by which a page is recognised as a report of this project."""
+"""Element that identifies a page as a report of this project."""
 
 OPEN_FINDINGS = 7
-"""Number of findings on the first screen; further ones are folded."""
+"""Number of findings that are shown at first; further findings are folded."""
 
 OPEN_ROWS = 40
-"""Longest table that is shown in full; longer tables are folded, and in print left to their files."""
+"""Longest table that is shown in full; longer tables are folded, and left out in print, where their files remain."""
 
 
 def write(document: Document, out: Path) -> Path:
@@ -35,7 +35,7 @@ def write(document: Document, out: Path) -> Path:
     """
     files = checked(document) | {f"data/{measured_times.NAME}": measured_times.listing(document)}
     for name, text in files.items():
-        # Hundreds of files that can be written again: waiting for the disk at each would take longer than the rest.
+        # Hundreds of reproducible files: waiting for the disk after each would take longer than all the rest.
         write_text(out / name, text, durable=False)
     environment = _environment()
     script, style = (_source(environment, name) for name in ("report.js", "report.css"))
@@ -57,7 +57,7 @@ def write(document: Document, out: Path) -> Path:
 def prepare_report(folder: Path, *, keep: bool = False) -> None:
     """Make the folder of a report and check that it can be written.
 
-    Raises BadInput if it cannot, if a page in it is not by gaussopt, or, without `keep`, if it holds other files.
+    Raises BadInput if it cannot be written, if a page in it is not by gaussopt, or, without `keep`, if it is not empty.
     """
     refuse_foreign(folder)
     prepare_folder(folder)
@@ -112,6 +112,6 @@ def _environment() -> jinja2.Environment:
 
 
 def _source(environment: jinja2.Environment, name: str) -> str:
-    """Return the text of a file in the folder of the templates."""
+    """Return the text of a file in the template folder."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]

@@ -1,4 +1,4 @@
-"""Tables as shown on a page: groups of rows, columns of numbers, values of cells."""
+"""Tables as shown on a page: groups of rows, kinds of columns, values of cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaussopt.reporting.html.formulas import has_formulas, html
 from gaussopt.reporting.references import References
 
 PROSE = 36
-"""Longest text, in characters, of a column that does not get the width of prose."""
+"""Largest text length, in characters, in a column that is not widened for prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Cell:
 
     Attributes
     ----------
-    value : the number in full, which sorting and copying use; "" for a text
-    source : a text with formulas or negative numbers as typed, for copying; "" where the text shown is the same
+    value : the full number, which sorting and copying use; "" for a text
+    source : a text with formulas or negative numbers as typed, for copying; "" if the displayed text is the same
     timed : whether it holds a measured time
     kind : for the head of a column: "n" if it holds numbers, "p" prose, "" words
     """
@@ -45,9 +45,9 @@ def columns(table: Table) -> tuple[Cell, ...]:
 
 
 def groups(table: Table, references: References | None = None) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
-    """Return groups of rows: a row continues the group of the row above if it leaves its first cell empty.
+    """Return groups of rows: a row with an empty first cell continues the group of the row above.
 
-    It also does so if it repeats the first cell and leaves the second one empty.
+    So does a row that repeats the first cell and has an empty second cell.
     """
     shown = [(name in table.timed, table.digits(name)) for name in table.columns]
     found: list[list[Sequence[Any]]] = []
@@ -70,7 +70,7 @@ def is_number(cell: Any) -> bool:
 
 
 def text(cell: Any, digits: int) -> str | Link:
-    """Return the content of a cell: its text or link, or its number to `digits` digits."""
+    """Return the content of a cell: its text or link, or its number with `digits` significant digits."""
     return cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)
 
 
@@ -84,7 +84,7 @@ def _cell(cell: Any, timed: bool, digits: int, references: References | None) ->
 
 
 def _kind(cells: Sequence[Any], timed: bool) -> str:
-    if timed:  # lengths of its texts vary with the times, and heads are not marked
+    if timed:  # text lengths vary with the times, and heads are not marked as timed
         return "n" if any(is_number(c) for c in cells) else ""
     if cells and all(is_number(c) or c in ("", "–") for c in cells):
         return "n"

@@ -1,4 +1,4 @@
-"""The report of an atlas: class maps, differences, counts, and additions of the problem itself."""
+"""The report of an atlas: class maps, differences, counts, and tables added by the problem."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _classes() -> dict[str, tuple[str, str]]:
 def map_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
     """Draw the map of a variable of the atlas, with its numbers in words.
 
-    `name` is a kind of classes (a key of CLASSES), a relative difference or "contraction". Differences are on a
-    logarithmic scale, and white where undefined; on the map of ϱ the line is ϱ = 1.
+    `name` is a kind of classes (a key of CLASSES), a relative difference, or "contraction". Differences are on a
+    logarithmic scale, white where undefined; on the map of the contraction factor ϱ a line is drawn at ϱ = 1.
     """
     view = view_of(atlas)
     *_, xlabel, ylabel = view.axes
@@ -92,7 +92,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
-    """Count the answers of the printed QP by the prediction of the criterion."""
+    """Return a table of how often each class of the printed QP's answers was predicted by the criterion."""
     predicted, qp = atlas.codes("predicted"), atlas.codes("qp")
     rows = []
     for code, label in enumerate(CLASSES["qp"]):
@@ -102,7 +102,7 @@ def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
 
 
 def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None) -> tuple[Section, list[str]]:
-    """Draw the maps and count the classes of an atlas; return the findings too, in sentences."""
+    """Draw the maps and count the classes of an atlas; return the section, and its findings in sentences."""
     mapped = [name for name in CLASSES if name != "joint" or (atlas.codes(name) < len(CLASSES[name]) - 1).any()]
     varied = atlas.points > len(atlas.slips)
     several = [n for n in mapped if len(np.unique(atlas.codes(n))) > 1]
@@ -165,7 +165,7 @@ def findings(atlas: Atlas) -> list[str]:
 
 
 def document(atlas: Atlas, name: str, tables: Sequence[Table] = ()) -> Document:
-    """Make the report of one problem's atlas, with the given tables and those that the problem itself adds."""
+    """Return the report of one problem's atlas, with the given tables and those that the problem adds."""
     section, lines = atlas_section(atlas)
     sections = [section]
     grid = problem(name).atlas

@@ -20,12 +20,12 @@ texts = Texts(__file__)
 STEPPERS = (*CONSTANT, *TOLERANCES)
 LOOKS = {name: i for i, name in enumerate(STEPPERS)}
 SAME = 0.1
-"""Relative difference of two errors up to which they count as equal; errors below ROUNDING are all equal."""
+"""Relative difference of errors below which they count as equal; errors below ROUNDING are all equal."""
 ROUNDING = 1e-12
 
 
 def document(found: Measured, quick: bool) -> Document:
-    """Make the report."""
+    """Return the report."""
     by_case = gathered(found.steppers, lambda row: row.case)
     cases = [case for case in CASES if case.name in by_case]
     best = {case.name: _best(by_case[case.name]) for case in cases}
@@ -46,7 +46,7 @@ def document(found: Measured, quick: bool) -> Document:
 
 
 def _best(rows: Sequence[PublishedRun]) -> PublishedRun | None:
-    """Return the motion of the least error among those without a warning, or among all if every motion has one."""
+    """Return the motion with the least error among those without a warning, or among all if each has a warning."""
     return min((row for row in rows if row.reached), key=lambda row: (row.warned, row.error), default=None)
 
 
@@ -105,7 +105,7 @@ def _codes_table(cases: Sequence[PublishedCase], best: dict[str, PublishedRun | 
 
 
 def _problem(case: PublishedCase, rows: Sequence[PublishedRun]) -> Section:
-    """Describe one problem: its source, the figure of error and time, and the table of motions."""
+    """Return the section of a problem: its source, the figure of error and time, and the table of motions."""
     anchor = anchor_of(case.name)
     told = [(r.stepper, r.setting, _ended(r), r.error, r.steps, r.engine or "–", r.seconds) for r in rows]
     table = texts.table(
@@ -121,7 +121,7 @@ def _ended(row: PublishedRun) -> str:
 
 
 def _figure(case: PublishedCase, rows: Sequence[PublishedRun], anchor: str) -> Iterator[Figure]:
-    """Draw the error over time, one colour for each stepper; nothing if no motion has an error."""
+    """Draw the error over time, one colour per stepper; nothing if no motion has an error."""
     shown = [row for row in rows if isfinite(row.error)]
     by_stepper = gathered(shown, lambda row: row.stepper)
     if not by_stepper:
@@ -147,7 +147,7 @@ def _formulations_table(rows: Sequence[PublishedRun]) -> Table:
 
 
 def _why_table(found: Measured) -> Table:
-    # A stepper gives the same warnings with every formulation; a separate table lists formulations that do not fit.
+    # A stepper gives the same warnings with every formulation; another table lists the formulations that do not fit.
     rows = [r for r in found.steppers if r.warned or not r.reached]
     rows += [r for r in found.formulations if not (r.reached or r.status == "refused")]
     told = [(r.case, r.stepper, r.setting, r.formulation, r.message) for r in rows]

@@ -26,13 +26,13 @@ from gaussopt.reporting.texts import Texts
 texts = Texts(__file__, str)
 
 MOST_ROWS = 24
-"""Most rows of a table on the page if a file holds the rest."""
+"""Largest number of rows of a table on the page if a file holds the others."""
 
 MOST_FAILURES = 60
 
 
 def document(results: Results, changed: Changes | None = None) -> Document:
-    """Make the report, with the changes since an earlier comparison if given.
+    """Return the report, with the changes since an earlier comparison if given.
 
     Sections without data are left out.
     """
@@ -76,7 +76,7 @@ def document(results: Results, changed: Changes | None = None) -> Document:
 
 
 def _changes(found: Changes) -> Section:
-    """Describe the changes of the pairs since an earlier comparison."""
+    """Describe how the pairs changed since an earlier comparison."""
     moved = [p for p in found.pairs if p.changed or p.worse or p.gained]
     shown, more = first(moved, MOST_ROWS)
     rows = (
@@ -91,7 +91,7 @@ def _changes(found: Changes) -> Section:
 
 
 def _machines(results: Results) -> Section | None:
-    """List where and when records were made, unless all on one machine; and contradictions between merged ones."""
+    """List where and when records were made, unless all on one machine; and contradictions between merged records."""
     by = gathered(
         (r for r in (*results.answers, *results.times) if r.made), lambda r: (r.source.machine, *machine_of(r.made))
     )
@@ -114,7 +114,7 @@ def _how_to_read(meta: Mapping[str, Any]) -> Section:
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
-    """Show convergence of the iterative solvers that take part, on those of their problems for which it is recorded."""
+    """Show convergence of the iterative solvers in the comparison, on the problems for which it is recorded."""
     problems = {a.source.name for a in judged if a.source.kind == "problem"}
     figures = convergence.of_compared(problems, {base_of(a.solver) for a in judged})
     return Section("convergence", "Convergence", tuple(figures)) if figures else None
@@ -173,7 +173,7 @@ def _evidence(claim: MeasuredClaim) -> list[Block]:
 
 
 def _refused(refused: Sequence[Answers]) -> Section | None:
-    """List refusals by reason; reasons that differ only in names and numbers are the same."""
+    """List refusals by reason; reasons that differ only in names and numbers count as the same."""
     if not refused:
         return None
     by: dict[tuple[str, str], tuple[str, dict[str, None], dict[str, None], dict[str, None]]] = {}
@@ -233,7 +233,7 @@ def kinds_of(failures: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    # Unreadable entries, and those shown elsewhere.
+    # Leave out entries that are unreadable or shown elsewhere.
     hidden = ("code", "machines", "conflicts", "trajectories")
     said = {key: value for key, value in meta.items() if key not in hidden}
     said |= {name: {"versions": own.get("versions", {})} for name, own in meta.get("machines", {}).items()}

@@ -37,7 +37,7 @@ MOST_REASONS = 12
 def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[str, Sequence[str]]) -> Section:
     """Show claims of solvers, wrong formulations, a matrix for each problem or family, and the solvers of each file.
 
-    `files` are names of files, by the name of their group of contacts.
+    `files` are file names, by the name of their group of contact problems.
     """
     blocks: list[Block] = []
     words = metrics.words(answers)
@@ -86,7 +86,7 @@ def _matrices(group: Group) -> list[Block]:
         return [Paragraph("Every pair refuses these steps; the reasons are listed under Refused.")]
     takers = Counter(f for _, f in used)
     formulations = sorted(takers, key=lambda f: (-takers[f], f))
-    # Columns of formulations that only one solver accepts would hold nothing but dashes.
+    # Leave out formulations that only one solver accepts: their columns would be dashes otherwise.
     wide = [f for f in formulations if takers[f] > 1] or formulations
     solvers = sorted({s for s, f in used if f in wide}, key=lambda s: (-sum(k[0] == s for k in used), s))
     steps = sum({c.source.key: c.steps for of in by.values() for c in of}.values())
@@ -107,7 +107,7 @@ def _matrices(group: Group) -> list[Block]:
 
 
 def _cell(cases: Sequence[TimedAnswers] | None, steps: int) -> float | str:
-    """Return the answers of a pair to the steps of a group, and how many steps it was asked, unless all."""
+    """Return a pair's result on the steps of a group, with the number of steps asked unless it is all of them."""
     asked = [c for c in cases or () if not c.answers.refused and c.steps]
     if not asked:
         return "–"
@@ -141,7 +141,7 @@ def _judged(asked: Sequence[TimedAnswers]) -> float | str:
 
 
 def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
-    """Return findings: solvers that are right everywhere, false claims, failures with reasons, wrong formulations."""
+    """Return findings: solvers that are always right, false claims, failures with reasons, wrong formulations."""
     swept = frozenset[str]().union(*(g.sweeps for g in groups))
     table = step_table(answers, [t for g in groups for t in g.times])
     table = table[~table["refused"]]
@@ -165,14 +165,14 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
 
 
 def _asked(table: pd.DataFrame) -> dict[Any, str]:
-    """State, for pairs that refuse some steps, how many of the steps that other pairs accept they answer."""
+    """State, for each pair that was asked at only some of the steps of the table, how many these are."""
     steps = table[["source", "step"]].drop_duplicates()
     own = table.drop_duplicates(["formulation", "solver", "source", "step"]).groupby(["formulation", "solver"]).size()
     return {pair: f" (asked at {n} of {plural(len(steps), 'step')})" for pair, n in own.items() if n < len(steps)}
 
 
 def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
-    """Name the pairs that are right on every step, and those that are not; `pairs` says which are, by their names."""
+    """Name the pairs that are right on every step, and those that are not; `pairs` maps each pair to which it is."""
     lines = []
     for entry, right in (("everywhere", True), ("not-everywhere", False)):
         told = [(pair, asked.get(pair, "") * right) for pair, is_right in pairs.items() if is_right == right]
@@ -189,7 +189,7 @@ def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
 
 
 def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
-    """Name the claims that are not confirmed, "solved" and "infeasible" alike."""
+    """Name the unconfirmed claims, "solved" and "infeasible" alike."""
     judged = metrics.liars(answers)
     liars = [r for r in judged if r.solver not in swept]
     lines = [
@@ -218,7 +218,7 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
 
 
 def _differing(table: pd.DataFrame) -> list[str]:
-    """Name solvers whose answers while timed differ from their recorded ones, with the sources."""
+    """Name solvers whose answers during timing differ from their recorded answers, with the sources."""
     there = table[table["differs"]]
     of = gathered(zip(there["solver"], there["name"], strict=True), lambda row: row[0])
     at = {solver: Counter(name for _, name in rows) for solver, rows in of.items()}
@@ -234,7 +234,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
         told, known = [t for t in of if math.isfinite(t.replayed)], [t for t in of if t.remembers]
-        # Who keeps answers does so in every row; one row, or a few of many, were disturbed while the numbers were new.
+        # A solver that keeps answers shows it in every row; a single row, or a few, may be disturbed measurements.
         if len(known) > 1 and 2 * len(known) >= len(told):
             share = max(t.replayed for t in known)
             lines.append(texts("remembers", solver=solver, share=share, rows=plural(len(known), "row"), all=len(told)))
@@ -254,7 +254,7 @@ def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
-    """Name solvers without a right answer to any step of a source, with any exact formulation and from any start."""
+    """Name solvers with no right answer on a source, at any step, with any exact formulation, from any start."""
     asked = (
         c for c in cases if not c.answers.refused and (not (c["open"] | c["insoluble"]).all() or c.answers.failure)
     )
@@ -269,9 +269,9 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
 
 
 def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
-    """Return the reasons of records, or else of their failures, and the number of each, the most frequent first.
+    """Return the reasons of records, or else of their failures, with the number of each, the most frequent first.
 
-    Reasons that differ only in numbers are the same; the most frequent wording is returned.
+    Reasons that differ only in numbers count as the same; the most frequent wording is returned.
     """
     counts: dict[str, Counter[str]] = {}
     for a in answers:
@@ -282,12 +282,12 @@ def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
 
 
 def cut(text: str, most: int = 150) -> str:
-    """Shorten a long sentence to its beginning; the CSV has all of it."""
+    """Shorten a long sentence to its beginning; the CSV has the whole sentence."""
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} ..."
 
 
 def _reasons(answers: Sequence[Answers]) -> list[Block]:
-    """Return the reasons for which steps were not confirmed, by solver, formulation and problem or family."""
+    """Return the reasons why steps were not confirmed, by solver, formulation and problem or family."""
     by = gathered((a for a in answers if a.reasons), lambda a: (a.solver, a.formulation, a.source.name))
     rows = [(*key, count, reason) for key, of in by.items() for reason, count in ranked_reasons(of)]
     if not rows:

@@ -1,4 +1,4 @@
-"""Groups of records by problem or family, which a report shows together, and the looks of competitors."""
+"""Groups of records by problem or family, which a report shows together, and text helpers of its sections."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 SWEEP = 3
-"""Most sets of options of a solver that are not a sweep of its accuracy; a sweep is shown where accuracy is."""
+"""Largest number of option sets of a solver that are not yet an accuracy sweep; sweeps are shown with accuracy only."""
 
 FIRST = ("gauss", "lcp-qp", "lcp")
-"""Formulations that represent the others where solvers are compared, if accepted by as many solvers."""
+"""Formulations preferred for comparing solvers, among those that equally many solvers accept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """All records of a problem, a family, a folder of programs, or of the single programs, refusals included.
+    """All records, refusals included, of a problem, a family, a folder of programs, or of all single programs.
 
-    `sweeps` are solvers whose options are a sweep; solvers are compared by the formulation that most of them accept. In
-    a merged comparison each machine has its own groups.
+    `sweeps` are solvers whose options are a sweep; solvers are compared by the exact formulation that most of them
+    accept. In a merged comparison each machine has its own groups.
     """
 
     kind: str
@@ -40,13 +40,13 @@ class Group:
     formulation: str
 
     def main(self) -> tuple[list[Answers], list[Times]]:
-        """Return the records without sweeps of options."""
+        """Return the records of solvers without option sweeps."""
         answers = [a for a in self.answers if a.solver not in self.sweeps]
         return answers, [t for t in self.times if t.solver not in self.sweeps]
 
     @property
     def ranked(self) -> bool:
-        """Whether its solvers are compared over all of it; those of a family of steps are compared along its dials."""
+        """Tell whether solvers are compared over the whole group; families of steps are compared along their dials."""
         return self.kind != "family" or is_contact_formulation(self.formulation)
 
     @property
@@ -117,7 +117,7 @@ def anchors_of(names: Iterable[str]) -> Iterator[str]:
 
 
 def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], str]:
-    """Return the rows that a table shows, and a sentence for its caption if these are not all."""
+    """Return the rows that a table shows, and a sentence for its caption if rows are left out."""
     more = f" The first {most} of {len(rows)}{noun}." if len(rows) > most else ""
     return rows[:most], more
 
@@ -133,17 +133,17 @@ def in_sentence(names: Sequence[str], most: int = 8) -> str:
 
 
 def in_words(statuses: Sequence[str]) -> str:
-    """Join statuses in the form they have in a sentence."""
+    """Join statuses in the form that they have in a sentence."""
     return " or ".join(s.replace("_", " ") for s in statuses)
 
 
 def shape_of(reason: str) -> str:
-    """Mask the numbers of a sentence, since reasons that differ only in them are the same."""
+    """Mask the numbers of a sentence, as reasons that differ only in numbers count as the same."""
     return re.sub(r"\d[\d.e+-]*", "#", reason)
 
 
 def per_cent(share: float) -> str:
-    """Format a share in per cent; whole only if it is."""
+    """Format a fraction in per cent; 0 and 100 are written only if exact."""
     text = f"{100 * share:.0f}"
     return f"{100 * share:.1f} %" if text in ("0", "100") and share not in (0.0, 1.0) else f"{text} %"
 

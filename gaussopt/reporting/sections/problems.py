@@ -17,7 +17,7 @@ from gaussopt.reporting.sections.grouping import anchors_of
 
 
 def parameters_table(entry: Problem, name: str, caption: str) -> Table:
-    """Return parameters with their units, and which of them the source prints, as far as a problem states them."""
+    """Return a table of parameters with their units and, if the problem states it, which of them the source prints."""
     said: dict[str, list[Any]] = {
         "name": [p.name for p in entry.parameters], "value": [p.value for p in entry.parameters],
         "unit": [p.unit for p in entry.parameters], "meaning": [p.meaning for p in entry.parameters],
@@ -30,7 +30,7 @@ def parameters_table(entry: Problem, name: str, caption: str) -> Table:
 def section(answers: Sequence[Answers], known: Mapping[str, Any] = MappingProxyType({})) -> Section | None:
     """Show the problems whose steps were answered, each with drawing, description and parameters.
 
-    `known` is what was recorded of them, by label, for those that are not registered here.
+    `known` holds recorded data by label, for problems that are not registered here.
     """
     labels: dict[str, dict[str, None]] = {}
     for a in answers:
@@ -65,7 +65,7 @@ def _one(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) 
     about = ((entry.description, entry.description), (entry.source, source), (changed, here))
     text = " ".join(sentence for there, sentence in about if there)
     blocks: list[Block] = [Paragraph(text)] if text else []
-    with contextlib.suppress(BadInput):  # it has no sketch, or one that `gaussopt animate` rejects
+    with contextlib.suppress(BadInput):  # the problem has no sketch, or one that `gaussopt animate` rejects
         blocks.append(drawing_figure(entry, anchor))
     if entry.parameters:
         blocks.append(parameters_table(entry, f"parameters-{word}", f"Parameters of {name}."))

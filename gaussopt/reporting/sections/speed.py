@@ -23,7 +23,7 @@ from gaussopt.reporting.texts import Texts
 texts = Texts(__file__, str)
 
 DRAWN = 12
-"""Most pairs in a figure; its data hold all."""
+"""Largest number of pairs in a figure; its data hold all pairs."""
 
 START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
 """Kinds of start in figures; tables have the short names."""
@@ -32,11 +32,11 @@ PROGRAMS = ("qp", "lcp", "file", "sequence")
 """Kinds of source whose steps are programs without mechanics."""
 
 FLOOR = 1e-8
-"""Floor of the error bounds of programs: they rest on the duality gap, which is quadratic in the error, and so cannot
-be much less than the square root of rounding error."""
+"""Floor of the error bounds of programs. The bounds follow from the duality gap, which is quadratic in the error, and
+cannot be much less than the square root of the rounding error."""
 
 MEAN = ("mean / µs", "ratio to the first", "failures", "estimated", "steps", "common steps", "refused", "not proved")
-"""Columns of a table of means, whose rows are in the order of the means: every column depends on the times."""
+"""Columns of a table of means; its rows are ordered by the means, so every column depends on the times."""
 
 STAGES = ("set-up", "first solve", "re-solve, cold", "re-solve, warm")
 """Columns of medians next to the means of solvers."""
@@ -48,7 +48,7 @@ AS_USED = "each started as in a simulation"
 class Speed:
     """Costs and means of a group, computed once for its tables, figures and findings.
 
-    `beside` are the costs of stages that do not rank the solvers, by their names, if the group has re-solves.
+    `beside` are costs of further stages, by name, which do not rank the solvers, if the group has re-solves.
     """
 
     group: Group
@@ -60,7 +60,7 @@ class Speed:
 
     @classmethod
     def of(cls, group: Group) -> Speed:
-        """Return the costs and means of solvers of the main formulation, and of all pairs."""
+        """Return the costs and means of solvers with the main formulation, and of all pairs."""
         answers, times = group.main()
         exact = [a for a in answers if a.exact]
         solvers = performance.costs(exact, times, formulation=group.formulation)
@@ -81,12 +81,12 @@ class Speed:
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one formulation."""
+        """Tell whether there are several exact formulations."""
         return len({a.formulation for a in self.group.answers if not a.refused and a.exact}) > 1
 
 
 def by_formulation(group: Group) -> str:
-    """Return the formulation in the form for captions."""
+    """Return the formulation as captions name it."""
     return f"formulation {group.formulation}, " if group.formulation else ""
 
 
@@ -125,7 +125,7 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
 def _means_table(
     name: str, caption: str, who: str, means: Sequence[Mean], more: Mapping[str, Sequence[Any]] | None = None
 ) -> Table:
-    """Make a table of means; `more` are the entries of STAGES, by solver."""
+    """Return a table of means; `more` are the entries of STAGES, by solver."""
     columns = (who, *MEAN, *(STAGES if more is not None else ()))
     rows = tuple(
         (m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps, m.common, m.refused,
@@ -199,7 +199,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
 
 
 def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
-    """Return the least and the largest median of the rows, for the description of a figure."""
+    """Return the least and largest median of the rows in words, for the description of a figure."""
     if not rows:
         return ""
     low, high = (of(rows, key=lambda row: float(row[4])) for of in (min, max))
@@ -207,7 +207,7 @@ def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _work(cases: Sequence[TimedAnswers]) -> list[float]:
-    """Return the quantiles in microseconds: of steps and repetitions of one source, of the steps of several."""
+    """Return quantiles in microseconds over steps and repetitions of one source, or over the steps of several."""
     if len(cases) == 1 and cases[0].times is not None:
         return [1e6 * q for q in cases[0].times.parts["work"]]
     return [float(x) for x in 1e6 * quantiles(stacked(cases, "work")[stacked(cases, "ranked")])]
@@ -234,7 +234,7 @@ def profile_figure(name: str, table: Costs, what: str, looks: Mapping[str, int] 
 
 
 def findings(speeds: Sequence[Speed]) -> list[str]:
-    """Name the first three by shifted geometric mean, for each problem and family."""
+    """Name the three fastest by shifted geometric mean, for each problem and family."""
     lines = []
     for s in speeds:
         means = s.pair_means if s.several else s.means

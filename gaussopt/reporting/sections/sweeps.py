@@ -24,7 +24,7 @@ MOST_VALUES = 9
 
 
 def section(groups: Sequence[Group], looks: Mapping[str, int]) -> tuple[Section | None, list[str]]:
-    """Write a part for each family and dial, and the reversals as findings."""
+    """Return a section with a part for each family and dial, and the reversals as findings."""
     parts, lines = [], []
     for group in groups:
         if group.kind != "family":
@@ -77,13 +77,13 @@ def _dial(
 def _fast(pairs: Sequence[Place]) -> list[str]:
     """Return pairs that are fast along the dial: by the mean logarithm of the factor to the fastest at each value."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
-    # A failure, or a value at which all fail, has the weight of a factor of a thousand; this only decides who is drawn.
+    # A failure, or a value at which all fail, counts as a factor of 1000; this only decides which pairs are drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
     return list(np.log(factors).mean().sort_index().sort_values(kind="stable").index[:DRAWN])
 
 
 OF_TIME = ("seconds", "q25", "q75", "success")
-"""Columns of the frame that depend on times: answers that differ while timed count as failures."""
+"""Columns of the frame that depend on times, as answers that differ during timing count as failures."""
 
 
 def _frame(found: Sequence[Place]) -> Any:
@@ -119,7 +119,7 @@ def _figure(name: str, caption: str, found: Sequence[Place], label: str, looks: 
 
 
 def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
-    """Tabulate solvers down, values across, thinned if there are many values."""
+    """Return a table with a row per solver and a column per value, or fewer columns if there are many values."""
     values = sorted({p.value for p in found})
     if len(values) > MOST_VALUES:
         values = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(int))]
@@ -142,7 +142,7 @@ def _cell(of: Sequence[Place]) -> Any:
 
 
 def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, formulation: str = "") -> list[Block]:
-    """Make the table; the name of a formulation that all share is left out."""
+    """Return the table of reversals; a formulation common to all is named only once."""
     shared = f"{formulation} by " if formulation else ""
     if not turned:
         return [Paragraph(f"No order of {what} reverses beyond the noise along {dial}.")]

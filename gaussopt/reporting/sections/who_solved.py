@@ -1,4 +1,4 @@
-"""The report of a comparison on files: who solved each, which are unsolved, and all answers to each program."""
+"""The report of a comparison on files: which solvers solved each, which are unsolved, all answers to each program."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PROGRAMS = ("qp", "lcp")
 
 
 def table(group: Group, files: Sequence[str] = ()) -> Table:
-    """Return a row for each file, in the order of the answers: pairs whose answers are confirmed from every start.
+    """Return a row for each file, in the order of the answers: the pairs whose answers are confirmed from every start.
 
-    `files` are their names if they are the items of one source; otherwise each source is one file.
+    `files` are the file names if they are the items of one source; otherwise each source is one file.
     """
     asked = [
         a for a in group.main()[0]
@@ -50,7 +50,7 @@ def table(group: Group, files: Sequence[str] = ()) -> Table:
 
 
 def page(groups: Sequence[Group]) -> Document | None:
-    """Return a page with all answers to each single program, in the order of `table`; None without such programs."""
+    """Return a page with all answers to each single program, in the order of `table`; None if there is none."""
     parts = tuple(Section(f"singles-{g.anchor}", g.title, (), _singles(g)) for g in groups if g.kind in PROGRAMS)
     parts = tuple(part for part in parts if part.sections)
     return Document("Single problems", texts("singles"), (), parts, "single-problems", "S") if parts else None
@@ -78,7 +78,7 @@ def _row(case: TimedAnswers) -> tuple[Any, ...]:
 
 
 def _named(answers: Answers, files: Sequence[str], i: int) -> str:
-    """Return the name of a program, which is a source by itself, or of a file of contacts."""
+    """Return the name of a single program, which is that of its source, or of a file of contact problems."""
     source = answers.source
     if source.kind in PROGRAMS:
         return source.name
@@ -86,7 +86,7 @@ def _named(answers: Answers, files: Sequence[str], i: int) -> str:
 
 
 def _satisfies(answers: Answers, i: int) -> bool:
-    """Tell whether an answer is confirmed, or satisfies the law where solutions are not unique."""
+    """Tell whether an answer is confirmed, or satisfies the contact law where solutions are not unique."""
     if not answers.status:
         return False
     several = answers.status[i] == Status.MULTIPLE_SOLUTIONS

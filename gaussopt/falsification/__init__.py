@@ -1,0 +1,1 @@
+"""The smallest example on which two formulations differ, proved in exact arithmetic."""

@@ -1,0 +1,176 @@
+"""`falsify`: the smallest example on which two formulations differ, or an account of the search that found none."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gaussopt.core.display import About, shown
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import write_text
+from gaussopt.falsification.answers import Given, name_of
+from gaussopt.falsification.example import Example
+from gaussopt.falsification.latex import latex_of
+from gaussopt.falsification.pairs import EQUIVALENT, ComparedPair, space_of
+from gaussopt.falsification.search import DIFFERENT, Proof, Search
+from gaussopt.falsification.spaces import ASSUMPTIONS
+from gaussopt.modelling.family import Family
+from gaussopt.modelling.problem import Problem
+
+SECONDS = 120.0
+MOST = 1_000_000
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class Falsification:
+    """What `falsify` found.
+
+    Attributes
+    ----------
+    a, b : names of the formulations
+    found : whether an example was found on which they differ
+    example : Example or None
+    proof : its three lines and the numbers in them, None without an example
+    searched : a row for each way and size: what was tried, compared, and the largest relative difference seen
+    assumed : what the examples satisfy, in words
+    equivalence : a proof that both are equivalent, as far as one is known; "" otherwise
+    seed, seconds
+    """
+
+    a: str
+    b: str
+    found: bool
+    example: Example | None
+    proof: Proof | None
+    searched: tuple[Mapping[str, Any], ...]
+    assumed: tuple[str, ...]
+    equivalence: str
+    seed: int
+    seconds: float
+
+    @property
+    def tries(self) -> int:
+        """Number of examples that were tried."""
+        return sum(row["tried"] for row in self.searched)
+
+    @property
+    def message(self) -> str:
+        """One sentence on the result."""
+        if self.proof is not None:
+            how = "proves it in exact arithmetic" if self.proof.exact else "shows it by the numbers that they return"
+            return f"{self.a} and {self.b} differ: an example of {self._size()} {how}."
+        compared, alone = (sum(row[name] for row in self.searched) for name in ("compared", "one has no answer"))
+        known = f" They are equivalent: {self.equivalence}" if self.equivalence else ""
+        return (
+            f"No difference between {self.a} and {self.b} was proved in {self.tries} tries, of which both answered "
+            f"{compared} and only one {alone}; largest relative difference "
+            f"{max((row['largest'] for row in self.searched), default=0.0):.2g}. Beyond these tries nothing is claimed "
+            f"by the search.{known}"
+        )
+
+    def _size(self) -> str:
+        assert self.example is not None
+        words = (("k", "contact"), ("n", "coordinate"), ("m", "row"))
+        counts = ((self.example.size(axis), word) for axis, word in words)
+        return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count)
+
+    def _about(self) -> About:
+        lines = self.proof.lines if self.proof else tuple(f"assumed: {words}" for words in self.assumed)
+        arrays = [] if self.example is None else list(self.example.to_mapping()["exact"].items())
+        return About(self.message, lines, [(name, str(value).replace("'", "")) for name, value in arrays])
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the contents for JSON: found, the example, its proof, and what was searched."""
+        proof = None if self.proof is None else {"lines": list(self.proof.lines), "numbers": _plain(self.proof.numbers)}
+        return {
+            "a": self.a, "b": self.b, "found": self.found,
+            "example": None if self.example is None else self.example.to_mapping(), "proof": proof,
+            "searched": [dict(row) for row in self.searched], "tries": self.tries, "assumed": list(self.assumed),
+            "looked at from": DIFFERENT, "equivalence": self.equivalence, "seed": self.seed, "seconds": self.seconds,
+        }  # fmt: skip
+
+    def latex(self) -> str:
+        """Return the example and its proof as LaTeX; the message without an example."""
+        if self.example is None or self.proof is None:
+            return self.message
+        return latex_of(self.example, self.proof, self.a, self.b)
+
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write `falsify.json`, and with an example its file for `gaussopt solve`, `proof.txt` and `proof.tex`.
+
+        Returns the paths; raises BadInput if the folder cannot be written.
+        """
+        out = Path(folder)
+        texts = {"falsify.json": json.dumps(self.to_mapping(), default=str) + "\n"}
+        if self.example is not None and self.proof is not None:
+            texts[f"example.{self.example.kind}.json"] = json.dumps(self.example.to_mapping()) + "\n"
+            texts["proof.txt"] = "\n".join(self.proof.lines) + "\n"
+            texts["proof.tex"] = self.latex()
+        for name, text in texts.items():
+            write_text(out / name, text)
+        return [out / name for name in texts]
+
+
+def _plain(value: Any) -> Any:
+    """Return fractions as text, in lists."""
+    if isinstance(value, dict):
+        return {name: _plain(of) for name, of in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else str(value)
+
+
+def falsify(
+    a: Given, b: Given, given: str | Problem | Family | Sequence[str | Problem | Family] = (), *,
+    seconds: float = SECONDS, tries: int = MOST, seed: int = 1,
+) -> Falsification:  # fmt: skip
+    """Search for the smallest example on which two formulations that are claimed to be equivalent differ.
+
+    Examples are drawn at random, the difference is maximised by differential evolution, and small integers are
+    enumerated, from small sizes to larger ones. What is found is shrunk to few contacts and small integers, and counts
+    only if the difference is proved in exact arithmetic.
+
+    Parameters
+    ----------
+    a, b : str or callable
+        Names of formulations (of steps, of contacts in space) or impact laws, or functions of the arrays of an example
+        that return forces, or None: of M and q of an LCP M z + q beside a formulation of sliding contacts, of W, q and
+        mu of a contact problem in space otherwise (or M, q if `given` names a class of A), of a step beside others.
+    given : assumptions, or a problem or family whose steps are searched, or several of them
+        "positive-definite" (taken for sliding contacts if no class is given), "symmetric" and "p-matrix" of the contact
+        operator, "one-contact", "sticking".
+    seconds : time limit
+    tries : largest number of examples drawn
+    seed : of all draws; equal seeds give equal results unless the time limit ends the search
+
+    Raises
+    ------
+    UnknownName
+    BadInput
+        Two formulations that have no examples in common, a limit that is not positive.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> found = go.falsify("normal-force-qp", "lcp")
+    >>> found.found, found.example.size("k")
+    (True, 2)
+    """
+    if not seconds > 0 or not tries > 0:
+        raise BadInput(f"The limits of the search are {seconds} s and {tries} tries; give positive ones.")
+    chosen = [given] if isinstance(given, str | Problem | Family) else list(given)
+    space = space_of(a, b, chosen)
+    pair = ComparedPair(a, b, space)
+    search = Search(space, pair.answers, pair.prove, seconds, tries, seed)
+    example, proof = search.run() or (None, None)
+    words = (*space.always, *(ASSUMPTIONS[name] for name in space.given))
+    known = EQUIVALENT.get(frozenset((name_of(a), name_of(b))), "")
+    return Falsification(
+        *pair.names, example is not None, example, proof, tuple(search.account.values()), words, known, seed,
+        search.spent,
+    )  # fmt: skip

@@ -1,0 +1,47 @@
+"""What exact arithmetic says of one formulation on one example, with a line that a reader can check by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from gaussopt.falsification.example import Example
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """An answer in fractions and why it is the answer.
+
+    Attributes
+    ----------
+    point : the answer; None where it is proved that there is none
+    line : the proof, in words and in formulas of plain characters
+    numbers : the vectors and minors that the line names
+    unique : whether the line excludes other answers
+    """
+
+    point: list[Fraction] | None
+    line: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    unique: bool = True
+
+
+ExactAnswer = Callable[[Example], Proved | None]
+"""Solves an example in fractions; None where the formulation does not apply or its answer is not rational."""
+
+
+def differ(a: Proved, b: Proved) -> bool:
+    """Tell whether two proved answers are different."""
+    return a.point != b.point
+
+
+def parting_line(a: str, b: str, of: tuple[Proved, Proved], symbol: str) -> str:
+    """Say in what two different answers differ."""
+    first, second = (entry.point for entry in of)
+    if first is None or second is None:
+        has, lacks = (b, a) if first is None else (a, b)
+        return f"So {has} has an answer here and {lacks} has none."
+    i = next(i for i, (x, y) in enumerate(zip(first, second, strict=True)) if x != y)
+    return f"The answers differ: {symbol}_{i + 1} = {first[i]} by {a} and {second[i]} by {b}."

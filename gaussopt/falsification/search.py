@@ -1,0 +1,229 @@
+"""Search, shrink and prove: random draws, optimisation of the difference, enumeration of small integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import GaussoptError
+from gaussopt.falsification.answers import FloatAnswer
+from gaussopt.falsification.example import FIXED, READERS, SYMMETRIC, Example, Numbers
+from gaussopt.falsification.spaces import Size, Space
+from gaussopt.linalg.rational import exact
+from gaussopt.papers.evidence.adversarial_search import maximise
+
+DIFFERENT = 1e-6
+"""Relative difference of two answers, or of one from none, from which an example is looked at."""
+
+NOTHING = 1e-6
+"""Size of an answer relative to the largest number of the example below which it counts as zero."""
+
+CLEAR = 1e-3
+"""Relative difference that an example keeps while it is shrunk before it is proved."""
+
+ROUND = 300
+"""Random draws of each size in turn."""
+
+STARTS = 3
+"""Examples of one size that are shrunk; the least complex one is kept."""
+
+GENERATIONS = 20
+
+INTEGERS = (0, 1, -1)
+MOST_ENUMERATED = 20_000
+"""Entries of enumerated examples, and the most examples that are enumerated."""
+
+Lines = tuple[str, str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """Three lines that prove a difference, and the numbers that they name.
+
+    `exact` is False where a function of the user's returned one of the answers in floating point.
+    """
+
+    lines: Lines
+    numbers: dict[str, Any]
+    exact: bool = True
+
+
+@dataclass
+class Search:
+    """One search with its account.
+
+    Attributes
+    ----------
+    space : where it searches
+    answers : of both formulations, in floating point
+    prove : the proof of a difference on an example, None where there is none
+    seconds : time limit
+    most : largest number of random draws
+    seed : of all draws
+    account : what was searched, a row for each way and size
+    """
+
+    space: Space
+    answers: tuple[FloatAnswer, FloatAnswer]
+    prove: Callable[[Example], Proof | None]
+    seconds: float
+    most: int
+    seed: int
+    begin: float = field(default_factory=perf_counter)
+    account: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the search began."""
+        return perf_counter() - self.begin
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self.spent > self.seconds
+
+    @property
+    def tries(self) -> int:
+        """Number of examples that were drawn."""
+        return sum(row["tried"] for row in self.account.values())
+
+    def run(self) -> tuple[Example, Proof] | None:
+        """Return the least complex example that was found with its proof, or None.
+
+        Sizes are searched from the smallest; the first at which an example is found is the last.
+        """
+        rng = np.random.default_rng(self.seed)
+        rounds = 0
+        while not self.over and self.tries < self.most:
+            for size in self.space.sizes:
+                found = self._smallest(self._drawn(size, rng))
+                if found is not None:
+                    return found
+                if rounds == 0 and not self.over:
+                    found = self._smallest(self._optimised(size, rng))
+                    if found is not None:
+                        return found
+            if rounds == 0:
+                found = self._smallest(self._enumerated())
+                if found is not None:
+                    return found
+            rounds += 1
+        return None
+
+    def difference(self, numbers: Numbers) -> float:
+        """Return the relative difference of the answers; infinite where one has none, NaN where both have none."""
+        x, y = (answer(numbers) for answer in self.answers)
+        if x is None or y is None:
+            return np.nan if x is None and y is None else np.inf
+        # Where the answer is zero, both are rounding errors of the data.
+        floor = NOTHING * max(float(np.abs(array).max(initial=0.0)) for array in numbers.values())
+        size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), floor)
+        return float(np.abs(x - y).max(initial=0.0)) / size if size else 0.0
+
+    def _row(self, way: str, size: Size | None) -> dict[str, Any]:
+        words = "entries " + ", ".join(map(str, INTEGERS)) if size is None else self.space.words(size)
+        empty = {"way": way, "size": words, "tried": 0, "compared": 0, "one has no answer": 0, "largest": 0.0}
+        return self.account.setdefault((way, words), empty)
+
+    def _counted(self, row: dict[str, Any], numbers: Numbers | None) -> float:
+        """Return the difference on an example, counted in a row of the account; NaN where it is not compared."""
+        row["tried"] += 1
+        value = np.nan if numbers is None else self.difference(numbers)
+        row["compared"] += bool(np.isfinite(value))
+        row["one has no answer"] += bool(np.isinf(value))
+        if np.isfinite(value):
+            row["largest"] = max(row["largest"], value)
+        return value
+
+    def _drawn(self, size: Size, rng: np.random.Generator) -> Iterator[Example]:
+        row = self._row("random draws", size)
+        for _ in range(ROUND):
+            if self.over or self.tries >= self.most:
+                return
+            x = rng.uniform(-1.0, 1.0, self.space.count(size))
+            if self._counted(row, self.space.decode(size, x)) > DIFFERENT:
+                example = self.space.example(size, x)
+                if example is not None:
+                    yield example
+
+    def _optimised(self, size: Size, rng: np.random.Generator) -> Iterator[Example]:
+        row, count = self._row("differential evolution", size), self.space.count(size)
+
+        def gain(x: Vector) -> float:
+            if self.over or self.tries >= self.most:
+                return -20.0
+            value = self._counted(row, self.space.decode(size, x))
+            return float(np.log10(min(value, 1e3) + 1e-18)) if np.isfinite(value) else -20.0
+
+        best = maximise(gain, [(-1.0, 1.0)] * count, GENERATIONS, rng, population=1)
+        if best.value > np.log10(DIFFERENT):
+            example = self.space.example(size, best.at)
+            if example is not None:
+                yield example
+
+    def _enumerated(self) -> Iterator[Example]:
+        """Yield all examples of the smallest size with small whole entries; none if they are too many."""
+        first = next((e for e in (self.space.example(self.space.sizes[0], x) for x in self._points()) if e), None)
+        if first is None or first.setting:
+            return
+        places = [
+            (name, place) for name, array in first.arrays.items() if name not in FIXED
+            for place in np.ndindex(array.shape) if name != SYMMETRIC[first.kind] or place[0] <= place[1]
+        ]  # fmt: skip
+        if len(INTEGERS) ** len(places) > MOST_ENUMERATED:
+            return
+        row = self._row("enumeration", None)
+        for values in product(INTEGERS, repeat=len(places)):
+            if self.over or self.tries >= self.most:
+                return
+            arrays = {name: array.copy() for name, array in first.arrays.items()}
+            for (name, place), value in zip(places, values, strict=True):
+                for at in {place, place[::-1]} if name == SYMMETRIC[first.kind] else {place}:
+                    arrays[name][at] = exact([value])[0]
+            example = Example(first.kind, arrays)
+            valid = self._valid(example)
+            if self._counted(row, example.numbers if valid else None) > DIFFERENT:
+                yield example
+
+    def _points(self) -> Iterator[Vector]:
+        rng = np.random.default_rng(self.seed)
+        return (rng.uniform(-1.0, 1.0, self.space.count(self.space.sizes[0])) for _ in range(100))
+
+    def _valid(self, example: Example) -> bool:
+        try:
+            READERS[example.kind](example.numbers)
+        except GaussoptError:
+            return False
+        return self.space.allows(example)
+
+    def _smallest(self, examples: Iterator[Example]) -> tuple[Example, Proof] | None:
+        """Shrink the first few examples that can be proved, and return the least complex result."""
+        found: list[tuple[Example, Proof]] = []
+        for failed, example in enumerate(examples):
+            shrunk = self._shrunk(example)
+            if shrunk is not None:
+                found.append(shrunk)
+            if len(found) >= STARTS or self.over or failed - len(found) > 10 * STARTS:
+                break
+        return min(found, key=lambda of: of[0].complexity, default=None)
+
+    def _shrunk(self, example: Example) -> tuple[Example, Proof] | None:
+        """Simplify an example as long as the answers differ; None where no difference is proved at the end."""
+        proof = self.prove(example) if example.setting else None
+        moved = True
+        while moved and not self.over:
+            moved = False
+            for candidate in self.space.simpler(example):
+                if candidate.complexity >= example.complexity or not self._valid(candidate):
+                    continue
+                better = self.prove(candidate)
+                if better is not None or (proof is None and self.difference(candidate.numbers) > CLEAR):
+                    example, proof, moved = candidate, better, True
+                    break
+        return None if proof is None else (example, proof)

@@ -1,0 +1,140 @@
+"""The known differences are found from the names alone, small, and proved; equivalent pairs are not refuted."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.falsification.exact_sliding import Sliding, contact_laws, printed
+from gaussopt.falsification.example import Example
+from gaussopt.linalg import rational
+
+KNOWN = {
+    ("normal-force-qp", "lcp"): (2, 0, 0),
+    ("weighted-normal-force-qp", "lcp"): (2, 0, 0),
+    ("weighted-normal-force-qp", "normal-force-qp"): (2, 0, 0),
+    ("joint-force-qp", "lcp"): (1, 2, 1),
+    ("frozen-friction", "lcp"): (1, 1, 0),
+    ("least-squares-as-printed", "least-squares"): (0, 2, 1),
+    ("pinv-mass-as-printed", "lagrange"): (0, 2, 1),
+    ("newton", "poisson"): (1, 2, 0),
+    ("coulomb-ccp", "coulomb-soccp"): (1, 0, 0),
+    ("coulomb-pyramid:4", "coulomb-soccp"): (1, 0, 0),
+}
+"""Most contacts, coordinates and rows of the smallest known example of each pair."""
+
+
+@pytest.mark.parametrize(("a", "b"), KNOWN, ids=["-".join(pair) for pair in KNOWN])
+def test_known_differences_are_found_and_proved(a: str, b: str) -> None:
+    found = go.falsify(a, b)
+    assert found.found
+    assert found.proof.exact
+    sizes = tuple(found.example.size(axis) for axis in "kmn")
+    most, coordinates, rows = KNOWN[a, b]
+    assert sizes[0] <= most
+    assert sizes[1] <= rows
+    assert sizes[2] <= coordinates
+    entries = [e for array in found.example.arrays.values() for e in array.ravel()]
+    assert all(isinstance(e, Fraction) and abs(e) <= 4 for e in entries)
+
+
+def test_a_step_of_the_example_is_solved_differently_by_the_product(tmp_path) -> None:
+    found = go.falsify("least-squares-as-printed", "least-squares")
+    files = {path.name: path for path in found.write(tmp_path)}
+    step = go.StepData.from_mapping(json.loads(files["example.step.json"].read_text()))
+    answers = [go.solve_step(step, name, tolerance=float("inf")).a for name in (found.a, found.b)]
+    assert abs(answers[0] - answers[1]).max() > 0.05
+    data = json.loads(files["falsify.json"].read_text())
+    assert data["found"] is True
+    assert len(data["proof"]["lines"]) == 3
+    assert r"\begin{pmatrix}" in files["proof.tex"].read_text()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "given"),
+    [
+        ("gauss", "lagrange", ()),
+        ("least-squares", "udwadia-kalaba", ()),
+        ("lcp", "lcp-qp", ()),
+        ("normal-force-qp", "lcp", "one-contact"),
+        ("normal-force-qp", "lcp", "symmetric"),
+        ("weighted-normal-force-qp", "lcp", "symmetric"),
+        ("coulomb-ccp", "coulomb-soccp", "sticking"),
+    ],
+)
+def test_equivalent_pairs_survive_and_tell_what_was_searched(a: str, b: str, given: str) -> None:
+    most = 120 if given == "sticking" else 700
+    found = go.falsify(a, b, given or (), tries=most, seconds=60)
+    assert not found.found
+    assert sum(row["compared"] for row in found.searched) >= 100
+    assert found.tries <= most + 20
+    assert max(row["largest"] for row in found.searched) < 1e-6
+    assert str(found.tries) in found.message
+    assert bool(found.equivalence) == (not given)
+
+
+def test_functions_of_the_user() -> None:
+    def right(M, q):
+        return go.enumerate_lcp(go.LCP(M, q)).solutions[0]
+
+    def symmetric_part(M, q):
+        return go.enumerate_lcp(go.LCP(0.5 * (M + M.T), q)).solutions[0]
+
+    assert not go.falsify(right, "lcp", tries=200).found
+    found = go.falsify(symmetric_part, "lcp")
+    assert found.found
+    assert not found.proof.exact
+    assert found.example.size("k") == 2
+
+
+def test_functions_from_w_q_mu_to_r() -> None:
+    def without_friction(W, q, mu):
+        r = np.zeros(len(q))
+        r[::3] = go.enumerate_lcp(go.LCP(W[::3, ::3], q[::3])).solutions[0]
+        return r
+
+    def nothing(W, q, mu):
+        return np.zeros(len(q))
+
+    found = go.falsify(without_friction, nothing)
+    assert found.found
+    assert found.example.size("k") == 1
+    assert found.example.arrays["q"][0] < 0
+
+
+def test_a_mechanism_keeps_its_parameters() -> None:
+    found = go.falsify("normal-force-qp", "lcp", go.problem("two-bar"))
+    assert found.found
+    step = Sliding.of(found.example)
+    assert contact_laws(step).point != printed(step).point
+    assert set(found.example.setting) > {"slip of contact 1", "slip of contact 2"}
+
+
+def test_bad_input_says_what_to_do() -> None:
+    with pytest.raises(go.UnknownName):
+        go.falsify("lcp", "lpc")
+    with pytest.raises(go.UnknownName, match="assumption"):
+        go.falsify("lcp", "lcp-qp", "definite")
+    with pytest.raises(go.BadInput, match="says nothing of the examples"):
+        go.falsify("gauss", "lagrange", "sticking")
+    with pytest.raises(go.BadInput, match="impact laws are compared with each other"):
+        go.falsify("newton", "lcp")
+    with pytest.raises(go.BadInput, match="positive"):
+        go.falsify("lcp", "lcp-qp", tries=0)
+
+
+def test_the_known_smallest_example_and_exact_algebra() -> None:
+    example = Example.of("lcp", {"M": [[2, 1], [0, 2]], "q": [-2, 1]})
+    of = Sliding.of(example)
+    assert contact_laws(of).point == [1, 0]
+    assert printed(of).point == [Fraction(7, 8), Fraction(1, 4)]
+    A = rational.exact([[2, 1, 3], [1, 0, 1], [3, 1, 4]])
+    assert rational.determinant(A) == 0
+    assert rational.solve(A, rational.exact([1, 2, 3])) is None
+    assert rational.independent(A) == [0, 1]
+    assert not (A @ rational.kernel(A)).any()
+    assert rational.leading_minors(A) == [2, -1, 0]
