@@ -208,3 +208,12 @@ def test_the_price_of_an_error_is_read_between_points(load: Any) -> None:
     assert found.time_to("X", 1e-4) == pytest.approx(10**0.5)
     assert found.time_to("X", 1e-7) is None
     assert found.time_to("X", 1.0) == pytest.approx(1.0)
+
+
+def test_a_motion_of_each_paper_agrees_between_three_codes(load: Any) -> None:
+    pytest.importorskip("mujoco")
+    replication = load("replication")
+    for motion in replication.MOTIONS:
+        change, apart = replication.differences(motion, np.linspace(0.0, 0.2, 5)[1:])
+        assert change > 1e-3
+        assert max(apart) < 1e-9, motion.name
