@@ -33,6 +33,9 @@ _TIGHT: dict[str, dict[str, Any]] = {
 }
 """Default accuracies that suit mechanics, for solvers whose own defaults are coarse."""
 
+_LIMITS = {"HIGHS": {"qp_iteration_limit": 10000}}
+"""Limits of backends whose own default lets them cycle without end."""
+
 _CONIC = ("CLARABEL", "SCS", "COPT", "CUCLARABEL", "ECOS", "CVXOPT", "MOSEK", "QOCO", "SDPA")
 """Solvers that take second-order cones."""
 
@@ -149,7 +152,7 @@ class CVXPY(Solver[CVXPYOptions]):
         if not self._x.size:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
         cp = backend("cvxpy")
-        settings = _TIGHT.get(self._backend, {}) if self.options.tight else {}
+        settings = _LIMITS.get(self._backend, {}) | (_TIGHT.get(self._backend, {}) if self.options.tight else {})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

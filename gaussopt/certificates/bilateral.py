@@ -50,6 +50,9 @@ TINY, LARGE = 1e-250, 1e250
 FOLLOWS = 1e-9
 """Distance of a row from the span of those before it, relative to its length, up to which it is dependent."""
 
+ROUNDED = 2.0**-44
+"""Residual of a coordinate relative to its terms up to which forces in floats explain it as well as any can."""
+
 LEADING = 3.0
 """Entry of a coordinate in a row, relative to all others, beyond which it dominates the row."""
 
@@ -221,9 +224,14 @@ def _explained(
     inertia = size_M @ np.abs(called) if forces else called
     if not left > 8 * step.n * EPS * norm(inertia):
         left = 0.0
-    # Terms of M a and all forces; M a itself may vanish although its terms do not.
-    share = beside(left, norm(size_M @ np.abs(ad)), forces, reactions)
-    return without_mass(gap, Md.diagonal() > 0, forces + reactions), share
+    # All terms of M a, which may vanish although they do not, and all forces.
+    terms, own = size_M @ np.abs(ad), Md.diagonal()
+    share = beside(left, norm(terms), forces, reactions)
+    # Nearly massless coordinates are scaled by the rows, too: beyond rounding each is measured by its own mass.
+    most = norm(terms) + forces + reactions
+    beyond = np.abs(gap) > np.maximum(ROUNDED * (terms + np.abs(fd) + np.abs(pull)), 8 * step.n * EPS * most)
+    gap = gap / np.sqrt(np.where((own > 0) & beyond, own, 1.0))
+    return without_mass(gap, own > 0, forces + reactions), share
 
 
 def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, float]:

@@ -110,3 +110,13 @@ def test_the_step_that_ended_the_process_ends_with_a_status(formulation: str) ->
     assert answer["message"].strip()
     assert (answer["status"] == "solved") is (done.returncode == 0)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("solver", ["highs", "cvxpy:HIGHS"])
+def test_a_backend_that_would_cycle_without_end_stops_at_a_limit(solver: str) -> None:
+    """HiGHS's active-set method never ends on this program, with its own settings: also where CVXPY calls it."""
+    pytest.importorskip("highspy")
+    if solver != "highs":
+        pytest.importorskip("cvxpy")
+    qp = go.QP.from_mapping(json.loads((FAULTS / "highs_cycles.json").read_text()))
+    assert go.solve(qp, solver).status in (go.Status.ITERATION_LIMIT, go.Status.SOLVER_ERROR)

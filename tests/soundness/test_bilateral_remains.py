@@ -184,3 +184,16 @@ def test_sparse_equations_whose_rows_depend_on_each_other_are_solved_in_any_unit
     truth = bilateral.judge(data)
     assert truth.a is not None
     assert np.allclose(answer.a, truth.a.floats(), rtol=1e-6)
+
+
+def test_forces_on_a_light_coordinate_are_measured_by_its_mass() -> None:
+    """M is singular, M_33 is 0.004 beside rows of 4e6: forces that miss 1.6 there, 5e-7 of ||a||_M, once passed."""
+    fault = json.loads((FAULTS / "forces_of_a_light_coordinate.json").read_text())
+    step = go.StepData.from_mapping(fault["program"])
+    a, lam = np.array(fault["x"]), np.array(fault["lam"])
+    claim = Claim("solved", fault["x"], fault["lam"])
+    assert findings.of_step(bilateral.judge(fault["program"]), claim).outcome == WRONG
+    found = certify(step, a, lam)
+    assert found.error_bound < 1e-7 * found.norm_a
+    assert not found.passed()
+    assert certify(step, a, found.lam).passed()
