@@ -152,12 +152,11 @@ def _instead(judged: Judgement | str) -> Paragraph:
 
 
 def _verdict(claim: str, judged: Judged) -> Paragraph:
-    """Return the verdict on a claim with its sentence from the table of all claims."""
+    """Return the verdict on a claim, and where its reason stands: in the table of all claims, once."""
     found = judged[claim]
     if isinstance(found, str):
         return Paragraph(Tex(f"The verdict on claim {claim} is not computed: {found}"))
-    kind = Timed if found.times_decide else Tex
-    return Paragraph(kind(f"The verdict on claim {claim} is “{found.verdict}”. {found.reason}"))
+    return Paragraph(Tex(f"[#table-claims] calls claim {claim} “{found.verdict}”."))
 
 
 def _not_computed(what: str, missing: list[str]) -> Paragraph:

@@ -61,7 +61,8 @@ def verdicts(found: Mapping[str, Judgement | str]) -> Section:
         for c in ledger()
     )
     table = texts.table("claims", rows)
-    return Section("claims", "The claims and their verdicts", (*texts.blocks("rule-in-short"), table))
+    opening = (*texts.blocks("rule-in-short"), *texts.blocks("errors"))
+    return Section("claims", "The claims and their verdicts", (*opening, table))
 
 
 def rule(found: Mapping[str, Judgement | str]) -> Section:

@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Any
 
 from gaussopt.comparison.results import Results
@@ -29,12 +28,6 @@ from gaussopt.reporting.texts import Texts
 PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
 """The module of each paper's cases and section, by number."""
 
-RANKED = ("000", "001", "004", "002")
-"""The papers in the order in which the first screen presents their findings."""
-
-MOST = 7
-"""Most findings of single papers on the first screen."""
-
 texts = Texts(__file__)
 
 
@@ -54,7 +47,7 @@ def document(
     ran = texts("run", done=len(outcomes) - failed, cases=len(outcomes), quick=texts("quick") if quick else "")
     limits = Section("limitations", "Known limitations", (Items(tuple(texts.paragraphs("limitations"))),))
     main = Document(
-        texts("title"), Tex(f"{texts('lead')} {ran} {texts('errors')}".strip()), (),
+        texts("title"), Tex(f"{texts('lead')} {ran}".strip()), (),
         (ledger.verdicts(judged), *(told[n].section for n in PAPERS), method.section(), limits,
          bibliography.section(), colophon.section(quick)),
         pages=(
@@ -69,16 +62,15 @@ def document(
 
 
 def _first_screen(told: Mapping[str, Chapter], shown: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Return the common lesson of the chapters, the most important finding of each, then the second ones.
+    """Return the common lesson of the chapters, and the findings of each paper in the order of the papers.
 
     `shown` are the anchors of the page.
     """
-    ranked = zip_longest(*([(n, f) for f in told[n].found] for n in RANKED))
     each = [
-        Finding(told[number].section.title, _with_figure(found, shown), told[number].section.anchor)
-        for row in ranked for number, found in filter(None, row)
+        Finding(of.section.title, _with_figure(found, shown), of.section.anchor)
+        for of in told.values() for found in of.found
     ]  # fmt: skip
-    return (Finding(texts("lesson title"), Tex(texts("lesson")), "claims"), *each[:MOST])
+    return (Finding(texts("lesson title"), Tex(texts("lesson")), "claims"), *each)
 
 
 def _with_figure(found: Important, shown: Mapping[str, str]) -> Tex:

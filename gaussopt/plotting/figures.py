@@ -40,8 +40,14 @@ def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
 
 
 def legend_above(axes: Any, columns: int, middle: float = 0.4, letters: float = 8) -> None:
-    """Put the legend above the picture, with its centre at the fraction `middle` of the width."""
-    axes.legend(fontsize=letters, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(middle, 1.0))
+    """Put the legend above the picture, centred at the fraction `middle` of its width, in at most `columns`."""
+    for number in range(columns, 0, -1):
+        made = axes.legend(
+            fontsize=letters, frameon=False, ncols=number, loc="lower center", bbox_to_anchor=(middle, 1.0)
+        )
+        axes.figure.draw_without_rendering()  # only a drawn legend knows its width
+        if made.get_window_extent().width <= axes.figure.bbox.width:
+            return
 
 
 def legend_beside(axes: Any, count: int) -> None:

@@ -160,6 +160,6 @@ def test_drift_and_heights_are_those_of_the_runs(
     spread = outcomes["004"][key].value
     drift = replace(spread.drift, position=0.0 * spread.drift.position + 0.5)
     own = outcomes["004"] | {key: JobOutcome(replace(spread, drift=drift), "", 0.0)}
-    assert "0.5 m in the median (0.5 to 0.5 m)" in words(chapter_004.chapter(own, judged, True))
-    changed = judged | {"C11": replace(c11, numbers={**c11.numbers, "median": 77.0})}
-    assert "by 77 % in the median" in words(chapter_002.chapter(outcomes["002"], changed, True))
+    assert "0.5 m in the median (10 % to 90 %: 0.5 to 0.5 m)" in words(chapter_004.chapter(own, judged, True))
+    changed = judged | {"C11": replace(c11, numbers={**c11.numbers, "low": 77.0})}
+    assert "by 77 to " in words(chapter_002.chapter(outcomes["002"], changed, True))

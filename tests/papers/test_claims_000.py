@@ -111,12 +111,12 @@ def test_operations_of_the_square_cases() -> None:
     for diagonal in (True, False):
         none, full = plain.operations(np.array([0.0]), diagonal), plain.operations(np.array([1.0]), diagonal)
         assert none["multipliers by Cholesky"] == pytest.approx(0.0 if diagonal else 1 / 3)
-        assert none[plain.SYSTEM] == pytest.approx(2 / 3)
+        assert none[plain.LU] == pytest.approx(2 / 3) == 2 * none[plain.LDL]
         assert full["eq. (14) by QR and Cholesky"] == pytest.approx(4 / 3)
         assert full["multipliers by Cholesky"] == pytest.approx(4 / 3 if diagonal else 8 / 3)
 
 
-def raced(with_: tuple[float, float], without: tuple[float, float]) -> Callable[..., c02_fewer_unknowns.Race]:
+def raced(with_: tuple[float, ...], without: tuple[float, float]) -> Callable[..., c02_fewer_unknowns.Race]:
     times = dict(zip((*plain.WITH, *plain.WITHOUT, plain.PRINTED), (*with_, *without, 1.0), strict=True))
     spread = np.array([0.9, 1.0, 1.3])
     return lambda n, m, diagonal, quick: c02_fewer_unknowns.Race(
@@ -147,7 +147,7 @@ def test_operations_and_times_decide_c2(
     monkeypatch.setattr(
         plain, "operations", lambda x, diagonal: {k: v * of.get(k, 1.0) for k, v in real(x, diagonal).items()}
     )
-    monkeypatch.setattr(c02_fewer_unknowns, "_race", raced((9.0, 3.0 if by_16 == 1.0 else 9.5), without))
+    monkeypatch.setattr(c02_fewer_unknowns, "_race", raced((9.0, 9.0, 3.0 if by_16 == 1.0 else 9.5), without))
     found = c02_fewer_unknowns.check(True)
     # There are fewer unknowns than in the system, and more than multipliers, whatever either takes.
     assert tuple(r.holds for r in found.readings) == (True, False, *holds)
@@ -155,12 +155,13 @@ def test_operations_and_times_decide_c2(
 
 
 def test_where_14_takes_fewer_operations() -> None:
-    boundary = c02_fewer_unknowns.cheaper_from((plain.SYSTEM,))
+    boundary = c02_fewer_unknowns.cheaper_from(c02_fewer_unknowns.RIVALS["system"])
     found = plain.operations(np.array([boundary - 1e-3, boundary + 1e-3]), True)
     least = np.min([found[way] for way in plain.WITHOUT], axis=0)
-    assert least[0] > found[plain.SYSTEM][0]
-    assert least[1] < found[plain.SYSTEM][1]
+    assert least[0] > found[plain.LDL][0]
+    assert least[1] < found[plain.LDL][1]
     assert c02_fewer_unknowns.cheaper_from(tuple(plain.WITH)) == 1.0
+    assert (boundary, c02_fewer_unknowns.cheaper_from((plain.LU,))) == pytest.approx((0.622, 0.305), abs=5e-4)
 
 
 def test_c2_marks_its_times(judged: Judged) -> None:

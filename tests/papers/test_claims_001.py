@@ -332,6 +332,23 @@ def test_consistent_data_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert again("C9").verdict is ClaimVerdict.TRUE
 
 
+def test_the_energy_balance_of_readings_is_that_of_the_energy(judged: Judged) -> None:
+    """Its power is the slope of the energy, by differences of falling width; it refuses no right formula."""
+    entry = go.problem("two-bar", F=-40.0)
+    step, a = entry.system.evaluate(0.0, entry.q0, entry.v0), np.array([1.3, -0.4, 2.1, -0.7])
+
+    def slope(eps: float) -> float:
+        q, v = entry.q0, entry.v0
+        there, back = (entry.system.energy(0.0, q + s * v + s**2 / 2 * a, v + s * a).total for s in (eps, -eps))
+        return float((there - back) / (2 * eps))
+
+    at_B = np.array([0.0, 1.0, entry.parameter_values["l"] / 2 * np.cos(entry.q0[2]), 0.0])
+    slopes = [slope(1e-2), slope(5e-3)]
+    assert c09._power(step, a) == pytest.approx((4 * slopes[1] - slopes[0]) / 3 + 40.0 * at_B @ entry.v0, abs=1e-8)
+    # Of g = 0 or 9.81 and F = -40, 0, 40: all but two that do not press, with the derived formulas each.
+    assert judged("C9").numbers["formulas"]["kept"] == 4
+
+
 def test_a_right_sign_alone_reproduces_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(c09, "PRINTED_SIGN", 1)
     j = again("C9")

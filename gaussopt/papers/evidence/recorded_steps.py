@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import process_time
 from timeit import timeit
 
 import numpy as np
@@ -11,7 +12,7 @@ from gaussopt.comparison.cases import answer_case, time_case
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.spec import Spec
 from gaussopt.comparison.step_table import TimedAnswers, competing
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 
@@ -29,6 +30,13 @@ def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: fl
     return competing(answers, times)
 
 
-def shortest(works: Sequence[Callable[[], object]], rounds: int) -> Vector:
-    """Measure the shortest time of each of several functions, which take turns, s, since noise only adds time."""
-    return np.asarray(np.min([[timeit(work, number=1) for work in works] for _ in range(rounds)], axis=0))
+def in_turns(works: Sequence[Callable[[], object]], rounds: int, number: int | Sequence[int] = 1) -> Matrix:
+    """Measure the processor times of several functions, which take turns after a first one that is left out.
+
+    Returns seconds of a call, the mean of `number` calls, (rounds, works). Waiting does not count, so that the times
+    hold on a machine that others use too.
+    """
+    calls = np.broadcast_to(number, len(works)).tolist()
+    turns = [[timeit(w, number=n, timer=process_time) / n for w, n in zip(works, calls, strict=True)]
+             for _ in range(rounds + 1)]  # fmt: skip
+    return np.asarray(turns[1:])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg import sqrtm
 from scipy.optimize import brentq
 
 from gaussopt.core.arrays import Matrix, Vector
@@ -50,7 +51,10 @@ def check(quick: bool) -> Judgement:
         text.reading("by-16-weighted", max(rs.misses(samples, weighted_16)) <= EXACT),
     )
     words = ("gives" if r.holds else "does not always give" for r in readings)
-    derivations = _optimality(samples), _start(), _unweighted(samples), _invariance(some), _repairs(some), _traps(quick)
+    derivations = (
+        _optimality(samples), _start(), _generic(samples), _unweighted(samples), _invariance(some), _repairs(some),
+        _traps(quick),
+    )  # fmt: skip
     searches = drawn, steered, motions, _adversary_condition(quick), _lucky_states(quick)
     numbers = dict(zip(("by_14", "by_16", "weighted"), words, strict=True))
     return text.judgement(readings, derivations, searches, rows=rows, numbers=numbers)
@@ -116,6 +120,28 @@ def _start() -> Derivation:
         "start", bool(holds), tau=taus, true=true, computed=computed, stated=unweighted, by_16=by_16,
         factors=registered / true,
     )  # fmt: skip
+
+
+def _generic(samples: Samples) -> Derivation:
+    """Compute eq. (14) with generalised inverses of A = M^(1/2) N that do not yield least squares."""
+    rng = np.random.default_rng(SEED)
+    errors: list[float] = []
+    off: list[float] = []
+    for s in samples:
+        root, N = sqrtm(s.M).real, rs.projector(s.J)
+        p = np.linalg.pinv(s.J) @ s.gamma
+        A, b = root @ N, root @ (rs.free_acceleration(s) - p)
+        inverse = np.linalg.pinv(A, rcond=1e-8)
+        V = rng.normal(size=A.shape)
+        V *= np.linalg.norm(inverse, 2) / np.linalg.norm(V, 2)
+        other = inverse + V - V @ A @ inverse
+        stated = rs.minimiser(s) + N @ V @ (b - A @ inverse @ b)
+        errors.append(rs.miss(s, p + N @ other @ b))
+        apart = np.linalg.norm(A @ other @ A - A) / np.linalg.norm(A)
+        off += [rs.miss(s, p + N @ other @ b, stated), float(apart)]
+    return text.derivation(
+        "generic inverse", max(off) <= 1e-6, median=float(np.median(errors)), off=max(off), count=len(samples)
+    )
 
 
 def _unweighted(samples: Samples) -> Derivation:

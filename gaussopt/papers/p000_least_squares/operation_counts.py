@@ -12,12 +12,22 @@ from scipy.linalg import lapack
 from gaussopt.core.arrays import Matrix, Vector
 
 
-def all_unknowns(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
+def by_lu(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
     """Solve by LU of [M, J^T; J, 0]."""
+    return np.asarray(lapack.dgesv(*_all_unknowns(M, f, J, gamma), overwrite_a=1)[2][: len(f)])
+
+
+def by_ldl(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
+    """Solve by L D L^T (Bunch and Kaufman) of [M, J^T; J, 0], which is symmetric and indefinite."""
+    K, b = _all_unknowns(M, f, J, gamma)
+    return np.asarray(lapack.dsysv(K, b, lwork=64 * len(b), lower=1, overwrite_a=1)[2][: len(f)])
+
+
+def _all_unknowns(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> tuple[Matrix, Vector]:
     n, m = len(f), len(gamma)
     K = np.zeros((n + m, n + m), order="F")
     K[:n, :n], K[:n, n:], K[n:, :n] = M if M.ndim == 2 else np.diag(M), J.T, J
-    return np.asarray(lapack.dgesv(K, np.concatenate((f, gamma)), overwrite_a=1)[2][:n])
+    return K, np.concatenate((f, gamma))
 
 
 def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
@@ -76,8 +86,8 @@ def as_printed(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vecto
     return np.asarray(a0 + J.T @ lapack.dpotrs(S, gamma - J @ a0, lower=1)[0])
 
 
-SYSTEM = "all n + m unknowns by LU"
-WITH = {SYSTEM: all_unknowns, "multipliers by Cholesky": multipliers}
+LU, LDL = "all n + m unknowns by LU", "all n + m unknowns by L D L^T"
+WITH = {LU: by_lu, LDL: by_ldl, "multipliers by Cholesky": multipliers}
 PRINTED = "eq. (16) by Cholesky"
 WITHOUT = {"eq. (14) by QR and Cholesky": normal_equations, "eq. (14) by QR twice": two_qr}
 
@@ -88,7 +98,8 @@ def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
     kernel = householder(1.0, x) + (1 - x) * (4 * x - 2 * x**2)
     reduced, product = 1 - x, (1 - x) ** 2
     return {
-        SYSTEM: 2 * (1 + x) ** 3 / 3,
+        LU: 2 * (1 + x) ** 3 / 3,
+        LDL: (1 + x) ** 3 / 3,
         "multipliers by Cholesky": dense * (1 / 3 + x) + x**2 + x**3 / 3,
         "eq. (14) by QR and Cholesky": kernel + 2 * dense * reduced + product + cholesky(reduced),
         "eq. (14) by QR twice": kernel + dense * (1 / 3 + reduced) + householder(1.0, reduced),

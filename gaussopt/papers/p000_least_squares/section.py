@@ -17,6 +17,7 @@ from gaussopt.papers import report_parts as common
 from gaussopt.papers.chapters import Important
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p000_least_squares import c02_fewer_unknowns as c02
+from gaussopt.papers.p000_least_squares import operation_counts as plain
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards, periodic
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
@@ -71,8 +72,9 @@ def _method() -> Section:
 def operations_figure() -> Figure:
     """Draw operations of eq. (14) over those of its rivals with multipliers, over the share of constraints."""
     shares = c02.SHARES
-    ratios = {"system": "the system of n + m unknowns", "fastest": "the fastest way with multipliers"}
-    curves = {f"over {words}": c02.operation_ratio(c02.RIVALS[name], True) for name, words in ratios.items()}
+    rivals = {"the system of n + m unknowns by LU": (plain.LU,), "the system by L D Lᵀ": c02.RIVALS["system"],
+              "the fastest way with multipliers": c02.RIVALS["fastest"]}  # fmt: skip
+    curves = {f"over {words}": c02.operation_ratio(of, True) for words, of in rivals.items()}
     words = "; ".join(f"{k}: {y.max():.3g} at m/n = {shares[0]:g}, {y.min():.3g} at {shares[-1]:g}"
                       for k, y in curves.items())  # fmt: skip
     limit = {"as many operations": np.ones_like(shares)}

@@ -42,7 +42,7 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     return texts.judgement(
         readings, (_potential(), _two_contacts(quick), criterion, joints),
-        (symmetric, scalar, ratio, smallest, sampled, bars, one_joint), rows=rows,
+        (symmetric, scalar, ratio, smallest, _one_sided(), sampled, bars, one_joint), rows=rows,
         numbers={"is_or_not": "is" if law else "is not"},
     )  # fmt: skip
 
@@ -83,6 +83,14 @@ def _smallest() -> Attempt:
         "smallest", value(x) < value(z), z=z, value_z=value(z), x=x, value_x=value(x),
         dropped=dropped,
     )  # fmt: skip
+
+
+def _one_sided() -> Attempt:
+    """Compare the change of the form (20) for one contact with what (23) says of it, exactly."""
+    A, B, change = Fraction(1), Fraction(-10), Fraction(1)
+    force = -B / A
+    rise, stated = A * ((force + change) ** 2 - force**2) / 2, A * change**2 / 2
+    return texts.attempt("one-sided", rise != stated, rise=float(rise), stated=float(stated), A=A, B=B, change=change)
 
 
 def _two_contacts(quick: bool) -> Derivation:

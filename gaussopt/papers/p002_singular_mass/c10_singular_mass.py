@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import nnls
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.step_data import StepData
@@ -50,17 +52,21 @@ def check(quick: bool) -> Judgement:
     kept = _kept(150 if quick else 1000), _worst(1 if quick else 12)
     counterexample = _counterexample(found, holds)
     right = holds[LINKAGE] and not any(s.refutes for s in kept)
-    always = right and not counterexample.refutes
+    one_sided = _one_sided(200 if quick else 2000)
+    always = right and not counterexample.refutes and not one_sided.refutes
     readings = (
         text.reading("as-printed", always and holds[REVERSED], {"if-linkage": holds[REVERSED]}, ours=False),
         text.reading(
-            "in-place-of-inverse", always, {"if-kept": right, "if-lost": not counterexample.refutes}, ours=False
+            "in-place-of-inverse",
+            always,
+            {"if-kept": right, "if-lost": not counterexample.refutes, "if-one-sided": not one_sided.refutes},
+            ours=False,
         ),
     )
     (plain, exact), (reversed_, _), (lost, true), (other, _) = (found[k] for k in (LINKAGE, REVERSED, LOADED, OTHER))
     return text.judgement(
         readings, (_formula(150 if quick else 1000), _closed_form(), _units(), _rank(20 if quick else 200)),
-        (counterexample, *kept, _least(1 if quick else 12)),
+        (counterexample, *kept, _least(1 if quick else 12), one_sided),
         rows=tuple((label, p, e, holds[label]) for label, (p, e) in found.items()),
         numbers={"plain": plain, "exact": exact, "reversed": reversed_, "lost": lost, "true": true, "other": other,
                  "residual": max(s["worst"] for s in kept)},
@@ -136,6 +142,24 @@ def _least(generations: int) -> Attempt:
 
     least, tried = _searched(share, 1.0, generations)
     return text.attempt("least error", least < 1.0 - 1e-6, tried=tried, sizes=_sizes(), least=least)
+
+
+def _one_sided(count: int) -> Attempt:
+    """Count one-sided steps J a >= gamma at whose true motion the function with M^+ has no minimum.
+
+    By the conditions of optimality, which are sufficient too, a* is the true motion if M a* - F = J^T lam with lam >= 0
+    for rows that hold with equality; the others press with nothing. With M^+ the same has to hold for F less its part
+    in the kernel of M.
+    """
+    random, wrong = np.random.default_rng(SEED + 2), 0
+    for _ in range(count):
+        size = rs.drawn(random)
+        step = rs.singular_step(random.uniform(-1, 1, size.numbers), size)
+        a, lam = random.uniform(-1, 1, size.n), random.uniform(0.1, 1.0, size.rows)
+        pressed = replace(step, gamma=step.J @ a, Q=step.M @ a - step.J.T @ lam)
+        _, off = nnls(step.J.T, step.M @ a - pressed.force + lost_force(pressed))
+        wrong += int(off > SAME)
+    return text.attempt("one-sided", wrong > 0, count=count, wrong=wrong)
 
 
 def _searched(cost: Callable[[StepData], float], outside: float, generations: int) -> tuple[float, int]:

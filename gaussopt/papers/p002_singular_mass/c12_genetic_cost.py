@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
-from gaussopt.comparison import paper_claims
 from gaussopt.comparison.paper_claims import SMALL
-from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.comparison.warm_starts import NOISE
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.lagrange import formulation
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
-from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.adversarial_search import Least, minimise
 from gaussopt.papers.evidence.random_steps import lagrange_system
-from gaussopt.papers.evidence.recorded_steps import shortest
+from gaussopt.papers.evidence.recorded_steps import in_turns
 from gaussopt.papers.p002_singular_mass import genetic_runs as runs
-from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start
+from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, distance, search, start
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solver_sequence import SolverSequence
 
@@ -29,38 +27,57 @@ text = ClaimTexts(__file__, small=SMALL)
 EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
 """Population, generations, log10 of the width of the first population and of its shrinking."""
 
+SYSTEM, INVERSE, ELIMINATION = "linear system", "generalised inverse", "elimination"
+"""Rivals: the system with multipliers as the package forms and solves it, and two ways by numpy alone."""
+
+CHEAPEST = "cheapest settings"
+
+Times = Mapping[str, Vector]
+"""Processor times of a step in turns, (turns,) in s, by way."""
+
 
 def check(quick: bool) -> Judgement:
-    """Judge by times of a step, operation counts, and the cheapest settings that an optimiser finds."""
-    cases = runs.recorded((NULL, FULL), 200 if quick else 100, 0.02 if quick else 0.05)
-    measured = paper_claims.genetic_cost(cases)
-    ratios = {str(row[1]).removeprefix("gauss by "): float(row[4]) for row in measured.rows}
-    cheapest, inverse = _cheapest(0 if quick else 8), _inverse([float(row[2]) for row in measured.rows])
+    """Judge by operation counts and processor times of a step, also with the cheapest settings that are found."""
+    best = _search(0 if quick else 8)
+    times = _times(best, 5 if quick else 30)
+    system, inverse = ({way: times[way] / times[rival] for way in times} for rival in (SYSTEM, INVERSE))
+    default = [float(max(np.median(of[way]) for way in WAYS)) for of in (system, inverse)]
+    least = [float(np.median(of[CHEAPEST])) if best else math.inf for of in (system, inverse)]
     readings = (
-        text.reading("default effort", bool(ratios) and max(ratios.values()) * NOISE < 1.0),
-        text.reading("least effort", not cheapest.refutes),
-        text.reading("default inverse", inverse.values["most"] * NOISE < 1.0),
-        text.reading("least inverse", cheapest.values["inverse"] <= 1.0),
-    )
-    places = dict(zip((NULL, FULL), WAYS, strict=True))
-    told = " and ".join(f"{ratio:.0f} in {places[solver]}" for solver, ratio in ratios.items())
-    operations = _operations()
-    numbers = {"told": told, "range": _between(cases), "times": [ratios.get(s) for s in places]}
+        text.reading("default effort", default[0] * NOISE < 1.0), text.reading("least effort", least[0] <= 1.0),
+        text.reading("default inverse", default[1] * NOISE < 1.0), text.reading("least inverse", least[1] <= 1.0),
+    )  # fmt: skip
+    spans = {way: _span(of) for way, of in system.items()}
+    rows = tuple(
+        (way, 1e6 * float(np.median(times[way])), *np.quantile(system[way], (0.5, 0.1, 0.9)).tolist(),
+         float(np.median(inverse[way])))
+        for way in times
+    )  # fmt: skip
     return text.judgement(
-        readings, (_counts(),), (operations, inverse, cheapest), columns=measured.columns, rows=measured.rows,
-        timed=("microseconds", "microseconds with multipliers", "ratio"), times_decide=True, numbers=numbers,
+        readings, (_counts(),), (_operations(), _inverse(times), _cheapest(best, spans, least)), rows=rows,
+        timed=text.columns("numbers")[1:], times_decide=True, numbers={"spans": [spans[way] for way in WAYS]},
     )  # fmt: skip
 
 
-def _between(cases: Sequence[TimedAnswers]) -> str:
-    """Return the range of the ratios of times, from their 5 % and 95 % quantiles, in words."""
-    times: dict[str, list[float]] = {c.answers.formulation: [] for c in cases}
-    for c in cases:
-        if c.times is not None:
-            parts = [c.times.parts[part] for part in ("build", "recover", "work")]
-            times[c.answers.formulation] += [sum(p[i] for p in parts) for i in (0, -1)]
-    genetic, direct = times["gauss"], times["lagrange"]
-    return f"{min(genetic) / max(direct):.0f} to {max(genetic) / min(direct):.0f}" if genetic and direct else ""
+def _times(best: Least | None, turns: int) -> Times:
+    """Measure a step of the linkage by every way."""
+    step = start()
+    works: dict[str, Callable[[], object]] = {way: partial(search, step, **options) for way, options in WAYS.items()}
+    if best is not None:
+        works[CHEAPEST] = partial(_with, step, best.at)
+    works |= {
+        SYSTEM: lambda: SolverSequence("kkt").solve(formulation.apply(step)[0]),
+        INVERSE: partial(by_inverse, step), ELIMINATION: partial(_eliminated, step),
+    }  # fmt: skip
+    # The others are so short that a single call would measure cold caches.
+    calls = [1 if way in WAYS else 30 for way in works]
+    return dict(zip(works, in_turns(tuple(works.values()), turns, calls).T, strict=True))
+
+
+def _span(ratios: Vector) -> str:
+    """Return the 10 % and 90 % quantiles in words."""
+    low, high = np.quantile(ratios, (0.1, 0.9))
+    return f"{low:.2g} to {high:.2g}" if low < 10.0 else f"{low:.0f} to {high:.0f}"
 
 
 def _counts() -> Derivation:
@@ -86,19 +103,16 @@ def _eliminated(step: StepData) -> Vector:
     return np.asarray(np.linalg.solve(*lagrange_system(step)))
 
 
-def _inverse(genetic: Sequence[float]) -> Attempt:
-    """Compare times of the generalised inverse with those in microseconds of the genetic algorithm."""
-    steps = runs.states(20)
-    times, apart = [], 0.0
+def _inverse(times: Times) -> Attempt:
+    """Compare the generalised inverse with an elimination and with the genetic algorithm."""
+    steps, apart = runs.states(20), 0.0
     for step in steps:
         x, exact = by_inverse(step), _eliminated(step)
         apart = max(apart, float(np.abs(x - exact).max() / np.abs(exact).max()))
-        times.append(shortest((partial(by_inverse, step), partial(_eliminated, step)), 5))
-    inverse, solve = 1e6 * np.median(times, axis=0)
-    least, most = (float(of(genetic) / inverse) if genetic else math.inf for of in (min, max))
+    least = float(min(np.median(times[way] / times[INVERSE]) for way in WAYS))
     return text.attempt(
-        "inverse", least > 1.0, count=len(steps), inverse=inverse, elimination=solve, solve=inverse / solve,
-        apart=apart, genetic=least, most=most,
+        "inverse", least > 1.0, count=len(steps), turns=len(times[INVERSE]), apart=apart, genetic=least,
+        solve=_span(times[INVERSE] / times[ELIMINATION]),
     )  # fmt: skip
 
 
@@ -136,33 +150,41 @@ def _operations() -> Attempt:
     )  # fmt: skip
 
 
-def _cheapest(generations: int) -> Attempt:
+def _with(step: StepData, settings: Vector) -> tuple[Vector, int]:
+    """Search a step in null-space coordinates with settings in the order of EFFORTS."""
+    population, length, width, shrink = map(float, settings)
+    return search(
+        step, population=round(population), generations=round(length), spread=10.0**width, shrink=10.0**shrink
+    )
+
+
+def _search(generations: int) -> Least | None:
+    """Find the settings with the fewest evaluations that are right; None if none of those tried are."""
     step = start()
     a = (step.force[0] + step.force[1]) / (step.M[0, 0] + step.M[1, 1])
-    truth = np.array([a, a, -a])
-
-    def run(z: Vector) -> tuple[Vector, int]:
-        population, length, width, shrink = (float(x) for x in z)
-        return search(
-            step, population=round(population), generations=round(length), spread=10.0**width, shrink=10.0**shrink
-        )
 
     def effort(z: Vector) -> float:
-        found, evaluations = run(z)
-        error = distance(found, truth)
+        found, evaluations = _with(step, z)
+        error = distance(found, np.array([a, a, -a]))
         return evaluations if error <= SMALL else 1e6 * (1.0 + min(error, 1e3))
 
     best = minimise(effort, EFFORTS, generations, 12, population=2)
-    times = inverse = math.inf
-    found = text("none found")
-    if best.value < 1e6:
-        rivals = lambda: SolverSequence("kkt").solve(formulation.apply(step)[0]), lambda: by_inverse(step)
-        seconds = shortest((lambda: run(best.at), *rivals), 5)
-        times, inverse = (float(x) for x in seconds[0] / seconds[1:])
-        population, length = (round(x) for x in best.at[:2])
-        found = text("cheapest found", evaluations=best.value, generations=length, population=population, times=times,
-                     inverse=inverse)  # fmt: skip
-    return text.attempt("cheapest", times > 1.0, tried=best.tried, found=found, times=times, inverse=inverse)
+    return best if best.value < 1e6 else None
+
+
+def _cheapest(best: Least | None, spans: Mapping[str, str], least: Sequence[float]) -> Attempt:
+    """Tell what the cheapest settings take; `least` are their times by those of the system and of the inverse."""
+    if best is None:
+        found, operations = text("none found"), math.inf
+    else:
+        size, (population, length) = start().n + start().m, (round(x) for x in best.at[:2])
+        operations = 3 * best.value / elimination(size)
+        found = text("cheapest found", evaluations=best.value, generations=length, population=population,
+                     operations=operations, span=spans[CHEAPEST], inverse=least[1])  # fmt: skip
+    return text.attempt(
+        "cheapest", least[0] > 1.0, tried=best.tried if best else 0, found=found, operations=operations,
+        span=spans.get(CHEAPEST, ""),
+    )  # fmt: skip
 
 
 claim = text.claim("C12", "002", check, 3.0)

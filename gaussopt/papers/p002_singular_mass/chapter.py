@@ -16,7 +16,7 @@ from gaussopt.papers.claim import Judgement
 from gaussopt.papers.evidence.random_steps import EIGENVALUES
 from gaussopt.papers.p002_singular_mass import crossings, noisy_linkage, section
 from gaussopt.papers.p002_singular_mass.c10_singular_mass import TORQUE
-from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import PENALISED, STEP
+from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import OTHER, PENALISED, STEP
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS
 from gaussopt.papers.p002_singular_mass.noisy_linkage import NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.report_parts import PaperResults
@@ -45,7 +45,10 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
     }  # fmt: skip
     # Time steps of the figures of heights and of noise.
     steps = {"step": STEP, "noise_step": noisy_linkage.STEP}
-    found = _accelerations(c11, results) | _left(noise)
+    marks = c11.numbers["marks"] if isinstance(c11, Judgement) else None
+    found = _accelerations(c11, results) | _left(noise) | {
+        "shares": marks and ", ".join(f"{told} after {t:g} s" for t, told in marks), "strict": OTHER["penalty"],
+    }  # fmt: skip
     return texts.chapter("002", judged, {**entry.parameter_values, **values, **steps, **found}, figures)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from timeit import timeit
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.evidence.recorded_steps import recorded
+from gaussopt.papers.evidence.recorded_steps import in_turns, recorded
+from gaussopt.papers.evidence.runge_kutta import METHODS, evaluations
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, CASES, RANGES, BladeBody, numbers
-from gaussopt.papers.p004_quasi_velocities.pole import poles
+from gaussopt.papers.p004_quasi_velocities.pole import half_turns, poles
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
@@ -45,55 +45,78 @@ BEGUN = {
 BODIES, ROUNDS = 2000, 25
 """Number of bodies evaluated at once, and number of rounds in which the competitors are timed in turns."""
 
-texts = ClaimTexts(__file__, span=SPAN, tolerance=TOLERANCE, ranges=RANGES, bodies=BODIES, rounds=ROUNDS)
+SEED, DRAWN = 16, 500
+"""Seed and number of the random bodies; medians by two seeds then differ by less than 5 %."""
+
+FEW = 12
+"""Number of the random bodies that are also compared at equal error."""
+
+texts = ClaimTexts(
+    __file__, span=SPAN, tolerance=TOLERANCE, ranges=RANGES, bodies=BODIES, rounds=ROUNDS, seed=SEED, few_bodies=FEW
+)
 
 
 def check(quick: bool) -> Judgement:
     """Judge evaluations of the cases, of random bodies and of searched ones, and the time of an evaluation."""
     pairs = {(case, rtol): Pair(*CASES[case], rtol) for case, rtol in (RUNS[:3] if quick else RUNS)}
-    random = np.random.default_rng(16)
-    drawn = [Pair(BladeBody.of(numbers(random)), SPAN, TOLERANCE) for _ in range(4 if quick else 24)]
-    every = [*pairs.values(), *drawn]
-    regular = _searched("search-regular", [p.ratio() for p in every], drawn, quick)
-    over = _searched("search-over-a-pole", [p.ratio("tan") for p in every if p.poles], drawn, quick)
-    away = _searched("search-no-pole", [p.ratio("tan") for p in every if not p.poles], drawn, quick)
-    equal = [p.at_equal_error for p in every]
-    same = texts.attempt("at-equal-error", min(equal) <= 1.0, count=len(drawn), told=_told(equal[len(pairs) :]),
-                         least=min(equal))  # fmt: skip
+    z = numbers(np.random.default_rng(SEED), 60 if quick else DRAWN)
+    low, high = half_turns(BladeBody.of(z), SPAN)
+    counted = {method.__name__: _sampled(BladeBody.of(z), method) for method in METHODS}
+    regular, tan = (counted["RK45"][row] / counted["RK45"]["quasi"] for row in ("regular", "tan"))
+    by_pole = {over: [p.ratio("tan") for p in pairs.values() if bool(p.poles) is over] for over in (True, False)}
+    count = len(regular)
+    slower = _searched("search-regular", [p.ratio() for p in pairs.values()], regular, quick)
+    over = _searched("search-over-a-pole", by_pole[True], tan[high > low], quick)
+    away = _searched("search-no-pole", by_pole[False], tan[high == low], quick)
+    drawn = [Pair(BladeBody.of(of), SPAN, TOLERANCE) for of in z.T[: 4 if quick else FEW]]
+    equal = [p.at_equal_error for p in (*pairs.values(), *drawn)]
+    same = texts.attempt("at-equal-error", min(equal) <= 1.0, count=len(drawn), least=min(equal), most=max(equal))
     timed, hand, package = _times(quick)
     parts = {"over-a-pole": not over.refutes, "no-pole": not away.refutes}
     # The lower quartile, so that a single disturbed measurement decides nothing.
     clock = {name: bool(np.quantile(x, 0.25) > NOISE) for name, x in (("by-hand", hand), ("by-the-package", package))}
     readings = (
         texts.reading("evaluations-printed-row", all(parts.values()), parts),
-        texts.reading("evaluations-regular-row", not regular.refutes),
+        texts.reading("evaluations-regular-row", not slower.refutes),
         texts.reading("evaluations-at-equal-error", not same.refutes),
         texts.reading("time", all(clock.values()), clock),
     )
     run = {r: _by_the_package(*r) for r in (RUNS[:1] if quick else RUNS[:3:2])}
     few, many = (_begun("search-regular").evaluations(rates) for rates in ("regular", "quasi"))
-    ratios, tan = [p.ratio() for p in drawn], [p.ratio("tan") for p in drawn if p.poles]
-    of_bodies = {"regular": ratios, "tan": tan, "equal": equal[len(pairs) :]}
     found = {
         "few": few, "many": many, "hand": float(np.median(hand)), "package": float(np.median(package)),
-        "cases": {case: p.ratio() for (case, rtol), p in pairs.items() if rtol == TOLERANCE},
-        "median": float(np.median(ratios)), "over": float(np.median(tan)), "number": len(ratios),
+        "cases": {case: p.ratio() for (case, rtol), p in pairs.items() if rtol == TOLERANCE}, "number": count,
+        "median": float(np.median(regular)), "over": float(np.median(tan[high > low])),
+        "poles": int((high > low).sum()), "span_regular": _told(regular), "span_tan": _told(tan[high > low]),
+        "band": np.quantile(tan[high > low], 0.5 + np.array([-0.98, 0.98]) / np.sqrt(sum(high > low))).tolist(),
+        "methods": {name: float(np.median(of["regular"] / of["quasi"])) for name, of in counted.items()},
+        "clock": {name: _quartiles(x) for name, x in (("hand", hand), ("package", package))},
     }  # fmt: skip
-    spans = {f"span_{name}": _told(of) for name, of in of_bodies.items()}
     rows = tuple(
         (f"{case}, RK45, {rtol:g}", *(r.evaluations for r in p.runs.values()), p.ratio(), p.ratio("tan"),
          p.runs["quasi"].error, p.runs["regular"].error, p.at_equal_error)
         for (case, rtol), p in pairs.items()
+    ) + tuple(
+        (f"medians of {count} bodies, {name}, {TOLERANCE:g}", *(float(np.median(x)) for x in of.values()),
+         *(float(np.median(of[row] / of["quasi"])) for row in ("regular", "tan")), "–", "–", "–")
+        for name, of in counted.items()
     )  # fmt: skip
     return texts.judgement(
-        readings, (_counted(pairs, run), _sizes()), (over, away, regular, same, timed), rows=rows, times_decide=True,
-        numbers={**found, **of_bodies, **spans},
+        readings, (_counted(pairs, run), _sizes()), (over, away, slower, same, timed), rows=rows, times_decide=True,
+        numbers=found,
     )  # fmt: skip
 
 
-def _told(values: Sequence[float]) -> str:
-    """Return the median and the range of ratios in words."""
-    return texts("median", number=len(values), median=float(np.median(values)), least=min(values), most=max(values))
+def _sampled(body: BladeBody, method: Any) -> dict[str, Vector]:
+    """Count the evaluations of the rates of many bodies by their name."""
+    starts = {"quasi": body.omega, "regular": body.velocity, "tan": body.velocity}
+    return {name: evaluations(getattr(body, name), of, SPAN, TOLERANCE, method) for name, of in starts.items()}
+
+
+def _told(values: Vector) -> str:
+    """Return the median of ratios and the range of most of them in words."""
+    low, middle, high = np.quantile(values, (0.1, 0.5, 0.9))
+    return texts("median", number=len(values), median=middle, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +209,11 @@ def _sizes() -> Derivation:
     return texts.derivation("sizes", free == n - m, n=n, m=m, free=free)
 
 
-def _searched(kind: str, known: Sequence[float], drawn: Sequence[Pair], quick: bool) -> Attempt:
-    """Minimise the ratio of evaluations over bodies of a kind, from a known one; `known` are measured ratios."""
+def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) -> Attempt:
+    """Minimise the ratio of evaluations over bodies of a kind, from a known one.
+
+    `known` are the ratios of the cases and `random` those of random bodies of the kind.
+    """
     rates = "regular" if kind == "search-regular" else "tan"
 
     def ratio(z: Vector) -> float:
@@ -201,10 +227,10 @@ def _searched(kind: str, known: Sequence[float], drawn: Sequence[Pair], quick: b
     if not quick and least > 1.0:  # a body that refutes needs no search beyond it
         found = minimise(ratio, list(BOUNDS.values()), 1, 16, population=2, start=start)
         least, tried = min(least, found.value), found.tried
-    least = min([least, *known])
+    least = min([least, *known, *random])
     return texts.attempt(
-        kind, least <= 1.0, count=len(drawn), tried=tried, least=least, routh=begun.evaluations(rates),
-        quasi=begun.evaluations("quasi"), told=_told(known) if known else texts("none"),
+        kind, least <= 1.0, count=len(random), tried=tried, least=least, routh=begun.evaluations(rates),
+        quasi=begun.evaluations("quasi"), told=_told(random) if len(random) else texts("none"),
     )  # fmt: skip
 
 
@@ -216,8 +242,7 @@ def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
     """Divide times of an evaluation, Routh by quasi-velocities: by hand with the tan row, and by the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
-    turns = [[timeit(partial(rates, 0.3, state), number=2) for rates, state in works] for _ in range(ROUNDS)]
-    seconds = np.array(turns)
+    seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)
     tan, regular = (seconds[:, i] / seconds[:, 0] for i in (1, 2))
     package = []
     for _ in range(2 if quick else 7):
@@ -229,7 +254,7 @@ def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
         package.append(ratio)
     search = texts.attempt(
         "times", bool(np.quantile(tan, 0.25) <= NOISE), tan=_quartiles(tan), regular=_quartiles(regular),
-        package=_told(package), sets=len(package), noise=NOISE,
+        package=_quartiles(np.array(package)), sets=len(package), noise=NOISE,
     )  # fmt: skip
     return search, tan, np.array(package)
 

@@ -71,15 +71,25 @@ class Pole:
 def poles(body: BladeBody, end: float) -> list[Pole]:
     """Find the poles that a body passes until an instant, in the order of time."""
     beta, turning = body.L_C / body.I_C, body.turning
-    instants = [0.0, end, *([-turning / beta] if beta and 0 < -turning / beta < end else [])]
-    reach = [body.phi + turning * t + beta * t * t / 2 for t in instants]
-    low, high = (math.floor(x / math.pi - 0.5) for x in (min(reach), max(reach)))
+    low, high = map(int, half_turns(body, end))
     found = []
     for k in range(low + 1, high + 1):
         distance = math.pi / 2 + k * math.pi - body.phi
         roots = np.roots([beta / 2, turning, -distance]) if beta else np.array([distance / turning])
         found += [_pole(body, float(t.real)) for t in roots if abs(t.imag) < 1e-12 and 0 < t.real < end]
     return sorted(found, key=lambda p: p.instant)
+
+
+def half_turns(body: BladeBody, end: float) -> tuple[Any, Any]:
+    """Return the numbers of the half turns, between poles, that the least and the largest angle until `end` lie in.
+
+    A body, or one of several, passes a pole if they differ.
+    """
+    beta = body.L_C / body.I_C
+    turns = np.clip(-body.turning / np.where(beta, beta, np.inf), 0.0, end)
+    reach = [body.phi + body.turning * t + beta * t * t / 2 for t in (0.0, end, turns)]
+    low, high = (np.floor(of(reach, axis=0) / np.pi - 0.5) for of in (np.min, np.max))
+    return low, high
 
 
 def _pole(body: BladeBody, t: float) -> Pole:

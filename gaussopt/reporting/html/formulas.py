@@ -172,6 +172,7 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
     root.attrib.clear()
     for element in root.iter():
         unread = (element.text or "").startswith("\\")  # an unknown command
+        _script(element)
         known = _ELEMENTS.fullmatch(element.tag) and all(map(_ATTRIBUTES.fullmatch, element.attrib))
         if unread or not known:
             return None
@@ -183,6 +184,16 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
         if element.tag in _ROWS:
             _space(element)
     return root
+
+
+def _script(element: ElementTree.Element) -> None:
+    """Give a script letter the code point of its own, since Chromium ignores the attribute for it."""
+    letter = element.text or "-"  # the converter itself does this for the other capital letters
+    if (
+        element.attrib.get("mathvariant") == "script" and letter in "ACDGJKNOPQSTUVWXYZ"
+    ):  # the converter does the others
+        element.text = chr(0x1D49C + ord(letter) - ord("A"))
+        del element.attrib["mathvariant"]
 
 
 def _space(parent: ElementTree.Element) -> None:
