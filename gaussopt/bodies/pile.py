@@ -25,6 +25,7 @@ from gaussopt.core.arrays import Matrix, Vector, as_array
 from gaussopt.core.contacts import ContactData
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import AbstractSystem
+from gaussopt.linalg.quaternions import spin_rows
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
@@ -195,6 +196,12 @@ class PileSystem(System):
 
     turning: tuple[int, ...]
 
+    @property
+    def quaternions(self) -> list[tuple[int, range]]:
+        """The row of each body, and its e0 to e3."""
+        count = len(self._coordinates or ()) // SEVEN
+        return [(i, range(SEVEN * i + 3, SEVEN * (i + 1))) for i in range(count)]
+
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
         """Check nothing: differences by all coordinates would take time with the cube of the number of bodies."""
 
@@ -250,7 +257,7 @@ class PileEquations:
     def mass(self, t: float, q: Vector, v: Vector) -> Matrix:
         """Return M, with 4 (G^T I G + c e e^T), c the largest inertia, for the quaternions."""
         e, found = self._blocks(q)[:, 3:], np.zeros((self.N, SEVEN, self.N, SEVEN))
-        G, each = _E(e, -1.0), np.arange(self.N)
+        G, each = spin_rows(e), np.arange(self.N)
         turning = np.einsum("bij,bi,bik->bjk", G, self.I, G) + np.einsum("b,bi,bj->bij", self.I.max(axis=1), e, e)
         found[each, :3, each, :3] = self.m[:, None, None] * np.eye(3)
         found[each, 3:, each, 3:] = 2.0 * (turning + turning.transpose(0, 2, 1))
@@ -259,8 +266,8 @@ class PileEquations:
     def inertia(self, t: float, q: Vector, v: Vector) -> Vector:
         """Return the inertia terms 4 (G'^T I omega' + c e (e' . e')) for the quaternions."""
         e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
-        turning = self.I * 2.0 * np.einsum("bij,bj->bi", _E(e, -1.0), rate)
-        h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", _E(rate, -1.0), turning)
+        turning = self.I * 2.0 * np.einsum("bij,bj->bi", spin_rows(e), rate)
+        h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", spin_rows(rate), turning)
         h[:, 3:] += 4.0 * (self.I.max(axis=1) * (rate**2).sum(axis=1))[:, None] * e
         return h.ravel()
 
@@ -289,10 +296,10 @@ class PileEquations:
         e, rate = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:]
         ground = np.zeros(3)
         r, u = np.vstack((self._blocks(q)[:, :3], ground)), np.vstack((self._blocks(v)[:, :3], ground))
-        E = np.concatenate((_E(e, 1.0), np.zeros((1, 3, 4))))
-        turn = np.einsum("bij,bkj->bik", _E(e, 1.0), _E(e, -1.0)) / (e**2).sum(axis=1)[:, None, None]
+        E = np.concatenate((spin_rows(e, 1.0), np.zeros((1, 3, 4))))
+        turn = np.einsum("bij,bkj->bik", spin_rows(e, 1.0), spin_rows(e)) / (e**2).sum(axis=1)[:, None, None]
         A = np.concatenate((turn, np.eye(3)[None]))
-        w = np.vstack((2.0 * np.einsum("bij,bj->bi", _E(e, 1.0), rate), ground))
+        w = np.vstack((2.0 * np.einsum("bij,bj->bi", spin_rows(e, 1.0), rate), ground))
         found = [self._on_faces(r, u, A, w), self._of_balls(r, u, w)]
         gap, frame, arms, rates, bodies = (np.concatenate(x) for x in zip(*found, strict=True))
         k = len(gap)
@@ -338,13 +345,6 @@ class PileEquations:
         rates = np.einsum("kri,ki->kr", F, change)
         rates[:, 0] = (turned * v).sum(axis=1)
         return distance[:, 0] - (radii[0] + radii[1])[:, 0], F, arms, rates, self.pairs
-
-
-def _E(e: Matrix, sign: float) -> Blocks:
-    """Return E of quaternions, (N, 3, 4), or G with the sign -1; omega = 2 E e', omega' = 2 G e'."""
-    e0, e1, e2, e3 = e.T
-    rows = [[-e1, e0, -sign * e3, sign * e2], [-e2, sign * e3, e0, -sign * e1], [-e3, -sign * e2, sign * e1, e0]]
-    return np.array(rows).transpose(2, 0, 1)
 
 
 def _frames(n: Matrix) -> Blocks:

@@ -67,6 +67,11 @@ class AbstractSystem(ABC):
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
 
+    @property
+    def quaternions(self) -> Sequence[tuple[int, Sequence[int]]]:
+        """Unit quaternions: the equality row that keeps the length of each, and its four coordinates, scalar first."""
+        return ()
+
     def _about(self) -> About:
         contacts = f"contacts {listed(self.contact_names)}" if self.contact_names else "no contacts"
         given = self.parameters

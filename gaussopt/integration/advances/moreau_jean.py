@@ -5,7 +5,8 @@ With the contacts that may close within the step, g_N + h/2 gdot_N <= 0,
     M (v' - v) = h f_theta + J^T Lam + J_N^T Lam_N + J_T^T Lam_T,     q' = q + h ((1 - theta) v + theta v'),
     0 <= J_N v' + e_N J_N v   complementary to   Lam_N >= 0,     Coulomb's law between Lam_T and J_T v' + e_T J_T v,
 
-where f_theta is the force Q - h at (1 - theta) (q, v) + theta (q', v'), iterated if it depends on the state.
+where f_theta is the force Q - h at (1 - theta) (q, v) + theta (q', v'), iterated if it depends on the state. In place
+of the rates of unit quaternions it steps angular velocities, see `gaussopt.integration.rotations`.
 Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988; M. Jean,
 "The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,7 @@ from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
+from gaussopt.integration.rotations import Rotations
 from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.solving.answer import Answer
 
@@ -82,6 +85,11 @@ class MoreauJeanSteps(Advance):
         self._onto_guides()
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
+    @cached_property
+    def _rotations(self) -> Rotations:
+        step = self.motion.whole(self.t, self.q, self.v)
+        return Rotations(self.system.quaternions, step.n, step.m)
+
     def _say_penetration(self, start: StepData) -> None:
         """Warn of contacts that start inside their obstacles: velocity-level steps leave such gaps unchanged."""
         if start.g_N is None:
@@ -121,15 +129,17 @@ class MoreauJeanSteps(Advance):
         following = replace(self.control, origin=self.origin).instant(self.steps + 1)
         h = following - t
         answer, active, dv = self._step(t, q, v, h)
-        lam = None if answer.lam is None else answer.lam / h
-        force = replace(answer, a=dv / h, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
+        lam = None if answer.lam is None else self._rotations.with_units(answer.lam / h)
+        a = dv / h + self._rotations.bias(q, v)
+        force = replace(answer, a=a, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
         if not self.steps:
             self.record(t, q, v, force)
         through = self._through(t, q, v + THETA * dv, h, active)
+        end, _ = self._rotations.moved(q, v + THETA * dv, h)
         if through is not None:
             return Status.INACCURATE, through
         self._note_contacts(following, dv, answer, active)
-        q, v, t = q + h * (v + THETA * dv), v + dv, following
+        q, v, t = end, self._rotations.carried(q, v + dv, end), following
         self.t, (self.q, self.v) = t, self.motion.stabiliser.correct(self._surface, t, q, v) or (q, v)
         self.steps += 1
         due = self.steps % self.every == 0 or t >= self.control.t_end
@@ -162,21 +172,22 @@ class MoreauJeanSteps(Advance):
             active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
         guides = self._guides[active]
-        step = without_restitution(whole.select(active), guides)
-        drift = self.system.velocity_residual(t, q, v)
+        step = self._rotations.reduced(without_restitution(whole.select(active), guides))
+        drift = self._rotations.without_units(self.system.velocity_residual(t, q, v))
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
             # Guides hold at both ends of the step: otherwise friction would not include the forces that turn v.
-            drift = None if drift is None else drift - h * whole.gamma
+            drift = None if drift is None else drift - h * step.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
-        force = whole.force
+        force = step.force
         for _ in range(100):
             jump = replace(jump_step(step, h, drift), Q=h * force)
             answer = solve_guided(jump, guides, self._solve)
             assert answer.a is not None
-            dv = answer.a
+            dv = self._rotations.rates(q, answer.a)
             # The force at the weighted state; where the force does not depend on the state, one solve is enough.
-            state = q + THETA * h * (v + THETA * dv), v + THETA * dv
-            new = self.system.evaluate(t + THETA * h, *state).force
+            state = self._rotations.moved(q, v + THETA * dv, THETA * h)
+            between = self.system.evaluate(t + THETA * h, *state)
+            new = self._rotations.force_between(step, between, answer.a / h)
             if float(np.abs(new - force).max()) <= SETTLED * (1.0 + float(np.abs(new).max())):
                 return answer, active, dv
             force = new
@@ -190,14 +201,16 @@ class MoreauJeanSteps(Advance):
         """
         if self._turning is None:
             self._turning = turning_of(self.system, t, q)
-        turned = turn(self._turning, h, self._turning.at(t, q, v), self._turning.at(t + h, q + h * v, v))
+        turned = turn(
+            self._turning, h, self._turning.at(t, q, v), self._turning.at(t + h, *self._rotations.moved(q, v, h))
+        )
         if turned <= TURN:
             return None
         for i in sorted(set(range(len(self.system.contact_names))) - set(active)):
 
             def gap(s: float, i: int = i) -> tuple[float, float]:
-                at = t + s, q + s * v
-                return float(self.system.gaps(*at)[i]), float(self.system.gap_rates(*at, v)[i])
+                at = t + s, *self._rotations.moved(q, v, s)
+                return float(self.system.gaps(*at[:2])[i]), float(self.system.gap_rates(*at)[i])
 
             begin, end = HermitePoint(0.0, *gap(0.0)), HermitePoint(h, *gap(h))
             depth = SHALLOW * (1.0 + float(np.abs(q).max()))
