@@ -13,48 +13,24 @@ other at the corners of the rectangles that their faces share at the start.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
-from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from gaussopt.bodies.pile_equations import SEVEN, PileBody, PileEquations
 from gaussopt.core.arrays import Matrix, Vector, as_array
-from gaussopt.core.contacts import ContactData
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import AbstractSystem
-from gaussopt.linalg.quaternions import spin_rows
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
 from gaussopt.modelling.variant import Variant
 
-SEVEN = 7
-"""Number of coordinates of a body."""
-
-TOUCH = 1e-9
-"""Distance, m, up to which boxes count as touching at the start."""
-
 AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
 O = (0.0, 0.0, 0.0)
-
-Blocks = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class PileBody:
-    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start state."""
-
-    mass: float
-    inertia: Vector
-    half: Vector | None
-    radius: float
-    at: Vector
-    velocity: Vector
-    spin: Vector
 
 
 class Pile:
@@ -122,7 +98,7 @@ class Pile:
             position=equations.position, energy=equations.energy, contacts=equations.contacts,
             contact_names=equations.names, coordinates=names, name=more.get("name", "pile"),
         )  # fmt: skip
-        system.turning = equations.turning
+        system.equations = equations
         q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
         v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
         known: dict[str, Any] = {"units": _units(names), "in_space": lambda values, variant: self._picture(equations)}
@@ -189,12 +165,9 @@ def _units(names: Iterable[str]) -> dict[str, str]:
 
 
 class PileSystem(System):
-    """The system of a pile, whose rows are closed forms: nothing of them is found by differences.
+    """The system of a pile, whose rows are closed forms: nothing of them is found by differences."""
 
-    `turning` are the coordinates on which the normal rows depend.
-    """
-
-    turning: tuple[int, ...]
+    equations: PileEquations
 
     @property
     def quaternions(self) -> list[tuple[int, range]]:
@@ -207,168 +180,8 @@ class PileSystem(System):
 
     def bending(self) -> Sequence[int]:
         """Return the coordinates on which the normal rows depend."""
-        return self.turning
+        return self.equations.turning
 
-
-class PileEquations:
-    """The callables of a pile; body number N is the ground."""
-
-    def __init__(
-        self, bodies: Sequence[PileBody], walls: Sequence[tuple[Vector, Vector]], mu: float, e_N: float, gravity: float
-    ) -> None:
-        self.N, self.mu, self.e_N = len(bodies), mu, e_N
-        self.m = np.array([b.mass for b in bodies])
-        self.I = np.array([b.inertia for b in bodies])
-        self.weight = np.zeros(SEVEN * self.N)
-        self.weight[2::SEVEN] = -gravity * self.m
-        self.names: list[str] = []
-        faces: list[tuple[Any, ...]] = []
-        for i, b in enumerate(bodies):
-            points = [np.zeros(3)] if b.half is None else [b.half * s for s in product((-1, 1), repeat=3)]
-            for (j, (at, normal)), (c, s) in product(enumerate(walls), enumerate(points)):
-                self._face(faces, f"wall {j + 1}, body {i + 1}.{c + 1}", (self.N, at, normal), (i, s, b.radius))
-        for (i, a), (j, b) in combinations(enumerate(bodies), 2):
-            if a.half is not None and b.half is not None:
-                for c, (at, normal, s) in enumerate(_touching(a.half, b.half, b.at - a.at)):
-                    self._face(faces, f"body {i + 1}, body {j + 1}.{c + 1}", (i, at, normal), (j, s, 0.0))
-        self.a, self.s_a, self.F, self.b, self.s_b, self.R = (np.array(x) for x in zip(*faces, strict=True))
-        balls = [i for i, b in enumerate(bodies) if b.half is None]
-        pairs = list(combinations(balls, 2))
-        self.names += [f"balls {i + 1}, {j + 1}" for i, j in pairs]
-        self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-        self.radii = np.array([b.radius for b in bodies])
-        # A normal from the line of centres turns with both; a corner turns with its box and with the face of the other.
-        boxes = {i for i, b in enumerate(bodies) if b.half is not None}
-        joined = set(self.pairs.ravel().tolist()) | {i for f in faces if f[0] != self.N for i in (f[0], f[3])}
-        of = [range(SEVEN * i, SEVEN * i + 3) for i in joined] + [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in boxes]
-        self.turning = tuple(sorted(j for part in of for j in part))
-
-    def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
-        """Add a contact between a point or ball of b and the face of a through a given point."""
-        self.names.append(name)
-        faces.append((a[0], a[1], _frames(a[2][None])[0], *b))
-
-    # -- bodies ------------------------------------------------------------------------------------------------
-
-    def _blocks(self, x: Vector) -> Blocks:
-        """Return the coordinates by body, (N, 7)."""
-        return x.reshape(self.N, SEVEN)
-
-    def mass(self, t: float, q: Vector, v: Vector) -> Matrix:
-        """Return M, with 4 (G^T I G + c e e^T), c the largest inertia, for the quaternions."""
-        e, found = self._blocks(q)[:, 3:], np.zeros((self.N, SEVEN, self.N, SEVEN))
-        G, each = spin_rows(e), np.arange(self.N)
-        turning = np.einsum("bij,bi,bik->bjk", G, self.I, G) + np.einsum("b,bi,bj->bij", self.I.max(axis=1), e, e)
-        found[each, :3, each, :3] = self.m[:, None, None] * np.eye(3)
-        found[each, 3:, each, 3:] = 2.0 * (turning + turning.transpose(0, 2, 1))
-        return found.reshape(q.size, q.size)
-
-    def inertia(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the inertia terms 4 (G'^T I omega' + c e (e' . e')) for the quaternions."""
-        e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
-        turning = self.I * 2.0 * np.einsum("bij,bj->bi", spin_rows(e), rate)
-        h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", spin_rows(rate), turning)
-        h[:, 3:] += 4.0 * (self.I.max(axis=1) * (rate**2).sum(axis=1))[:, None] * e
-        return h.ravel()
-
-    def force(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the weights."""
-        return self.weight
-
-    def equality(self, t: float, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
-        """Return the rows 2 e . e'' = -2 e' . e'."""
-        J, each = np.zeros((self.N, self.N, SEVEN)), np.arange(self.N)
-        J[each, each, 3:] = 2.0 * self._blocks(q)[:, 3:]
-        return J.reshape(self.N, -1), -2.0 * (self._blocks(v)[:, 3:] ** 2).sum(axis=1)
-
-    def position(self, t: float, q: Vector) -> Vector:
-        """Return the residuals e . e - 1."""
-        return np.asarray((self._blocks(q)[:, 3:] ** 2).sum(axis=1) - 1.0)
-
-    def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
-        """Return the kinetic and potential energy, J, and the power 0: all other forces are those of contacts."""
-        return float(0.5 * v @ self.mass(t, q, v) @ v), float(-self.weight @ q), 0.0
-
-    # -- contacts ----------------------------------------------------------------------------------------------
-
-    def contacts(self, t: float, q: Vector, v: Vector) -> ContactData:
-        """Return all contacts: points on faces, then pairs of balls."""
-        e, rate = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:]
-        ground = np.zeros(3)
-        r, u = np.vstack((self._blocks(q)[:, :3], ground)), np.vstack((self._blocks(v)[:, :3], ground))
-        E = np.concatenate((spin_rows(e, 1.0), np.zeros((1, 3, 4))))
-        turn = np.einsum("bij,bkj->bik", spin_rows(e, 1.0), spin_rows(e)) / (e**2).sum(axis=1)[:, None, None]
-        A = np.concatenate((turn, np.eye(3)[None]))
-        w = np.vstack((2.0 * np.einsum("bij,bj->bi", spin_rows(e, 1.0), rate), ground))
-        found = [self._on_faces(r, u, A, w), self._of_balls(r, u, w)]
-        gap, frame, arms, rates, bodies = (np.concatenate(x) for x in zip(*found, strict=True))
-        k = len(gap)
-        J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            i = bodies[:, side]
-            J[each, :, i, :3] += sign * frame
-            J[each, :, i, 3:] += sign * 2.0 * np.cross(arms[:, side, None], frame) @ E[i]
-        rows = J[:, :, : self.N].reshape(k, 3, -1)
-        slip = rows[:, 1:] @ v
-        return ContactData(
-            g_N=gap, J_N=rows[:, 0], zeta_N=rates[:, 0], J_T=rows[:, 1:], zeta_T=rates[:, 1:], v_T=slip, mu=self.mu,
-            e_N=self.e_N,
-        )  # fmt: skip
-
-    def _on_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return gaps, frames (n, t1, t2) as rows, arms from a and b, biases of all three rows, bodies a and b."""
-        a, b, R = self.a, self.b, self.R[:, None]
-        F = np.einsum("kij,krj->kri", A[a], self.F)
-        s_a, s_b = (np.einsum("kij,kj->ki", A[i], s) for i, s in ((a, self.s_a), (b, self.s_b)))
-        n, offset = F[:, 0], r[b] + s_b - r[a]
-        arm_b = s_b - R * n
-        arm_a = r[b] + arm_b - r[a]
-        turned = np.cross(w[a][:, None], F)
-        moves = u[b] + np.cross(w[b], s_b) - R * turned[:, 0]
-        v = u[b] + np.cross(w[b], arm_b) - u[a] - np.cross(w[a], arm_a)
-        change = np.cross(w[b], np.cross(w[b], s_b) - R * turned[:, 0]) - np.cross(w[a], moves - u[a])
-        rates = np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change)
-        gap = (n * (offset - s_a)).sum(axis=1) - self.R
-        return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
-
-    def _of_balls(self, r: Matrix, u: Matrix, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return the same for pairs of balls; the turning of t is left out: it needs slip, where zeta_T is not used."""
-        a, b = self.pairs.T
-        d, v = r[b] - r[a], u[b] - u[a]
-        distance = np.linalg.norm(d, axis=1)[:, None]
-        n = d / distance
-        F = _frames(n)
-        radii = self.radii[a][:, None], self.radii[b][:, None]
-        arms = np.stack((radii[0] * n, -radii[1] * n), axis=1)
-        turned = (v - (n * v).sum(axis=1)[:, None] * n) / distance
-        change = -np.cross(radii[1] * w[b] + radii[0] * w[a], turned)
-        rates = np.einsum("kri,ki->kr", F, change)
-        rates[:, 0] = (turned * v).sum(axis=1)
-        return distance[:, 0] - (radii[0] + radii[1])[:, 0], F, arms, rates, self.pairs
-
-
-def _frames(n: Matrix) -> Blocks:
-    """Return rows n, t1, t2, orthonormal and right-handed, of every normal, (k, 3, 3)."""
-    first = np.cross(np.eye(3)[np.abs(n).argmin(axis=1)], n)
-    first /= np.linalg.norm(first, axis=1)[:, None]
-    return np.stack((n, first, np.cross(n, first)), axis=1)
-
-
-def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Return the corners of the rectangles that faces of two boxes share; half edges a, b, and d from centre a to b.
-
-    Each corner has its point and face normal in the frame of a, and its point in the frame of b; empty if apart.
-    """
-    low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
-    found = []
-    for axis, side in product(range(3), (-1.0, 1.0)):
-        across = [i for i in range(3) if i != axis]
-        if abs(side * d[axis] - a[axis] - b[axis]) > TOUCH or (high - low)[across].min() <= TOUCH:
-            continue
-        normal = side * np.eye(3)[axis]
-        for ends in product((0, 1), repeat=2):
-            s = np.zeros(3)
-            s[axis] = -side * b[axis]
-            s[across] = np.where(ends, high[across], low[across]) - d[across]
-            found.append((a[axis] * normal, normal, s))
-    return found
+    def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
+        """Return a warning on bodies without a contact that are inside each other; None if there are none."""
+        return self.equations.overlap(q)

@@ -142,6 +142,13 @@ class AbstractSystem(ABC):
         """Names of the contacts, in the order of the step data; empty if there are none."""
         return ()
 
+    def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
+        """Return a warning if a motion through these states, (N, n) each, may miss contacts; None if not.
+
+        `dt` is the length of a step, s, None for adaptive steps.
+        """
+        return None
+
     @property
     def two_sided(self) -> tuple[bool, ...]:
         """Whether each contact is a guide without clearance, (k,)."""

@@ -270,12 +270,11 @@ def _trajectory(
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
-    found = (*slips, start_sentence(settings, columns), *motion.warnings, passed, abrupt, growing,
+    missed = settings.system.may_miss(columns["q"], columns["v"], advance.control.dt)
+    found = (*slips, start_sentence(settings, columns), *motion.warnings, missed, passed, abrupt, growing,
              _loose(motion.worst, end.status), inexact, advance.slow_sentence())  # fmt: skip
     told = tuple(sentence for sentence in found if sentence is not None)
-    timing = {**motion.timing, "total": end.seconds}
-    if math.isnan(timing["backend"]):
-        del timing["backend"]
+    timing = {key: x for key, x in motion.timing.items() if not math.isnan(x)} | {"total": end.seconds}
     restart = _restart(settings, loop, end.status, message)
     message = whole_message(message, many, rows, columns["forces_unique"], told, None)
     file = _save_failed(end.failed, start.name, message, step_folder)

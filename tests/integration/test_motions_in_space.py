@@ -9,7 +9,9 @@ import pytest
 
 import gaussopt as go
 from gaussopt.bodies import BallTouch, Model, Pile, Touch
+from gaussopt.bodies.overlaps import deepest
 from gaussopt.integration.events.turning import _bends
+from gaussopt.linalg.quaternions import spin_rows
 from gaussopt.modelling.consistency import check_rows
 from gaussopt.solving.solve import solve_contacts
 
@@ -314,3 +316,58 @@ def test_a_pile_knows_the_coordinates_that_its_normal_rows_depend_on() -> None:
     q = np.array(problem.q0) + 0.01 * np.random.default_rng(0).normal(size=len(problem.q0))
     assert list(problem.system.bending()) == [j for j in range(len(q)) if _bends(problem.system, 0.0, q, j)]
     check_rows(problem.system, 0.0, np.array(problem.q0), np.array(problem.v0), gaps=True)
+
+
+def test_bodies_of_a_pile_that_pass_through_each_other_are_named() -> None:
+    """A ball and a box, or boxes that do not touch at the start, have no contact; others and those apart are fine."""
+    pile = Pile(mu=0.4)
+    pile.box(1.0, (0.2, 0.2, 0.2), at=(0, 0, 0.1))
+    pile.box(1.0, (0.2, 0.2, 0.2), at=(0.05, 0, 0.3))
+    pile.ball(1.0, 0.05, at=(0.5, 0, 0.05))
+    pile.ball(1.0, 0.05, at=(0.5, 0.02, 0.2))
+
+    def warned(pile: Pile, stepper: str = "moreau-jean") -> list[str]:
+        motion = run(pile.problem(t_end=0.3, dt=0.01), stepper=stepper)
+        return [sentence for sentence in motion.warnings if "inside each other" in sentence]
+
+    assert warned(pile) == []
+    pile.ball(1.0, 0.05, at=(0, 0, 0.5))
+    assert warned(pile)[0].startswith("The box that is body 1 and the ball that is body 5 are 0.1")
+    assert "(and 1 further pair)" in warned(pile)[0]
+    boxes = Pile(mu=0.4)
+    for z in (0.1, 0.35):
+        boxes.box(1.0, (0.2, 0.2, 0.2), at=(0, 0, z))
+    for stepper, depth in (("moreau-jean", "0.19"), ("rk4", "0.2")):  # steps stop a fall early
+        (sentence,) = warned(boxes, stepper)
+        assert sentence.startswith(
+            f"The box that is body 1 and the box that is body 2 are {depth} m inside each other:"
+        )
+        assert "Keep them apart by a wall" in sentence
+
+
+def test_the_depth_of_two_bodies_is_the_way_that_takes_them_apart() -> None:
+    """Balls and boxes, turned and shifted at random together, against depths known by construction."""
+    random, s = np.random.default_rng(5), np.sqrt(0.5)
+    ball, box = (np.zeros(3), 0.3), (np.array([0.5, 0.4, 0.3]), 0.0)
+    upright, edge = np.array([1.0, 0, 0, 0]), np.array([np.cos(np.pi / 8), 0, 0, np.sin(np.pi / 8)])
+    known = [
+        (ball, ball, (0.5, 0, 0), upright, 0.1), (box, ball, (0.7, 0, 0.1), upright, 0.1),
+        (box, ball, (0.5 + 0.2 * s, 0.4 + 0.2 * s, 0), upright, 0.1), (ball, box, (0, 0, 0.5), upright, 0.1),
+        (box, ball, (0.45, 0, 0), upright, 0.35), (box, box, (0.95, 0.1, 0), upright, 0.05),
+        (box, box, (0.5 + 0.9 * s - 0.1, 0, 0), edge, 0.1), (box, box, (0.5 + 0.9 * s + 0.01, 0, 0), edge, None),
+        (box, ball, (0.8 * s + 0.4, 0.8 * s + 0.3, 0), upright, None),
+    ]  # fmt: skip
+    for (a, R_a), (b, R_b), d, e, depth in known:
+        common = random.normal(size=4)
+        common /= np.linalg.norm(common)
+        E, G = spin_rows(common[None], 1.0)[0], spin_rows(common[None])[0]
+        at = random.normal(size=3) + np.array([np.zeros(3), E @ G.T @ d])
+        turned = np.array(
+            [
+                common[0] * e[0] - common[1:] @ e[1:],
+                *(common[0] * e[1:] + e[0] * common[1:] + np.cross(common[1:], e[1:])),
+            ]
+        )
+        found = deepest(at, np.array([common, turned]), np.array([a, b]), np.array([R_a, R_b]))
+        assert found == ({} if depth is None else {(0, 1): pytest.approx(depth, abs=1e-12)}), d
+        assert deepest(at, np.array([common, turned]), np.array([a, b]), np.array([R_a, R_b]), {(0, 1)}) == {}
