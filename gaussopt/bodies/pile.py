@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaussopt.bodies.pile_equations import SEVEN, PileBody, PileEquations
-from gaussopt.core.arrays import Matrix, Vector, as_array
+from gaussopt.core.arrays import Matrix, Vector, all_finite, as_array, as_state
 from gaussopt.core.errors import BadInput
-from gaussopt.core.system import AbstractSystem
-from gaussopt.modelling.callables import System
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem, Energy, state_in_words
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
 from gaussopt.modelling.variant import Variant
@@ -93,12 +93,7 @@ class Pile:
             raise BadInput("The pile is empty; add a ball or a box.")
         names = [f"{axis}_{i + 1}" for i in range(len(bodies)) for axis in AXES]
         equations = PileEquations(bodies, self._walls, self.mu, self.e_N, self.gravity)
-        system = PileSystem(
-            equations.mass, equations.force, equations.equality, inertia=equations.inertia,
-            position=equations.position, energy=equations.energy, contacts=equations.contacts,
-            contact_names=equations.names, coordinates=names, name=more.get("name", "pile"),
-        )  # fmt: skip
-        system.equations = equations
+        system = PileSystem(equations, names, more.get("name", "pile"))
         q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
         v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
         known: dict[str, Any] = {"units": _units(names), "in_space": lambda values, variant: self._picture(equations)}
@@ -164,19 +159,78 @@ def _units(names: Iterable[str]) -> dict[str, str]:
     return {name: "m" if name[0] in "xyz" else "1" for name in names}
 
 
-class PileSystem(System):
-    """The system of a pile, whose rows are closed forms: nothing of them is found by differences."""
+class PileSystem(AbstractSystem):
+    """The system of a pile, in closed forms."""
 
-    equations: PileEquations
+    depends_on_time = False
+    stepper = "moreau-jean"
+
+    def __init__(self, equations: PileEquations, coordinates: Sequence[str], name: str) -> None:
+        self.equations, self.name, self._coordinates = equations, name, tuple(coordinates)
+        k = len(equations.names)
+        self._coefficients = np.full(k, equations.mu), np.full(k, equations.e_N), np.zeros(k)
+        for array in self._coefficients:
+            array.setflags(write=False)
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self._coordinates)
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Return the names of the coordinates."""
+        return self._coordinates
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        return tuple(self.equations.names)
 
     @property
     def quaternions(self) -> list[tuple[int, range]]:
         """The row of each body, and its e0 to e3."""
-        count = len(self._coordinates or ()) // SEVEN
-        return [(i, range(SEVEN * i + 3, SEVEN * (i + 1))) for i in range(count)]
+        return [(i, range(SEVEN * i + 3, SEVEN * (i + 1))) for i in range(self.equations.N)]
 
-    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Check nothing: differences by all coordinates would take time with the cube of the number of bodies."""
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Return step data of the state; raises BadInput if it is not finite."""
+        t, q, v = as_state(t, q, v)
+        if not (all_finite(q) and all_finite(v)):
+            raise BadInput(f"state of {self.name!r} is not finite, at {state_in_words(t, q, v)}.")
+        part, (mu, e_N, e_T) = self.smooth_part(t, q, v), self._coefficients
+        g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T = self.equations.contacts(q, v)
+        return StepData(
+            part.M, part.h, part.Q, part.J, part.gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, g_N=g_N,
+            gdot_N=gdot_N, e_N=e_N, e_T=e_T,
+        )  # fmt: skip
+
+    def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Return step data without contacts."""
+        given = self.equations
+        return StepData.smooth(given.mass(q), given.inertia(q, v), given.weight, *given.equality(q, v), t, q, v)
+
+    def gaps(self, t: float, q: Vector) -> Vector:
+        """Return the gaps of all contacts, (k,), m."""
+        return self.equations.gaps(q)
+
+    def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the gap rates of all contacts, (k,), m/s."""
+        return self.equations.contacts(q, v)[1]
+
+    def position_residual(self, t: float, q: Vector) -> Vector:
+        """Return e . e - 1 of all bodies, (N,)."""
+        return self.equations.position(q)
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Return the rows of e . e = 1, (N, n)."""
+        return self.equations.equality(q, q)[0]
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the rates of e . e, (N,)."""
+        return self.equations.equality(q, v)[0] @ v
+
+    def energy(self, t: float, q: Vector, v: Vector) -> Energy:
+        """Return the kinetic and potential energy, and the power 0: all other forces are those of contacts."""
+        return Energy(float(0.5 * v @ self.equations.mass(q) @ v), float(-self.equations.weight @ q), 0.0)
 
     def bending(self) -> Sequence[int]:
         """Return the coordinates on which the normal rows depend."""

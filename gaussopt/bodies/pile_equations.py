@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from gaussopt.bodies.overlaps import deepest
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.contacts import ContactData
 from gaussopt.core.display import counted
 from gaussopt.linalg.quaternions import spin_rows
 
@@ -42,7 +41,7 @@ class PileBody:
 
 
 class PileEquations:
-    """The callables of a pile; body number N is the ground."""
+    """The bodies and contacts of a pile in arrays; body number N is the ground."""
 
     def __init__(
         self, bodies: Sequence[PileBody], walls: Sequence[tuple[Vector, Vector]], mu: float, e_N: float, gravity: float
@@ -105,7 +104,7 @@ class PileEquations:
         """Return the coordinates by body, (N, 7)."""
         return x.reshape(self.N, SEVEN)
 
-    def mass(self, t: float, q: Vector, v: Vector) -> Matrix:
+    def mass(self, q: Vector) -> Matrix:
         """Return M, with 4 (G^T I G + c e e^T), c the largest inertia, for the quaternions."""
         e, found = self._blocks(q)[:, 3:], np.zeros((self.N, SEVEN, self.N, SEVEN))
         G, each = spin_rows(e), np.arange(self.N)
@@ -114,7 +113,7 @@ class PileEquations:
         found[each, 3:, each, 3:] = 2.0 * (turning + turning.transpose(0, 2, 1))
         return found.reshape(q.size, q.size)
 
-    def inertia(self, t: float, q: Vector, v: Vector) -> Vector:
+    def inertia(self, q: Vector, v: Vector) -> Vector:
         """Return the inertia terms 4 (G'^T I omega' + c e (e' . e')) for the quaternions."""
         e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
         turning = self.I * 2.0 * np.einsum("bij,bj->bi", spin_rows(e), rate)
@@ -122,62 +121,62 @@ class PileEquations:
         h[:, 3:] += 4.0 * (self.I.max(axis=1) * (rate**2).sum(axis=1))[:, None] * e
         return h.ravel()
 
-    def force(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the weights."""
-        return self.weight
-
-    def equality(self, t: float, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
+    def equality(self, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
         """Return the rows 2 e . e'' = -2 e' . e'."""
         J, each = np.zeros((self.N, self.N, SEVEN)), np.arange(self.N)
         J[each, each, 3:] = 2.0 * self._blocks(q)[:, 3:]
         return J.reshape(self.N, -1), -2.0 * (self._blocks(v)[:, 3:] ** 2).sum(axis=1)
 
-    def position(self, t: float, q: Vector) -> Vector:
+    def position(self, q: Vector) -> Vector:
         """Return the residuals e . e - 1."""
         return np.asarray((self._blocks(q)[:, 3:] ** 2).sum(axis=1) - 1.0)
 
-    def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
-        """Return the kinetic and potential energy, J, and the power 0: all other forces are those of contacts."""
-        return float(0.5 * v @ self.mass(t, q, v) @ v), float(-self.weight @ q), 0.0
-
     # -- contacts ----------------------------------------------------------------------------------------------
 
-    def contacts(self, t: float, q: Vector, v: Vector) -> ContactData:
-        """Return all contacts: points on faces, then pairs of balls."""
-        e, rate = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:]
-        ground = np.zeros(3)
-        r, u = np.vstack((self._blocks(q)[:, :3], ground)), np.vstack((self._blocks(v)[:, :3], ground))
-        E = np.concatenate((spin_rows(e, 1.0), np.zeros((1, 3, 4))))
-        turn = np.einsum("bij,bkj->bik", spin_rows(e, 1.0), spin_rows(e)) / (e**2).sum(axis=1)[:, None, None]
-        A = np.concatenate((turn, np.eye(3)[None]))
-        w = np.vstack((2.0 * np.einsum("bij,bj->bi", spin_rows(e, 1.0), rate), ground))
+    def contacts(self, q: Vector, v: Vector) -> tuple[NDArray[np.float64], ...]:
+        """Return g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T of all contacts: points on faces, then pairs of balls."""
+        r, u, A, w, E = self._poses(q, v)
         found = [self._on_faces(r, u, A, w), self._of_balls(r, u, w)]
         gap, frame, arms, rates, bodies = (np.concatenate(x) for x in zip(*found, strict=True))
         k = len(gap)
         J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
         for side, sign in ((0, -1.0), (1, 1.0)):
             i = bodies[:, side]
-            J[each, :, i, :3] += sign * frame
-            J[each, :, i, 3:] += sign * 2.0 * np.cross(arms[:, side, None], frame) @ E[i]
-        rows = J[:, :, : self.N].reshape(k, 3, -1)
-        slip = rows[:, 1:] @ v
-        return ContactData(
-            g_N=gap, J_N=rows[:, 0], zeta_N=rates[:, 0], J_T=rows[:, 1:], zeta_T=rates[:, 1:], v_T=slip, mu=self.mu,
-            e_N=self.e_N,
-        )  # fmt: skip
+            J[each, :, i, :3] = sign * frame  # the two bodies differ
+            J[each, :, i, 3:] = 2.0 * sign * _cross(arms[:, side, None], frame) @ E[i]
+        rows = J[:, :, : self.N].reshape(3 * k, -1)
+        speed, each_rows = (rows @ v).reshape(k, 3), rows.reshape(k, 3, -1)
+        return gap, speed[:, 0], each_rows[:, 0], rates[:, 0], each_rows[:, 1:], rates[:, 1:], speed[:, 1:]
+
+    def gaps(self, q: Vector) -> Vector:
+        """Return the gaps of all contacts, (k,)."""
+        r, _, A, _, _ = self._poses(q, np.zeros_like(q))
+        n, offset = np.einsum("kij,kj->ki", A[self.a], self.F[:, 0]), r[self.b] - r[self.a]
+        offset += np.einsum("kij,kj->ki", A[self.b], self.s_b) - np.einsum("kij,kj->ki", A[self.a], self.s_a)
+        distance = np.linalg.norm(r[self.pairs[:, 1]] - r[self.pairs[:, 0]], axis=1)
+        return np.concatenate(((n * offset).sum(axis=1) - self.R, distance - self.radii[self.pairs].sum(axis=1)))
+
+    def _poses(self, q: Vector, v: Vector) -> tuple[NDArray[Any], ...]:
+        """Return centres, their velocities, rotations, angular velocities and E of the bodies and of the ground."""
+        e, rate, ground = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros(3)
+        r, u = np.vstack((self._blocks(q)[:, :3], ground)), np.vstack((self._blocks(v)[:, :3], ground))
+        E = spin_rows(e, 1.0)
+        turn = E @ spin_rows(e).transpose(0, 2, 1) / (e**2).sum(axis=1)[:, None, None]
+        w = np.vstack((2.0 * np.einsum("bij,bj->bi", E, rate), ground))
+        return r, u, np.concatenate((turn, np.eye(3)[None])), w, np.concatenate((E, np.zeros((1, 3, 4))))
 
     def _on_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
         """Return gaps, frames (n, t1, t2) as rows, arms from a and b, biases of all three rows, bodies a and b."""
         a, b, R = self.a, self.b, self.R[:, None]
-        F = np.einsum("kij,krj->kri", A[a], self.F)
+        F = self.F @ A[a].transpose(0, 2, 1)
         s_a, s_b = (np.einsum("kij,kj->ki", A[i], s) for i, s in ((a, self.s_a), (b, self.s_b)))
         n, offset = F[:, 0], r[b] + s_b - r[a]
         arm_b = s_b - R * n
         arm_a = r[b] + arm_b - r[a]
-        turned = np.cross(w[a][:, None], F)
-        moves = u[b] + np.cross(w[b], s_b) - R * turned[:, 0]
-        v = u[b] + np.cross(w[b], arm_b) - u[a] - np.cross(w[a], arm_a)
-        change = np.cross(w[b], np.cross(w[b], s_b) - R * turned[:, 0]) - np.cross(w[a], moves - u[a])
+        turned = _cross(w[a][:, None], F)
+        moves = u[b] + _cross(w[b], s_b) - R * turned[:, 0]
+        v = u[b] + _cross(w[b], arm_b) - u[a] - _cross(w[a], arm_a)
+        change = _cross(w[b], _cross(w[b], s_b) - R * turned[:, 0]) - _cross(w[a], moves - u[a])
         rates = np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change)
         gap = (n * (offset - s_a)).sum(axis=1) - self.R
         return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
@@ -192,17 +191,22 @@ class PileEquations:
         radii = self.radii[a][:, None], self.radii[b][:, None]
         arms = np.stack((radii[0] * n, -radii[1] * n), axis=1)
         turned = (v - (n * v).sum(axis=1)[:, None] * n) / distance
-        change = -np.cross(radii[1] * w[b] + radii[0] * w[a], turned)
+        change = -_cross(radii[1] * w[b] + radii[0] * w[a], turned)
         rates = np.einsum("kri,ki->kr", F, change)
         rates[:, 0] = (turned * v).sum(axis=1)
         return distance[:, 0] - (radii[0] + radii[1])[:, 0], F, arms, rates, self.pairs
 
 
+def _cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the vector product along the last axis; `numpy.cross` takes many times as long for few vectors."""
+    return np.asarray(a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]])
+
+
 def _frames(n: Matrix) -> Blocks:
     """Return rows n, t1, t2, orthonormal and right-handed, of every normal, (k, 3, 3)."""
-    first = np.cross(np.eye(3)[np.abs(n).argmin(axis=1)], n)
+    first = _cross(np.eye(3)[np.abs(n).argmin(axis=1)], n)
     first /= np.linalg.norm(first, axis=1)[:, None]
-    return np.stack((n, first, np.cross(n, first)), axis=1)
+    return np.stack((n, first, _cross(n, first)), axis=1)
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:

@@ -59,11 +59,13 @@ class AbstractSystem(ABC):
     """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden.
 
     `depends_on_time` says whether the equations may contain the time itself; True if this is unknown. `notes`
-    are sentences on probable mistakes of the model, `unused` its parameters that the equations do not contain.
+    are sentences on probable mistakes of the model, `unused` its parameters that the equations do not contain;
+    `stepper` is the name of the method of its motions where none is asked for.
     """
 
     name: str
     depends_on_time: bool = True
+    stepper: str = "rk4"
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
 
@@ -86,6 +88,10 @@ class AbstractSystem(ABC):
     @abstractmethod
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Return step data of the state q, v, (n,); raises BadInput where the equations are undefined."""
+
+    def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Return step data of which only M, h, Q, J and gamma are read, where they are known without the contacts."""
+        return self.evaluate(t, q, v)
 
     @property
     def size(self) -> int | None:

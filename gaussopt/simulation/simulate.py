@@ -77,7 +77,7 @@ def simulate(
     ----------
     problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. With `start` a name is not needed.
     formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and a solver that fits
-    stepper : name, rk4 if not given; with contacts it goes from event to event, unless it is a time-stepping method
+    stepper : name, rk4 if not given (moreau-jean for a `Pile`); with contacts from event to event, unless time-stepping
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive stepper
     t0, t_end : s; 0 and the problem's own if not given
     rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given; other steppers have none

@@ -186,7 +186,7 @@ class MoreauJeanSteps(Advance):
             dv = self._rotations.rates(q, answer.a)
             # The force at the weighted state; where the force does not depend on the state, one solve is enough.
             state = self._rotations.moved(q, v + THETA * dv, THETA * h)
-            between = self.system.evaluate(t + THETA * h, *state)
+            between = self.system.smooth_part(t + THETA * h, *state)
             new = self._rotations.force_between(step, between, answer.a / h)
             if float(np.abs(new - force).max()) <= SETTLED * (1.0 + float(np.abs(new).max())):
                 return answer, active, dv
