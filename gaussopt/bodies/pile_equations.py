@@ -76,12 +76,11 @@ class PileEquations:
 
     def overlap(self, q: Matrix) -> str | None:
         """Return a sentence on the deepest pair without a contact in a motion, (F, n); None if there is none."""
-        known = {*map(tuple, self.pairs.tolist()), *zip(self.a.tolist(), self.b.tolist(), strict=True)}
-        worst: dict[tuple[int, int], float] = {}
-        for at in q[np.isfinite(q).all(axis=1)].reshape(-1, self.N, SEVEN):
-            for pair, depth in deepest(at[:, :3], at[:, 3:], self.half, self.radii, known).items():
-                if depth > UNSEEN:
-                    worst[pair] = max(depth, worst.get(pair, 0.0))
+        between = np.column_stack((self.a, self.b))[self.a < self.N]
+        known = set(map(tuple, np.vstack((self.pairs, between)).tolist()))
+        at = q[np.isfinite(q).all(axis=1)].reshape(-1, self.N, SEVEN)
+        found = deepest(at[:, :, :3], at[:, :, 3:], self.half, self.radii, known)
+        worst = {pair: depth for pair, depth in found.items() if depth > UNSEEN}
         if not worst:
             return None
         i, j = max(worst, key=lambda pair: worst[pair])

@@ -368,6 +368,7 @@ def test_the_depth_of_two_bodies_is_the_way_that_takes_them_apart() -> None:
                 *(common[0] * e[1:] + e[0] * common[1:] + np.cross(common[1:], e[1:])),
             ]
         )
-        found = deepest(at, np.array([common, turned]), np.array([a, b]), np.array([R_a, R_b]))
+        given = at[None], np.array([[common, turned]]), np.array([a, b]), np.array([R_a, R_b])
+        found = deepest(*given)
         assert found == ({} if depth is None else {(0, 1): pytest.approx(depth, abs=1e-12)}), d
-        assert deepest(at, np.array([common, turned]), np.array([a, b]), np.array([R_a, R_b]), {(0, 1)}) == {}
+        assert deepest(*given, {(0, 1)}) == {}
