@@ -5,9 +5,10 @@ normal n from a to b, tangents t, and the point of contact p,
 
     v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
 
-For a point of b on a face of a, n and t are fixed in a; for two balls, n is along the line of centres. Balls have
-contacts with each other and all walls. Corners of a box have contacts with all walls; boxes have contacts with each
-other at the corners of the rectangles that their faces share at the start.
+For a point of b on a face of a, n and t are fixed in a; for a ball b, n is along the line from the nearest point of the
+box a, or from the centre of the ball a. Balls have contacts with all balls, boxes and walls. Corners of a box have
+contacts with all walls; boxes have contacts with each other at the corners of the rectangles that their faces share at
+the start, and a motion warns of boxes that meet in another way.
 """
 
 from __future__ import annotations
@@ -110,7 +111,9 @@ class Pile:
         faces = zip(known.names, known.a, known.F, known.b, known.s_b, known.R, strict=False)
         contacts: list[Any] = [FaceContact(n, bodies[a], F, (bodies[b], s), R) for n, a, F, b, s, R in faces]
         pairs = zip(known.names[len(contacts) :], known.pairs, strict=True)
-        contacts += [BallContact(n, (bodies[a], O), (bodies[b], O), known.radii[b]) for n, (a, b) in pairs]
+        contacts += [
+            BallContact(n, (bodies[a], O), (bodies[b], O), known.radii[b]) for n, (a, b) in pairs if known.radii[a]
+        ]
         return SpacePicture(solids, contacts=contacts)
 
 

@@ -63,13 +63,13 @@ class PileEquations:
                     self._face(faces, f"body {i + 1}, body {j + 1}.{c + 1}", (i, at, normal), (j, s, 0.0))
         self.a, self.s_a, self.F, self.b, self.s_b, self.R = (np.array(x) for x in zip(*faces, strict=True))
         balls = [i for i, b in enumerate(bodies) if b.half is None]
-        pairs = list(combinations(balls, 2))
-        self.names += [f"balls {i + 1}, {j + 1}" for i, j in pairs]
+        boxes = [i for i, b in enumerate(bodies) if b.half is not None]
+        pairs = [*combinations(balls, 2), *product(boxes, balls)]
+        self.names += [f"box {i + 1}, ball {j + 1}" if i in boxes else f"balls {i + 1}, {j + 1}" for i, j in pairs]
         self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         self.radii = np.array([b.radius for b in bodies])
         self.half = np.array([np.zeros(3) if b.half is None else b.half for b in bodies])
         # A normal from the line of centres turns with both; a corner turns with its box and with the face of the other.
-        boxes = {i for i, b in enumerate(bodies) if b.half is not None}
         joined = set(self.pairs.ravel().tolist()) | {i for f in faces if f[0] != self.N for i in (f[0], f[3])}
         of = [range(SEVEN * i, SEVEN * i + 3) for i in joined] + [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in boxes]
         self.turning = tuple(sorted(j for part in of for j in part))
@@ -84,12 +84,11 @@ class PileEquations:
         if not worst:
             return None
         i, j = max(worst, key=lambda pair: worst[pair])
-        first, other = (f"{'ball' if self.radii[x] else 'box'} that is body {x + 1}" for x in (i, j))
         more = f" (and {counted(len(worst) - 1, 'further pair')})" if len(worst) > 1 else ""
         return (
-            f"The {first} and the {other} are {worst[i, j]:.2g} m inside each other{more}: a pile tests balls and "
-            "boxes against their like only, and boxes only where they touch at the start. Keep them apart by a wall, "
-            "or take a model of MuJoCo, see go.problem_from_mujoco."
+            f"The boxes {i + 1} and {j + 1} are {worst[i, j]:.2g} m inside each other{more}: a pile tests two boxes "
+            "only where they touch at the start. Keep them apart by a wall, or take a model of MuJoCo, see "
+            "go.problem_from_mujoco."
         )
 
     def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
@@ -133,9 +132,9 @@ class PileEquations:
     # -- contacts ----------------------------------------------------------------------------------------------
 
     def contacts(self, q: Vector, v: Vector) -> tuple[NDArray[np.float64], ...]:
-        """Return g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T of all contacts: points on faces, then pairs of balls."""
+        """Return g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T of all contacts: points on faces, then balls."""
         r, u, A, w, E = self._poses(q, v)
-        found = [self._on_faces(r, u, A, w), self._of_balls(r, u, w)]
+        found = [self._on_faces(r, u, A, w), self._of_balls(r, u, A, w)]
         gap, frame, arms, rates, bodies = (np.concatenate(x) for x in zip(*found, strict=True))
         k = len(gap)
         J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
@@ -152,8 +151,8 @@ class PileEquations:
         r, _, A, _, _ = self._poses(q, np.zeros_like(q))
         n, offset = np.einsum("kij,kj->ki", A[self.a], self.F[:, 0]), r[self.b] - r[self.a]
         offset += np.einsum("kij,kj->ki", A[self.b], self.s_b) - np.einsum("kij,kj->ki", A[self.a], self.s_a)
-        distance = np.linalg.norm(r[self.pairs[:, 1]] - r[self.pairs[:, 0]], axis=1)
-        return np.concatenate(((n * offset).sum(axis=1) - self.R, distance - self.radii[self.pairs].sum(axis=1)))
+        apart = self._to_balls(r, A)[-1] - self.radii[self.pairs].sum(axis=1)
+        return np.concatenate(((n * offset).sum(axis=1) - self.R, apart))
 
     def _poses(self, q: Vector, v: Vector) -> tuple[NDArray[Any], ...]:
         """Return centres, their velocities, rotations, angular velocities and E of the bodies and of the ground."""
@@ -180,20 +179,44 @@ class PileEquations:
         gap = (n * (offset - s_a)).sum(axis=1) - self.R
         return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
 
-    def _of_balls(self, r: Matrix, u: Matrix, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return the same for pairs of balls; the turning of t is left out: it needs slip, where zeta_T is not used."""
+    def _to_balls(self, r: Matrix, A: Blocks) -> tuple[NDArray[Any], ...]:
+        """Return a, b, d and, in the frame of a: which coordinates of b are outside, nearest point, n, and distance.
+
+        A ball a counts as the point at its centre. Of more than one coordinate outside a box, an edge or a corner is
+        nearest; where none is, the nearest face decides, and the distance is negative.
+        """
         a, b = self.pairs.T
-        d, v = r[b] - r[a], u[b] - u[a]
-        distance = np.linalg.norm(d, axis=1)[:, None]
-        n = d / distance
+        d, half = r[b] - r[a], self.half[a]
+        x = np.einsum("kji,kj->ki", A[a], d)
+        out, at = np.abs(x) >= half, np.clip(x, -half, half)
+        distance = np.linalg.norm(x - at, axis=1)
+        inside = np.flatnonzero(distance == 0.0)
+        n = (x - at) / np.where(distance > 0.0, distance, 1.0)[:, None]
+        face = (np.abs(x) - half)[inside].argmax(axis=1)
+        side = np.where(x[inside, face] < 0.0, -1.0, 1.0)
+        out[inside], n[inside, face], at[inside, face] = False, side, side * half[inside, face]
+        out[inside, face] = True
+        distance[inside] = side * x[inside, face] - half[inside, face]
+        return a, b, d, out, at, n, distance
+
+    def _of_balls(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
+        """Return the same for balls; the turning of t is left out: it needs slip, where zeta_T is not used."""
+        a, b, d, out, at, own, distance = self._to_balls(r, A)
+        R_a, R_b, turn = self.radii[a][:, None], self.radii[b][:, None], A[a]
+        n, at = np.einsum("kij,kj->ki", turn, own), np.einsum("kij,kj->ki", turn, at)
+        v = u[b] - u[a]
+        seen = np.einsum("kji,kj->ki", turn, v - _cross(w[a], d))  # velocity of b in the frame of a
+        beside = out.sum(axis=1) > 1
+        aside = np.where(out, seen, 0.0) - (own * seen).sum(axis=1)[:, None] * own
+        bent = np.divide(aside, distance[:, None], out=np.zeros_like(aside), where=beside[:, None])
+        turned = np.einsum("kij,kj->ki", turn, bent) + _cross(w[a], n)
+        moved = np.einsum("kij,kj->ki", turn, np.where(out, 0.0, seen)) + _cross(w[a], at) + R_a * turned
         F = _frames(n)
-        radii = self.radii[a][:, None], self.radii[b][:, None]
-        arms = np.stack((radii[0] * n, -radii[1] * n), axis=1)
-        turned = (v - (n * v).sum(axis=1)[:, None] * n) / distance
-        change = -_cross(radii[1] * w[b] + radii[0] * w[a], turned)
-        rates = np.einsum("kri,ki->kr", F, change)
-        rates[:, 0] = (turned * v).sum(axis=1)
-        return distance[:, 0] - (radii[0] + radii[1])[:, 0], F, arms, rates, self.pairs
+        rates = np.einsum("kri,ki->kr", F, -_cross(R_b * w[b], turned) - _cross(w[a], moved))
+        swept = _cross(w[a], _cross(w[a], d) - 2.0 * v)
+        rates[:, 0] = (bent * seen).sum(axis=1) + (n * swept).sum(axis=1)
+        arms = np.stack((at + R_a * n, -R_b * n), axis=1)
+        return distance - (R_a + R_b)[:, 0], F, arms, rates, self.pairs
 
 
 def _cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
