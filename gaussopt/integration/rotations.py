@@ -36,12 +36,16 @@ class Rotations:
     ----------
     quaternions : number of the equality row that keeps each quaternion at unit length, and its four coordinates
     n, m : numbers of coordinates and equality rows
+
+    Attributes
+    ----------
+    rows : numbers of the other equality rows
     """
 
     def __init__(self, quaternions: Sequence[tuple[int, Sequence[int]]], n: int, m: int) -> None:
         self._any = bool(quaternions)
         self._e = np.array([places for _, places in quaternions], dtype=np.intp).reshape(-1, 4)
-        self._m, self._rows = m, np.setdiff1d(np.arange(m), [row for row, _ in quaternions])
+        self._m, self.rows = m, np.setdiff1d(np.arange(m), [row for row, _ in quaternions])
         self._kept = np.setdiff1d(np.arange(n), self._e[:, 0])
         self._omega = np.searchsorted(self._kept, self._e[:, 1:])
 
@@ -108,14 +112,14 @@ class Rotations:
 
     def without_units(self, rows: Vector | None) -> Vector | None:
         """Return values of the equality rows without those of the rows of unit length."""
-        return rows[self._rows] if self._any and rows is not None else rows
+        return rows[self.rows] if self._any and rows is not None else rows
 
     def with_units(self, rows: Vector | None) -> Vector | None:
         """Return forces of all equality rows; those of the rows of unit length are zero."""
         if not self._any or rows is None:
             return rows
         found = np.zeros(self._m)
-        found[self._rows] = rows
+        found[self.rows] = rows
         return found
 
     def reduced(self, step: StepData) -> StepData:
@@ -125,7 +129,7 @@ class Rotations:
         q, v = step.q, step.v
         assert q is not None
         assert v is not None
-        b, J, rows = self.bias(q, v), step.J[self._rows], self._rows
+        b, J, rows = self.bias(q, v), step.J[self.rows], self.rows
         w = v[self._kept]
         w[self._omega] = 2.0 * np.einsum("bij,bj->bi", spin_rows(q[self._e], 1.0), v[self._e])
         terms = None if step.J_terms is None else self._times(q, step.J_terms[rows], sizes=True)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,6 @@ from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
-from gaussopt.integration.rotations import Rotations
 from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.solving.answer import Answer
 
@@ -85,11 +83,6 @@ class MoreauJeanSteps(Advance):
         self._onto_guides()
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
-    @cached_property
-    def _rotations(self) -> Rotations:
-        step = self.motion.whole(self.t, self.q, self.v)
-        return Rotations(self.system.quaternions, step.n, step.m)
-
     def _say_penetration(self, start: StepData) -> None:
         """Warn of contacts that start inside their obstacles: velocity-level steps leave such gaps unchanged."""
         if start.g_N is None:
@@ -129,17 +122,17 @@ class MoreauJeanSteps(Advance):
         following = replace(self.control, origin=self.origin).instant(self.steps + 1)
         h = following - t
         answer, active, dv = self._step(t, q, v, h)
-        lam = None if answer.lam is None else self._rotations.with_units(answer.lam / h)
-        a = dv / h + self._rotations.bias(q, v)
+        lam = None if answer.lam is None else self.motion.rotations.with_units(answer.lam / h)
+        a = dv / h + self.motion.rotations.bias(q, v)
         force = replace(answer, a=a, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
         if not self.steps:
             self.record(t, q, v, force)
         through = self._through(t, q, v + THETA * dv, h, active)
-        end, _ = self._rotations.moved(q, v + THETA * dv, h)
+        end, _ = self.motion.rotations.moved(q, v + THETA * dv, h)
         if through is not None:
             return Status.INACCURATE, through
         self._note_contacts(following, dv, answer, active)
-        q, v, t = end, self._rotations.carried(q, v + dv, end), following
+        q, v, t = end, self.motion.rotations.carried(q, v + dv, end), following
         self.t, (self.q, self.v) = t, self.motion.stabiliser.correct(self._surface, t, q, v) or (q, v)
         self.steps += 1
         due = self.steps % self.every == 0 or t >= self.control.t_end
@@ -172,8 +165,8 @@ class MoreauJeanSteps(Advance):
             active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
         guides = self._guides[active]
-        step = self._rotations.reduced(without_restitution(whole.select(active), guides))
-        drift = self._rotations.without_units(self.system.velocity_residual(t, q, v))
+        step = self.motion.rotations.reduced(without_restitution(whole.select(active), guides))
+        drift = self.motion.rotations.without_units(self.system.velocity_residual(t, q, v))
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
             # Guides hold at both ends of the step: otherwise friction would not include the forces that turn v.
             drift = None if drift is None else drift - h * step.gamma
@@ -183,11 +176,11 @@ class MoreauJeanSteps(Advance):
             jump = replace(jump_step(step, h, drift), Q=h * force)
             answer = solve_guided(jump, guides, self._solve)
             assert answer.a is not None
-            dv = self._rotations.rates(q, answer.a)
+            dv = self.motion.rotations.rates(q, answer.a)
             # The force at the weighted state; where the force does not depend on the state, one solve is enough.
-            state = self._rotations.moved(q, v + THETA * dv, THETA * h)
+            state = self.motion.rotations.moved(q, v + THETA * dv, THETA * h)
             between = self.system.smooth_part(t + THETA * h, *state)
-            new = self._rotations.force_between(step, between, answer.a / h)
+            new = self.motion.rotations.force_between(step, between, answer.a / h)
             if float(np.abs(new - force).max()) <= SETTLED * (1.0 + float(np.abs(new).max())):
                 return answer, active, dv
             force = new
@@ -202,14 +195,14 @@ class MoreauJeanSteps(Advance):
         if self._turning is None:
             self._turning = turning_of(self.system, t, q)
         turned = turn(
-            self._turning, h, self._turning.at(t, q, v), self._turning.at(t + h, *self._rotations.moved(q, v, h))
+            self._turning, h, self._turning.at(t, q, v), self._turning.at(t + h, *self.motion.rotations.moved(q, v, h))
         )
         if turned <= TURN:
             return None
         for i in sorted(set(range(len(self.system.contact_names))) - set(active)):
 
             def gap(s: float, i: int = i) -> tuple[float, float]:
-                at = t + s, *self._rotations.moved(q, v, s)
+                at = t + s, *self.motion.rotations.moved(q, v, s)
                 return float(self.system.gaps(*at[:2])[i]), float(self.system.gap_rates(*at)[i])
 
             begin, end = HermitePoint(0.0, *gap(0.0)), HermitePoint(h, *gap(h))
