@@ -75,12 +75,12 @@ class PileEquations:
         self.turning = tuple(sorted(j for part in of for j in part))
 
     def overlap(self, q: Matrix) -> str | None:
-        """Return a sentence on the deepest pair without a contact in a motion, (F, n); None if there is none."""
-        between = np.column_stack((self.a, self.b))[self.a < self.N]
-        known = set(map(tuple, np.vstack((self.pairs, between)).tolist()))
-        at = q[np.isfinite(q).all(axis=1)].reshape(-1, self.N, SEVEN)
-        found = deepest(at[:, :, :3], at[:, :, 3:], self.half, self.radii, known)
-        worst = {pair: depth for pair, depth in found.items() if depth > UNSEEN}
+        """Return a sentence on the boxes without a contact that are deepest in a motion, (F, n), or None."""
+        boxes, known = np.flatnonzero(self.radii == 0.0), set(zip(self.a.tolist(), self.b.tolist(), strict=True))
+        at = q[np.isfinite(q).all(axis=1)].reshape(-1, self.N, SEVEN)[:, boxes]
+        found = deepest(at[:, :, :3], at[:, :, 3:], self.half[boxes])
+        worst = {(int(boxes[i]), int(boxes[j])): depth for (i, j), depth in found.items() if depth > UNSEEN}
+        worst = {pair: depth for pair, depth in worst.items() if pair not in known}
         if not worst:
             return None
         i, j = max(worst, key=lambda pair: worst[pair])
