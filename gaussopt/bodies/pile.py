@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from gaussopt.bodies.pile_equations import SEVEN, PileBody, PileEquations
 from gaussopt.core.arrays import Matrix, Vector, all_finite, as_array, as_state
+from gaussopt.core.contacts import check_coefficients
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
@@ -171,9 +172,10 @@ class PileSystem(AbstractSystem):
     def __init__(self, equations: PileEquations, coordinates: Sequence[str], name: str) -> None:
         self.equations, self.name, self._coordinates = equations, name, tuple(coordinates)
         k = len(equations.names)
-        self._coefficients = np.full(k, equations.mu), np.full(k, equations.e_N), np.zeros(k)
-        for array in self._coefficients:
-            array.setflags(write=False)
+        given = np.full(k, equations.mu), np.full(k, equations.e_N), np.zeros(k)
+        self._coefficients = check_coefficients(name, equations.names, *given)
+        for label, x in (("weight", equations.weight), ("inertia", equations.I.ravel())):
+            as_array(f"{label} of {name!r}", x, (None,))
 
     @property
     def size(self) -> int:
@@ -195,15 +197,19 @@ class PileSystem(AbstractSystem):
         return [(i, range(SEVEN * i + 3, SEVEN * (i + 1))) for i in range(self.equations.N)]
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data of the state; raises BadInput if it is not finite."""
+        """Return step data of the state; raises BadInput if it is not finite, or has another number of coordinates."""
         t, q, v = as_state(t, q, v)
+        if len(q) != self.size:
+            raise BadInput(
+                f"The state of {self.name!r} has {len(q)} coordinates; give {self.size}, seven for each body."
+            )
         if not (all_finite(q) and all_finite(v)):
             raise BadInput(f"state of {self.name!r} is not finite, at {state_in_words(t, q, v)}.")
-        part, (mu, e_N, e_T) = self.smooth_part(t, q, v), self._coefficients
+        part, of = self.smooth_part(t, q, v), self._coefficients
         g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T = self.equations.contacts(q, v)
         return StepData(
-            part.M, part.h, part.Q, part.J, part.gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, g_N=g_N,
-            gdot_N=gdot_N, e_N=e_N, e_T=e_T,
+            part.M, part.h, part.Q, part.J, part.gamma, J_N, zeta_N, J_T, zeta_T, v_T, of.mu, t, q, v, g_N=g_N,
+            gdot_N=gdot_N, e_N=of.e_N, e_T=of.e_T,
         )  # fmt: skip
 
     def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:

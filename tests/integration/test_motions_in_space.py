@@ -392,6 +392,19 @@ def test_a_ball_that_hits_a_free_box_keeps_the_momenta(aim: tuple[float, ...]) -
     assert motion.kinetic[-1] < motion.kinetic[0] - 0.1
 
 
+@pytest.mark.parametrize(("given", "size", "words"), [
+    ({"mu": -0.1}, 14, ("mu", "wall 1, body 1.1", "-0.1")), ({"mu": 0.1, "e_N": 1.5}, 14, ("e_N", "1.5")),
+    ({"mu": 0.1, "gravity": np.nan}, 14, ("weight", "finite")), ({"mu": 0.1}, 7, ("7 coordinates", "give 14")),
+])  # fmt: skip
+def test_what_a_pile_refuses(given: dict[str, float], size: int, words: tuple[str, ...], assert_sentence: Any) -> None:
+    pile = Pile(**given)
+    for x in (0.0, 1.0):
+        pile.ball(1.0, 0.1, at=(x, 0, 0.2))
+    with pytest.raises(go.BadInput) as caught:
+        pile.problem(t_end=1.0, dt=0.1).system.evaluate(0.0, np.ones(size), np.zeros(size))
+    assert_sentence(caught.value, *words)
+
+
 def test_the_depth_of_two_boxes_is_the_way_that_takes_them_apart() -> None:
     """Boxes turned and shifted at random together, against depths known by construction."""
     random, s, half = np.random.default_rng(5), np.sqrt(0.5), np.array([0.5, 0.4, 0.3])
