@@ -5,55 +5,34 @@ normal n from a to b, tangents t, and the point of contact p,
 
     v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
 
-For a point of b on a face of a, n and t are fixed in a; for two balls, n is along the line of centres. Balls have
-contacts with each other and all walls. Corners of a box have contacts with all walls; boxes have contacts with each
-other at the corners of the rectangles that their faces share at the start.
+For a point of b on a face of a, n and t are fixed in a; for a ball b, n is along the line from the nearest point of the
+box a, or from the centre of the ball a. Balls have contacts with all balls, boxes and walls. Corners of a box have
+contacts with all walls; boxes have contacts with each other at the corners of the rectangles that their faces share at
+the start, and a motion warns of boxes that meet in another way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
-from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from gaussopt.core.arrays import Matrix, Vector, as_array
-from gaussopt.core.contacts import ContactData
+from gaussopt.bodies.pile_equations import SEVEN, PileBody, PileEquations
+from gaussopt.core.arrays import Matrix, Vector, all_finite, as_array, as_state
+from gaussopt.core.contacts import check_coefficients
 from gaussopt.core.errors import BadInput
-from gaussopt.core.system import AbstractSystem
-from gaussopt.modelling.callables import System
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem, Energy, state_in_words
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
 from gaussopt.modelling.variant import Variant
 
-SEVEN = 7
-"""Number of coordinates of a body."""
-
-TOUCH = 1e-9
-"""Distance, m, up to which boxes count as touching at the start."""
-
 AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
 O = (0.0, 0.0, 0.0)
-
-Blocks = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class PileBody:
-    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start state."""
-
-    mass: float
-    inertia: Vector
-    half: Vector | None
-    radius: float
-    at: Vector
-    velocity: Vector
-    spin: Vector
 
 
 class Pile:
@@ -116,12 +95,7 @@ class Pile:
             raise BadInput("The pile is empty; add a ball or a box.")
         names = [f"{axis}_{i + 1}" for i in range(len(bodies)) for axis in AXES]
         equations = PileEquations(bodies, self._walls, self.mu, self.e_N, self.gravity)
-        system = PileSystem(
-            equations.mass, equations.force, equations.equality, inertia=equations.inertia,
-            position=equations.position, energy=equations.energy, contacts=equations.contacts,
-            contact_names=equations.names, coordinates=names, name=more.get("name", "pile"),
-        )  # fmt: skip
-        system.turning = equations.turning
+        system = PileSystem(equations, names, more.get("name", "pile"))
         q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
         v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
         known: dict[str, Any] = {"units": _units(names), "in_space": lambda values, variant: self._picture(equations)}
@@ -138,7 +112,9 @@ class Pile:
         faces = zip(known.names, known.a, known.F, known.b, known.s_b, known.R, strict=False)
         contacts: list[Any] = [FaceContact(n, bodies[a], F, (bodies[b], s), R) for n, a, F, b, s, R in faces]
         pairs = zip(known.names[len(contacts) :], known.pairs, strict=True)
-        contacts += [BallContact(n, (bodies[a], O), (bodies[b], O), known.radii[b]) for n, (a, b) in pairs]
+        contacts += [
+            BallContact(n, (bodies[a], O), (bodies[b], O), known.radii[b]) for n, (a, b) in pairs if known.radii[a]
+        ]
         return SpacePicture(solids, contacts=contacts)
 
 
@@ -187,188 +163,88 @@ def _units(names: Iterable[str]) -> dict[str, str]:
     return {name: "m" if name[0] in "xyz" else "1" for name in names}
 
 
-class PileSystem(System):
-    """The system of a pile, whose rows are closed forms: nothing of them is found by differences.
+class PileSystem(AbstractSystem):
+    """The system of a pile, in closed forms."""
 
-    `turning` are the coordinates on which the normal rows depend.
-    """
+    depends_on_time = False
+    stepper = "moreau-jean"
 
-    turning: tuple[int, ...]
+    def __init__(self, equations: PileEquations, coordinates: Sequence[str], name: str) -> None:
+        self.equations, self.name, self._coordinates = equations, name, tuple(coordinates)
+        k = len(equations.names)
+        given = np.full(k, equations.mu), np.full(k, equations.e_N), np.zeros(k)
+        self._coefficients = check_coefficients(name, equations.names, *given)
+        for label, x in (("weight", equations.weight), ("inertia", equations.I.ravel())):
+            as_array(f"{label} of {name!r}", x, (None,))
 
-    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Check nothing: differences by all coordinates would take time with the cube of the number of bodies."""
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self._coordinates)
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Return the names of the coordinates."""
+        return self._coordinates
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        return tuple(self.equations.names)
+
+    @property
+    def quaternions(self) -> list[tuple[int, range]]:
+        """The row of each body, and its e0 to e3."""
+        return [(i, range(SEVEN * i + 3, SEVEN * (i + 1))) for i in range(self.equations.N)]
+
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Return step data of the state; raises BadInput if it is not finite, or has another number of coordinates."""
+        t, q, v = as_state(t, q, v)
+        if len(q) != self.size:
+            raise BadInput(
+                f"The state of {self.name!r} has {len(q)} coordinates; give {self.size}, seven for each body."
+            )
+        if not (all_finite(q) and all_finite(v)):
+            raise BadInput(f"state of {self.name!r} is not finite, at {state_in_words(t, q, v)}.")
+        part, of = self.smooth_part(t, q, v), self._coefficients
+        g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T = self.equations.contacts(q, v)
+        return StepData(
+            part.M, part.h, part.Q, part.J, part.gamma, J_N, zeta_N, J_T, zeta_T, v_T, of.mu, t, q, v, g_N=g_N,
+            gdot_N=gdot_N, e_N=of.e_N, e_T=of.e_T,
+        )  # fmt: skip
+
+    def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Return step data without contacts."""
+        given = self.equations
+        return StepData.smooth(given.mass(q), given.inertia(q, v), given.weight, *given.equality(q, v), t, q, v)
+
+    def gaps(self, t: float, q: Vector) -> Vector:
+        """Return the gaps of all contacts, (k,), m."""
+        return self.equations.gaps(q)
+
+    def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the gap rates of all contacts, (k,), m/s."""
+        return self.equations.contacts(q, v)[1]
+
+    def position_residual(self, t: float, q: Vector) -> Vector:
+        """Return e . e - 1 of all bodies, (N,)."""
+        return self.equations.position(q)
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Return the rows of e . e = 1, (N, n)."""
+        return self.equations.equality(q, q)[0]
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the rates of e . e, (N,)."""
+        return self.equations.equality(q, v)[0] @ v
+
+    def energy(self, t: float, q: Vector, v: Vector) -> Energy:
+        """Return the kinetic and potential energy, and the power 0: all other forces are those of contacts."""
+        return Energy(float(0.5 * v @ self.equations.mass(q) @ v), float(-self.equations.weight @ q), 0.0)
 
     def bending(self) -> Sequence[int]:
         """Return the coordinates on which the normal rows depend."""
-        return self.turning
+        return self.equations.turning
 
-
-class PileEquations:
-    """The callables of a pile; body number N is the ground."""
-
-    def __init__(
-        self, bodies: Sequence[PileBody], walls: Sequence[tuple[Vector, Vector]], mu: float, e_N: float, gravity: float
-    ) -> None:
-        self.N, self.mu, self.e_N = len(bodies), mu, e_N
-        self.m = np.array([b.mass for b in bodies])
-        self.I = np.array([b.inertia for b in bodies])
-        self.weight = np.zeros(SEVEN * self.N)
-        self.weight[2::SEVEN] = -gravity * self.m
-        self.names: list[str] = []
-        faces: list[tuple[Any, ...]] = []
-        for i, b in enumerate(bodies):
-            points = [np.zeros(3)] if b.half is None else [b.half * s for s in product((-1, 1), repeat=3)]
-            for (j, (at, normal)), (c, s) in product(enumerate(walls), enumerate(points)):
-                self._face(faces, f"wall {j + 1}, body {i + 1}.{c + 1}", (self.N, at, normal), (i, s, b.radius))
-        for (i, a), (j, b) in combinations(enumerate(bodies), 2):
-            if a.half is not None and b.half is not None:
-                for c, (at, normal, s) in enumerate(_touching(a.half, b.half, b.at - a.at)):
-                    self._face(faces, f"body {i + 1}, body {j + 1}.{c + 1}", (i, at, normal), (j, s, 0.0))
-        self.a, self.s_a, self.F, self.b, self.s_b, self.R = (np.array(x) for x in zip(*faces, strict=True))
-        balls = [i for i, b in enumerate(bodies) if b.half is None]
-        pairs = list(combinations(balls, 2))
-        self.names += [f"balls {i + 1}, {j + 1}" for i, j in pairs]
-        self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-        self.radii = np.array([b.radius for b in bodies])
-        # A normal from the line of centres turns with both; a corner turns with its box and with the face of the other.
-        boxes = {i for i, b in enumerate(bodies) if b.half is not None}
-        joined = set(self.pairs.ravel().tolist()) | {i for f in faces if f[0] != self.N for i in (f[0], f[3])}
-        of = [range(SEVEN * i, SEVEN * i + 3) for i in joined] + [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in boxes]
-        self.turning = tuple(sorted(j for part in of for j in part))
-
-    def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
-        """Add a contact between a point or ball of b and the face of a through a given point."""
-        self.names.append(name)
-        faces.append((a[0], a[1], _frames(a[2][None])[0], *b))
-
-    # -- bodies ------------------------------------------------------------------------------------------------
-
-    def _blocks(self, x: Vector) -> Blocks:
-        """Return the coordinates by body, (N, 7)."""
-        return x.reshape(self.N, SEVEN)
-
-    def mass(self, t: float, q: Vector, v: Vector) -> Matrix:
-        """Return M, with 4 (G^T I G + c e e^T), c the largest inertia, for the quaternions."""
-        e, found = self._blocks(q)[:, 3:], np.zeros((self.N, SEVEN, self.N, SEVEN))
-        G, each = _E(e, -1.0), np.arange(self.N)
-        turning = np.einsum("bij,bi,bik->bjk", G, self.I, G) + np.einsum("b,bi,bj->bij", self.I.max(axis=1), e, e)
-        found[each, :3, each, :3] = self.m[:, None, None] * np.eye(3)
-        found[each, 3:, each, 3:] = 2.0 * (turning + turning.transpose(0, 2, 1))
-        return found.reshape(q.size, q.size)
-
-    def inertia(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the inertia terms 4 (G'^T I omega' + c e (e' . e')) for the quaternions."""
-        e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
-        turning = self.I * 2.0 * np.einsum("bij,bj->bi", _E(e, -1.0), rate)
-        h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", _E(rate, -1.0), turning)
-        h[:, 3:] += 4.0 * (self.I.max(axis=1) * (rate**2).sum(axis=1))[:, None] * e
-        return h.ravel()
-
-    def force(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the weights."""
-        return self.weight
-
-    def equality(self, t: float, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
-        """Return the rows 2 e . e'' = -2 e' . e'."""
-        J, each = np.zeros((self.N, self.N, SEVEN)), np.arange(self.N)
-        J[each, each, 3:] = 2.0 * self._blocks(q)[:, 3:]
-        return J.reshape(self.N, -1), -2.0 * (self._blocks(v)[:, 3:] ** 2).sum(axis=1)
-
-    def position(self, t: float, q: Vector) -> Vector:
-        """Return the residuals e . e - 1."""
-        return np.asarray((self._blocks(q)[:, 3:] ** 2).sum(axis=1) - 1.0)
-
-    def energy(self, t: float, q: Vector, v: Vector) -> tuple[float, float, float]:
-        """Return the kinetic and potential energy, J, and the power 0: all other forces are those of contacts."""
-        return float(0.5 * v @ self.mass(t, q, v) @ v), float(-self.weight @ q), 0.0
-
-    # -- contacts ----------------------------------------------------------------------------------------------
-
-    def contacts(self, t: float, q: Vector, v: Vector) -> ContactData:
-        """Return all contacts: points on faces, then pairs of balls."""
-        e, rate = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:]
-        ground = np.zeros(3)
-        r, u = np.vstack((self._blocks(q)[:, :3], ground)), np.vstack((self._blocks(v)[:, :3], ground))
-        E = np.concatenate((_E(e, 1.0), np.zeros((1, 3, 4))))
-        turn = np.einsum("bij,bkj->bik", _E(e, 1.0), _E(e, -1.0)) / (e**2).sum(axis=1)[:, None, None]
-        A = np.concatenate((turn, np.eye(3)[None]))
-        w = np.vstack((2.0 * np.einsum("bij,bj->bi", _E(e, 1.0), rate), ground))
-        found = [self._on_faces(r, u, A, w), self._of_balls(r, u, w)]
-        gap, frame, arms, rates, bodies = (np.concatenate(x) for x in zip(*found, strict=True))
-        k = len(gap)
-        J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            i = bodies[:, side]
-            J[each, :, i, :3] += sign * frame
-            J[each, :, i, 3:] += sign * 2.0 * np.cross(arms[:, side, None], frame) @ E[i]
-        rows = J[:, :, : self.N].reshape(k, 3, -1)
-        slip = rows[:, 1:] @ v
-        return ContactData(
-            g_N=gap, J_N=rows[:, 0], zeta_N=rates[:, 0], J_T=rows[:, 1:], zeta_T=rates[:, 1:], v_T=slip, mu=self.mu,
-            e_N=self.e_N,
-        )  # fmt: skip
-
-    def _on_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return gaps, frames (n, t1, t2) as rows, arms from a and b, biases of all three rows, bodies a and b."""
-        a, b, R = self.a, self.b, self.R[:, None]
-        F = np.einsum("kij,krj->kri", A[a], self.F)
-        s_a, s_b = (np.einsum("kij,kj->ki", A[i], s) for i, s in ((a, self.s_a), (b, self.s_b)))
-        n, offset = F[:, 0], r[b] + s_b - r[a]
-        arm_b = s_b - R * n
-        arm_a = r[b] + arm_b - r[a]
-        turned = np.cross(w[a][:, None], F)
-        moves = u[b] + np.cross(w[b], s_b) - R * turned[:, 0]
-        v = u[b] + np.cross(w[b], arm_b) - u[a] - np.cross(w[a], arm_a)
-        change = np.cross(w[b], np.cross(w[b], s_b) - R * turned[:, 0]) - np.cross(w[a], moves - u[a])
-        rates = np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change)
-        gap = (n * (offset - s_a)).sum(axis=1) - self.R
-        return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
-
-    def _of_balls(self, r: Matrix, u: Matrix, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return the same for pairs of balls; the turning of t is left out: it needs slip, where zeta_T is not used."""
-        a, b = self.pairs.T
-        d, v = r[b] - r[a], u[b] - u[a]
-        distance = np.linalg.norm(d, axis=1)[:, None]
-        n = d / distance
-        F = _frames(n)
-        radii = self.radii[a][:, None], self.radii[b][:, None]
-        arms = np.stack((radii[0] * n, -radii[1] * n), axis=1)
-        turned = (v - (n * v).sum(axis=1)[:, None] * n) / distance
-        change = -np.cross(radii[1] * w[b] + radii[0] * w[a], turned)
-        rates = np.einsum("kri,ki->kr", F, change)
-        rates[:, 0] = (turned * v).sum(axis=1)
-        return distance[:, 0] - (radii[0] + radii[1])[:, 0], F, arms, rates, self.pairs
-
-
-def _E(e: Matrix, sign: float) -> Blocks:
-    """Return E of quaternions, (N, 3, 4), or G with the sign -1; omega = 2 E e', omega' = 2 G e'."""
-    e0, e1, e2, e3 = e.T
-    rows = [[-e1, e0, -sign * e3, sign * e2], [-e2, sign * e3, e0, -sign * e1], [-e3, -sign * e2, sign * e1, e0]]
-    return np.array(rows).transpose(2, 0, 1)
-
-
-def _frames(n: Matrix) -> Blocks:
-    """Return rows n, t1, t2, orthonormal and right-handed, of every normal, (k, 3, 3)."""
-    first = np.cross(np.eye(3)[np.abs(n).argmin(axis=1)], n)
-    first /= np.linalg.norm(first, axis=1)[:, None]
-    return np.stack((n, first, np.cross(n, first)), axis=1)
-
-
-def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Return the corners of the rectangles that faces of two boxes share; half edges a, b, and d from centre a to b.
-
-    Each corner has its point and face normal in the frame of a, and its point in the frame of b; empty if apart.
-    """
-    low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
-    found = []
-    for axis, side in product(range(3), (-1.0, 1.0)):
-        across = [i for i in range(3) if i != axis]
-        if abs(side * d[axis] - a[axis] - b[axis]) > TOUCH or (high - low)[across].min() <= TOUCH:
-            continue
-        normal = side * np.eye(3)[axis]
-        for ends in product((0, 1), repeat=2):
-            s = np.zeros(3)
-            s[axis] = -side * b[axis]
-            s[across] = np.where(ends, high[across], low[across]) - d[across]
-            found.append((a[axis] * normal, normal, s))
-    return found
+    def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
+        """Return a warning on bodies without a contact that are inside each other; None if there are none."""
+        return self.equations.overlap(q)

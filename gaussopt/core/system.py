@@ -59,13 +59,20 @@ class AbstractSystem(ABC):
     """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden.
 
     `depends_on_time` says whether the equations may contain the time itself; True if this is unknown. `notes`
-    are sentences on probable mistakes of the model, `unused` its parameters that the equations do not contain.
+    are sentences on probable mistakes of the model, `unused` its parameters that the equations do not contain;
+    `stepper` is the name of the method of its motions where none is asked for.
     """
 
     name: str
     depends_on_time: bool = True
+    stepper: str = "rk4"
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+
+    @property
+    def quaternions(self) -> Sequence[tuple[int, Sequence[int]]]:
+        """Unit quaternions: the equality row that keeps the length of each, and its four coordinates, scalar first."""
+        return ()
 
     def _about(self) -> About:
         contacts = f"contacts {listed(self.contact_names)}" if self.contact_names else "no contacts"
@@ -81,6 +88,10 @@ class AbstractSystem(ABC):
     @abstractmethod
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Return step data of the state q, v, (n,); raises BadInput where the equations are undefined."""
+
+    def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Return step data of which only M, h, Q, J and gamma are read, where they are known without the contacts."""
+        return self.evaluate(t, q, v)
 
     @property
     def size(self) -> int | None:
@@ -136,6 +147,13 @@ class AbstractSystem(ABC):
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts, in the order of the step data; empty if there are none."""
         return ()
+
+    def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
+        """Return a warning if a motion through these states, (N, n) each, may miss contacts; None if not.
+
+        `dt` is the length of a step, s, None for adaptive steps.
+        """
+        return None
 
     @property
     def two_sided(self) -> tuple[bool, ...]:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.system import AbstractSystem, Energy
 
@@ -77,7 +77,3 @@ class SteppedSystem(AbstractSystem):
     def about(self) -> dict[str, Any]:
         """Return the entries on steps in the metadata of a motion."""
         return {}
-
-    def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
-        """Return a warning if steps of dt, s, between these states, (N, n) each, may miss contacts; None if not."""
-        return None

@@ -251,7 +251,7 @@ class MujocoSystem(SteppedSystem):
         self.mj.mj_energyVel(self.model, self.data)
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
-    def may_miss(self, q: Matrix, v: Matrix, dt: float) -> str | None:
+    def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
         """Return a warning about geometries that may pass through others in a step, or about deep contacts; or None."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
         stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
@@ -261,7 +261,7 @@ class MujocoSystem(SteppedSystem):
             for number in self._touchable:
                 mj.mj_objectVelocity(self.model, self.data, mj.mjtObj.mjOBJ_GEOM, number, twist, 0)
                 fastest = max(fastest, float(np.linalg.norm(twist[3:])))
-        if fastest * dt > AHEAD:
+        if dt is not None and fastest * dt > AHEAD:
             stay.append(
                 f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {AHEAD:g} m ahead, so "
                 "that it may have passed through another one; take a smaller dt."

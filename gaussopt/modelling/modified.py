@@ -46,8 +46,8 @@ class ModifiedSystem(AbstractSystem):
         # The generated certificate reads the regular step, so a changed step must not use it.
         return changed if same else replace(changed, arithmetic=None)
 
-    parameters, contact_names, two_sided, size = map(
-        _property_of_regular, ("parameters", "contact_names", "two_sided", "size")
+    parameters, contact_names, two_sided, size, quaternions = map(
+        _property_of_regular, ("parameters", "contact_names", "two_sided", "size", "quaternions")
     )
     outline, coordinates, position_residual, position_jacobian, velocity_residual, energy, gaps, gap_rates = map(
         _method_of_regular,

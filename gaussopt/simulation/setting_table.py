@@ -34,7 +34,7 @@ class Setting(NamedTuple):
 SETTINGS = (
     Setting("formulation", kept=lambda s, loop: s.formulation),
     Setting("solver", kept=lambda s, loop: s.solver),
-    Setting("stepper", "rk4", kept=lambda s, loop: s.method.name),
+    Setting("stepper", kept=lambda s, loop: s.method.name),
     Setting("dt", kept=lambda s, loop: s.control.dt),
     Setting("t_end"),
     Setting("rtol", 1e-9, kept=lambda s, loop: s.control.rtol),

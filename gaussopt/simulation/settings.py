@@ -138,7 +138,7 @@ class RunSettings:
             continued.check(problem_or_system(problem))
             given = continued.filled({**given, "formulation": formulation, "solver": solver})
             formulation, solver = given["formulation"], given["solver"]
-        given = completed(given)
+        stepper, given = given["stepper"], completed(given)
         check_choices(given)
         check_kinds(given["stabilisation"], given["progress"])
         if not isinstance(given["solver_options"], Mapping | None):
@@ -147,7 +147,7 @@ class RunSettings:
             raise BadInput(f"events is {given['events']!r}; give a list of gaussopt.Event objects.")
         start = RunStart.of(problem, given["q0"], given["v0"], given["dt"], given["t_end"])
         t0 = given["t0"]
-        method = check_settings(start.dt, start.t_end, given["stepper"], t0, **asked)
+        method = check_settings(start.dt, start.t_end, stepper or start.system.stepper, t0, **asked)
         recorded = given["dt"] if method.adaptive else start.dt
         control = Control(start.t_end, recorded, given["rtol"], given["atol"])
         stabiliser = stabilisation.make(given["stabilisation"])

@@ -77,7 +77,7 @@ def simulate(
     ----------
     problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. With `start` a name is not needed.
     formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and a solver that fits
-    stepper : name, rk4 if not given; with contacts it goes from event to event, unless it is a time-stepping method
+    stepper : name, rk4 if not given (moreau-jean for a `Pile`); with contacts from event to event, unless time-stepping
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive stepper
     t0, t_end : s; 0 and the problem's own if not given
     rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given; other steppers have none
@@ -270,12 +270,11 @@ def _trajectory(
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
-    found = (*slips, start_sentence(settings, columns), *motion.warnings, passed, abrupt, growing,
+    missed = settings.system.may_miss(columns["q"], columns["v"], advance.control.dt)
+    found = (*slips, start_sentence(settings, columns), *motion.warnings, missed, passed, abrupt, growing,
              _loose(motion.worst, end.status), inexact, advance.slow_sentence())  # fmt: skip
     told = tuple(sentence for sentence in found if sentence is not None)
-    timing = {**motion.timing, "total": end.seconds}
-    if math.isnan(timing["backend"]):
-        del timing["backend"]
+    timing = {key: x for key, x in motion.timing.items() if not math.isnan(x)} | {"total": end.seconds}
     restart = _restart(settings, loop, end.status, message)
     message = whole_message(message, many, rows, columns["forces_unique"], told, None)
     file = _save_failed(end.failed, start.name, message, step_folder)

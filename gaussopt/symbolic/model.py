@@ -76,6 +76,18 @@ class SymbolicModel:
         return any(TIME in getattr(x, "free_symbols", ()) for x in parts)
 
     @cached_property
+    def quaternions(self) -> list[tuple[int, list[int]]]:
+        """Rows phi(q) proportional to e . e - 1 for four coordinates e, each with the numbers of its coordinates."""
+        found = []
+        for i, row in enumerate(self.holonomic):
+            e = [x for x in self.q if x in row.free_symbols]
+            if len(e) == len(row.free_symbols) == 4 and not sp.expand(
+                row + row.xreplace(dict.fromkeys(e, 0)) * (sum(x**2 for x in e) - 1)
+            ):
+                found.append((i, [list(self.q).index(x) for x in e]))
+        return found
+
+    @cached_property
     def equations(self) -> Equations:
         """The derived equations; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
         d = Derivatives()

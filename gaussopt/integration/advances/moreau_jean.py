@@ -5,7 +5,8 @@ With the contacts that may close within the step, g_N + h/2 gdot_N <= 0,
     M (v' - v) = h f_theta + J^T Lam + J_N^T Lam_N + J_T^T Lam_T,     q' = q + h ((1 - theta) v + theta v'),
     0 <= J_N v' + e_N J_N v   complementary to   Lam_N >= 0,     Coulomb's law between Lam_T and J_T v' + e_T J_T v,
 
-where f_theta is the force Q - h at (1 - theta) (q, v) + theta (q', v'), iterated if it depends on the state.
+where f_theta is the force Q - h at (1 - theta) (q, v) + theta (q', v'), iterated if it depends on the state. In place
+of the rates of unit quaternions it steps angular velocities, see `gaussopt.integration.rotations`.
 Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988; M. Jean,
 "The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999.
 """
@@ -121,15 +122,17 @@ class MoreauJeanSteps(Advance):
         following = replace(self.control, origin=self.origin).instant(self.steps + 1)
         h = following - t
         answer, active, dv = self._step(t, q, v, h)
-        lam = None if answer.lam is None else answer.lam / h
-        force = replace(answer, a=dv / h, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
+        lam = None if answer.lam is None else self.motion.rotations.with_units(answer.lam / h)
+        a = dv / h + self.motion.rotations.bias(q, v)
+        force = replace(answer, a=a, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
         if not self.steps:
             self.record(t, q, v, force)
         through = self._through(t, q, v + THETA * dv, h, active)
+        end, _ = self.motion.rotations.moved(q, v + THETA * dv, h)
         if through is not None:
             return Status.INACCURATE, through
         self._note_contacts(following, dv, answer, active)
-        q, v, t = q + h * (v + THETA * dv), v + dv, following
+        q, v, t = end, self.motion.rotations.carried(q, v + dv, end), following
         self.t, (self.q, self.v) = t, self.motion.stabiliser.correct(self._surface, t, q, v) or (q, v)
         self.steps += 1
         due = self.steps % self.every == 0 or t >= self.control.t_end
@@ -162,21 +165,22 @@ class MoreauJeanSteps(Advance):
             active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
         guides = self._guides[active]
-        step = without_restitution(whole.select(active), guides)
-        drift = self.system.velocity_residual(t, q, v)
+        step = self.motion.rotations.reduced(without_restitution(whole.select(active), guides))
+        drift = self.motion.rotations.without_units(self.system.velocity_residual(t, q, v))
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
             # Guides hold at both ends of the step: otherwise friction would not include the forces that turn v.
-            drift = None if drift is None else drift - h * whole.gamma
+            drift = None if drift is None else drift - h * step.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
-        force = whole.force
+        force = step.force
         for _ in range(100):
             jump = replace(jump_step(step, h, drift), Q=h * force)
             answer = solve_guided(jump, guides, self._solve)
             assert answer.a is not None
-            dv = answer.a
+            dv = self.motion.rotations.rates(q, answer.a)
             # The force at the weighted state; where the force does not depend on the state, one solve is enough.
-            state = q + THETA * h * (v + THETA * dv), v + THETA * dv
-            new = self.system.evaluate(t + THETA * h, *state).force
+            state = self.motion.rotations.moved(q, v + THETA * dv, THETA * h)
+            between = self.system.smooth_part(t + THETA * h, *state)
+            new = self.motion.rotations.force_between(step, between, answer.a / h)
             if float(np.abs(new - force).max()) <= SETTLED * (1.0 + float(np.abs(new).max())):
                 return answer, active, dv
             force = new
@@ -190,14 +194,16 @@ class MoreauJeanSteps(Advance):
         """
         if self._turning is None:
             self._turning = turning_of(self.system, t, q)
-        turned = turn(self._turning, h, self._turning.at(t, q, v), self._turning.at(t + h, q + h * v, v))
+        turned = turn(
+            self._turning, h, self._turning.at(t, q, v), self._turning.at(t + h, *self.motion.rotations.moved(q, v, h))
+        )
         if turned <= TURN:
             return None
         for i in sorted(set(range(len(self.system.contact_names))) - set(active)):
 
             def gap(s: float, i: int = i) -> tuple[float, float]:
-                at = t + s, q + s * v
-                return float(self.system.gaps(*at)[i]), float(self.system.gap_rates(*at, v)[i])
+                at = t + s, *self.motion.rotations.moved(q, v, s)
+                return float(self.system.gaps(*at[:2])[i]), float(self.system.gap_rates(*at)[i])
 
             begin, end = HermitePoint(0.0, *gap(0.0)), HermitePoint(h, *gap(h))
             depth = SHALLOW * (1.0 + float(np.abs(q).max()))

@@ -76,11 +76,6 @@ class ContactRecorder(Recorder):
     def __len__(self) -> int:
         return len(self._plain)
 
-    def states(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return coordinates and rates so far, (N, n) each."""
-        _, q, v, *_ = zip(*self._plain, strict=True)
-        return np.array(q), np.array(v)
-
     def arrays(self, n: int) -> dict[str, Any]:
         """Return the arrays of every recorder, and those of all contacts, whose number is known only at the end."""
         found = {name: np.array(column, dtype=np.float64)
@@ -253,10 +248,6 @@ class StatedSteps(MoreauJeanSteps):
         return {**super().about(), "contacts": list(self.recorder.names), **self.system.about()}
 
     def reached(self) -> str:
-        """Say how the motion ended, with the residual of Coulomb's law; warn of contacts that steps may have missed."""
-        dt = self.control.dt
-        if dt is not None and len(self.recorder):
-            missing = self.system.may_miss(*self.recorder.states(), dt)
-            self.motion.warnings += [] if missing is None else [missing]
+        """Say how the motion ended, with the residual of Coulomb's law."""
         missed = self.motion.worst["constraint_residual"]
         return f"{super().reached()} Coulomb's law of every step is met to {missed:.2g} m/s."

@@ -22,6 +22,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations, largest
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel
+from gaussopt.integration.rotations import Rotations
 from gaussopt.integration.stabilisation import Baumgarte
 from gaussopt.linalg.redundancy import open_forces
 from gaussopt.solving.answer import Answer
@@ -173,6 +174,13 @@ class ContactAccelerations(CertifiedAccelerations):
             return self.kernel.smallest_eigenvalue
         return ContactOperator.of(self.step(t, q, v)).definiteness
 
+    @cached_property
+    def rotations(self) -> Rotations:
+        """Angular velocities in place of the rates of unit quaternions; known once a state was evaluated."""
+        assert self._whole is not None
+        step = self._whole[2]
+        return Rotations(self.system.quaternions, step.n, step.m)
+
     def memory(self) -> dict[str, Any]:
         """Return the phase, and the active set from which the kernel starts."""
         return {"phase": self._phase, "kernel": {} if self.kernel is None else self.kernel.memory(self._phase)}
@@ -256,9 +264,10 @@ class ContactAccelerations(CertifiedAccelerations):
         if answer.forces_unique:
             return True
         closed, names = self.phase.closed, ("lam", "lam_N", "lam_T")
-        found = open_forces(self.step(t, q, v))
+        step = self.step(t, q, v)
+        rows, found = self.rotations.rows, open_forces(self.rotations.reduced(step))
         for name, numbers in zip(names, found, strict=True):
-            self.open_forces.update((name, i if name == "lam" else closed[i]) for i in numbers)
+            self.open_forces.update((name, int(rows[i]) if name == "lam" else closed[i]) for i in numbers)
         return not any(found)
 
     def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
