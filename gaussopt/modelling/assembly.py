@@ -72,11 +72,16 @@ class Mobility:
             moving = f"{counts} {left}{'; ' if why else ''}{', and '.join(why)}."
         else:
             moving = f"{counts} leave no degree of freedom."
-        return [moving, *(
-            f"It is over-constrained: the row {row} follows from those of {listed(joints_of(others))}, so their forces "
-            "are not unique; release one of these rows, or take only the motion as determined."
-            for row, others in self.redundant
-        )]  # fmt: skip
+        if not self.redundant:
+            return [moving]
+        implied: dict[str, list[str]] = {}
+        for row, others in self.redundant:
+            implied.setdefault(listed(joints_of(others)), []).append(row)
+        each = [f"the row{'s' * (len(rows) > 1)} {listed(rows)} follow{'s' * (len(rows) == 1)} from those of {joints}"
+                for joints, rows in implied.items()]  # fmt: skip
+        count = "one" if len(self.redundant) == 1 else len(self.redundant)
+        return [moving, f"It is over-constrained: {', and '.join(each)}, so their forces are not unique; release "
+                        f"{count} of these rows, or take only the motion as determined."]  # fmt: skip
 
 
 def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Mobility:
