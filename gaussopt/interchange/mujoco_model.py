@@ -15,7 +15,7 @@ from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
-from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory
+from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory, independent
 from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, dry_rows
 from gaussopt.interchange.touching import touching
 
@@ -73,7 +73,7 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     """Return the contacts of one Moreau-Jean time step from the current state of a MuJoCo model.
 
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
-    level. No derivative of a row is needed.
+    level, combined to independent ones if some depend on others. No derivative of a row is needed.
 
     Parameters
     ----------
@@ -89,6 +89,8 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     contacts, M, n = contacts_and_limits(mj, model, data), mass_matrix(mj, model, data), int(model.nv)
     k, (J, *_) = len(contacts), Equalities(mj, model, data)(data)
     w, J = np.zeros((k, ROWS)), J[J.any(axis=1)]
+    if len(J) and (basis := independent(J.T)).shape[1] < len(J):
+        J = basis.T @ J
     w[:, 0] = [max(c.gap, 0.0) / dt for c in contacts]
     H = np.vstack([c.rows for c in contacts]).T if k else np.zeros((n, 0))
     given: dict[str, Any] = {"G": J.T, "b": np.zeros(len(J))} if len(J) else {}
