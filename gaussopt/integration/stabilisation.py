@@ -152,10 +152,10 @@ class Projection(_Inactive):
             phi = system.position_residual(t, q)
             assert phi is not None
         i, names = int(np.argmax(np.abs(phi))), system.row_names
+        where = names[i] if i < len(names) else f"constraint {i + 1}"
         raise BadInput(
             f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual {abs(phi[i]):.3g} in "
-            f"{names[i] if i < len(names) else f'constraint {i + 1}'} after {self.max_iter} iterations; start closer or "
-            "use smaller steps."
+            f"{where} after {self.max_iter} iterations; start closer or use smaller steps."
         )
 
 

@@ -84,7 +84,7 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
             f"At the start {names[largest]} is {q[largest]:g}, and bodies fall with {fall:.3g} per square second: if "
             "lengths are in millimetres, gravity is 9810 mm/s^2."
         )
-    acts = () if step.sparse else step.J.any(axis=1).tolist()
+    acts = [] if step.sparse else [bool(row.any()) for row in step.J]
     rows = system.row_names or [str(i + 1) for i in range(len(acts))]
     idle, acting = (
         joints_of([row for row, there in zip(rows, acts, strict=False) if there == held]) for held in (False, True)
