@@ -155,7 +155,8 @@ class Projection(_Inactive):
         where = names[i] if i < len(names) else f"constraint {i + 1}"
         raise BadInput(
             f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual {abs(phi[i]):.3g} in "
-            f"{where} after {self.max_iter} iterations; start closer or use smaller steps."
+            f"{where} after {self.max_iter} iterations; start closer, use smaller steps, and drive no joint beyond a "
+            "dead centre."
         )
 
 
