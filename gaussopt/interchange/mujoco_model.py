@@ -41,7 +41,8 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, mujoco.MjData; `data` is updated by mj_forward and keeps its state
+    model, data : mujoco.MjModel, mujoco.MjData; `data` is updated by mj_forward and keeps its state, and the model's
+        ccd_tolerance and ccd_iterations are stricter during the call
     at_rest : m/s; contacts and limits that open faster are left out, and slower slip counts as none, because
         MuJoCo's soft contacts never come quite to rest
 

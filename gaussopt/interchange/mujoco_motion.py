@@ -51,7 +51,8 @@ def problem_from_mujoco(
     evaluated at its end, as by MuJoCo's Euler, unless the flag eulerdamp is off. For the integrators implicit
     and implicitfast, so is the damping of servos, tendons and fluids (`meta["damping_at_end"]`). Steps too long for the
     forces of the model are refused before the motion. With the stabilisation projection, loops stay closed and
-    contacts apart; the motion ends if this displaces a joint too far. It begins at t = 0, whatever the time of `data`.
+    contacts apart; the motion ends if this displaces a joint more than ten times as far as what it mends, or mends
+    nothing. It begins at t = 0, whatever the time of `data`.
 
     Parameters
     ----------
