@@ -105,7 +105,7 @@ def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t
     step = system.evaluate(t, place, speed)
     names, rows = system.coordinates(step.n), _row_names(system, step.m)
     report = rank_report(step)
-    free = _null_space(step.J)
+    free = null_space(step.J)
     moves = np.abs(free).max(axis=1, initial=0.0) > PARTICIPATES
     movable = tuple(names[i] for i in np.flatnonzero(moves))
     joints = joints_of([rows[k] for k in np.flatnonzero(step.J[:, moves].any(axis=1))])
@@ -287,7 +287,7 @@ def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
     return np.asarray(x - nothing @ (nothing.T @ x))
 
 
-def _null_space(J: Matrix) -> Matrix:
+def null_space(J: Matrix) -> Matrix:
     """Return an orthonormal basis of the null space of J, (n, n - rank J)."""
     if not len(J):
         return np.eye(J.shape[1])
