@@ -18,7 +18,7 @@ from gaussopt.interchange.mujoco_contacts import AHEAD
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP
 
-LOOKED = 1e-4
+LOOKED = 1e-3
 """Displacement by a projection, m or rad, above which it is looked whether it mends."""
 
 NEAR = 0.01
@@ -27,7 +27,7 @@ NEAR = 0.01
 TURNED = 1.0
 """Largest rotation by a projection, rad; farther away the rows at the beginning of a step are no longer valid."""
 
-AT_LEAST = 1e-6
+AT_LEAST = 1e-4
 """Depth, m, above which a contact that stays is reported."""
 
 SAID = 3
@@ -100,7 +100,7 @@ class BoundedProjection:
             near.efc_pos[limits] - near.efc_margin[limits] + AHEAD,
             (contact.dist - contact.includemargin)[contact.exclude <= IN_GAP],
         ))  # fmt: skip
-        return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities(near)[1] ** 2))
+        return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))
 
     def _refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector], mends: bool = True) -> None:
         """Raise BadInput for a displacement, (nv,), that is too large for the error it corrects, or that mends nothing.

@@ -76,7 +76,7 @@ def test_a_bar_between_two_balls_that_it_cannot_leave_comes_to_rest_between_them
     motion = moved(given, stabilisation="projection")
     assert motion.status == go.Status.SOLVED
     turned = np.abs(motion.q[:, 0])
-    assert (turned[1:] <= np.maximum(0.5 * turned[:-1], 1e-4)).all()
+    assert (turned[1:] <= np.maximum(0.5 * turned[:-1], 1e-3)).all()  # less is not looked at
     assert motion.gap[-1] == pytest.approx([-0.03, -0.03], abs=2e-4)
     for name in ("left, tip", "right, tip"):
         assert f"Contact {name!r} stays 0.03 m deep" in " ".join(motion.warnings)
