@@ -111,6 +111,9 @@ from .plotting.figures import save_figure as save_figure
 from .simulation.batch import simulate_batch as simulate_batch
 from .simulation.concatenation import concatenate as concatenate
 from .simulation.simulate import simulate as simulate
+from .solving.about_a_state import Linearisation as Linearisation
+from .solving.about_a_state import inverse_dynamics as inverse_dynamics
+from .solving.about_a_state import linearise as linearise
 from .solving.answer import Answer as Answer
 from .solving.defaults import formulate as formulate
 from .solving.lcp_batch import BatchSolution as BatchSolution

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ from gaussopt.modelling.solids import (
     SpacePicture,
 )  # fmt: skip
 
-THINNEST = 0.02
-"""Shortest edge of a box that represents an inertia, relative to the longest edge."""
+CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
+"""Corners of a box with edges of length 1."""
 
 
 def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
@@ -128,31 +129,27 @@ def _filled(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any], float]) -> Iterator[Solid]:
-    """Yield a body's shape or, without one, its links and, unless a contact gives a solid, the box of its inertia."""
+    """Yield a body's shape or, without one, its links and, unless a contact gives a solid, the frame of its inertia."""
     if body.shape:
         yield from body.shape
         return
     round_ = any(isinstance(p, tuple) and p[0] == body.name for e in elements for p in e.in_space())
-    box = _box(body, number) if isinstance(body, SpaceBody) and not round_ else None
-    if box is not None:
-        yield box
-    elif body.q and not round_:
+    frame = _frame(body, number) if isinstance(body, SpaceBody) and not round_ else []
+    yield from frame
+    if body.q and not (frame or round_):
         yield Ball(0)
     for place in dict.fromkeys(tuple(m.s) for e in elements for m in (e.a, e.b) if m.body is body and body.q):
         if any(place) and not round_:
             yield Cylinder(0, (0, 0, 0), place)
 
 
-def _box(body: SpaceBody, number: Callable[[Any], float]) -> Box | None:
-    """Return the homogeneous box with the mass and inertia of a body, or None if there is no such box."""
-    from scipy.spatial.transform import Rotation
-
+def _frame(body: SpaceBody, number: Callable[[Any], float]) -> list[Solid]:
+    """Return the edges of the homogeneous box with the mass and inertia of a body, none if there is no such box."""
     inertia, mass = np.array(body.inertia.applyfunc(number).tolist(), dtype=float), number(body.mass)
     moments, axes = np.linalg.eigh(inertia)
     squares = 6 * (moments.sum() / 2 - moments) * 2 / max(mass, 1e-300)
     if mass <= 0 or squares.max() <= 0 or squares.min() < -1e-9 * squares.max():
-        return None
-    axes[:, 0] *= np.sign(np.linalg.det(axes))
-    edges = np.sqrt(np.maximum(squares, 0.0))
-    x, y, z, w = Rotation.from_matrix(axes).as_quat().tolist()
-    return Box(tuple(np.maximum(edges, THINNEST * edges.max()).tolist()), turn=(w, x, y, z))
+        return []
+    corners = (CORNERS * np.sqrt(np.maximum(squares, 0.0)) @ axes.T).tolist()
+    ends = [(i, j) for i, j in combinations(range(8), 2) if np.abs(CORNERS[i] - CORNERS[j]).sum() == 1.0]
+    return [Cylinder(0, tuple(corners[i]), tuple(corners[j])) for i, j in ends]

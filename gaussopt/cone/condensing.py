@@ -32,6 +32,9 @@ MOST_STEPS = 30
 NEARLY = 1e-8
 """Depth, relative to that without pushes, below which a contact counts as just touching."""
 
+LEFT = 1e-6
+"""Depth, relative to the largest without pushes, that pushes may leave; contacts that exclude each other leave more."""
+
 SHIFT = 1e-12
 """Relative increase of diagonal responses of pushing contacts, so that redundant contacts share their push."""
 
@@ -188,30 +191,33 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
 
     The gaps there are dt u_N plus the penetration at the beginning; the pushes act along normals, never pull, and act
     only where the gap that they leave is closed, and where a push can open it. Newton's method on min(push, gap)
-    counts contacts whose pushes exceed their gaps as closed, until these contacts stay the same.
+    counts contacts whose pushes exceed their gaps as closed, until these contacts stay the same. Where contacts exclude
+    each other, pushes grow without bound, up to `SHIFT`, and leave gaps that they should close.
     """
-    n, k = len(r), len(gaps)
+    n, k, deepest = len(r), len(gaps), 0.0
     ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
     for i in range(k):
         u = local[n * n + 3 * i]
         for j in range(n):
             u += local[3 * i * n + j] * r[j]
         ahead[i] = min(gaps[i], 0.0) + dt * u
+        deepest = max(deepest, abs(ahead[i]))
     for j in range(n):
         push[j] = 0.0
     for _ in range(MOST_STEPS):
-        changed, some = False, False
+        changed, some, left = False, False, 0.0
         for i in range(k):
             gap = ahead[i]
             for j in range(k):
                 gap += local[3 * i * n + 3 * j] * push[3 * j]
             was = closed[i]
+            left = max(left, was * abs(gap))
             presses = push[3 * i] > 0.0 if was > 0.0 else gap < -NEARLY * abs(ahead[i])
             closed[i] = 1.0 if presses and local[3 * i * n + 3 * i] > 0.0 else 0.0
             changed = changed or closed[i] != was
             some = some or closed[i] > 0.0
         if not changed:
-            return True
+            return left <= LEFT * deepest
         for i in range(k):
             x[i] = -ahead[i] * closed[i]
             for j in range(k):

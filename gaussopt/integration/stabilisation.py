@@ -151,9 +151,12 @@ class Projection(_Inactive):
             q = q - _least_agreed(system, system.evaluate(t, q, v), system.position_jacobian(t, q), phi)
             phi = system.position_residual(t, q)
             assert phi is not None
+        i, names = int(np.argmax(np.abs(phi))), system.row_names
+        where = names[i] if i < len(names) else f"constraint {i + 1}"
         raise BadInput(
-            f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual "
-            f"{float(np.abs(phi).max()):.3g} after {self.max_iter} iterations; start closer or use smaller steps."
+            f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual {abs(phi[i]):.3g} in "
+            f"{where} after {self.max_iter} iterations; start closer, use smaller steps, and drive no joint beyond a "
+            "dead centre."
         )
 
 

@@ -5,7 +5,6 @@ MuJoCo is queried with arrays of all contacts at once, without a Python loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,29 +12,12 @@ from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
-from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 from gaussopt.interchange.mujoco_equalities import distances, may_be_small, sizes_of_places, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_at, geometry_name
 
 AHEAD = 0.01
 """Distance, m or rad, below which open contacts and limits are taken into account."""
-
-
-NEAR = 0.01
-"""Displacement by a projection, m or rad, that is never refused."""
-
-TURNED = 1.0
-"""Rotation by a projection, rad, at which the rows at the beginning of a step are no longer valid."""
-
-AT_LEAST = 1e-6
-"""Depth, m, above which a contact that no displacement can separate is reported."""
-
-SAID = 3
-"""Largest number of contacts and rows that a message names."""
-
-FARTHER = 100.0
-"""Largest slide of a joint in a projection, relative to the largest depth of contacts and gap of loops."""
 
 
 class NearContacts(NamedTuple):
@@ -139,25 +121,3 @@ class ContactFinder:
                 name += ", lower limit" if key[2] else ", upper limit"
             self._names[key] = name
         return self._names[key]
-
-    def refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector]) -> None:
-        """Raise BadInput for a displacement, (nv,), far larger than the error it corrects, caused by almost zero rows.
-
-        `open_by` are names and depths of contacts, and names and residuals of equality rows, m or rad.
-        """
-        most = max(float(depths.max(initial=0.0)) for _, depths in open_by)
-        share = np.abs(way) / np.where(self.turns > 0.0, TURNED, NEAR + FARTHER * most)
-        if (share <= 1.0).all():
-            return
-        i, model = int(np.argmax(np.nan_to_num(share, nan=np.inf))), self.model
-        joint = int(model.dof_jntid[i])
-        name = self.mj.mj_id2name(model, self.mj.mjtObj.mjOBJ_JOINT, joint) or joint
-        where = [f"{names[j]} by {depths[j]:.2g} {'m' if not at else 'm or rad'}"
-                 for at, (names, depths) in enumerate(open_by)
-                 for j in np.argsort(-depths)[:SAID] if depths[j] > 0.0]  # fmt: skip
-        raise BadInput(
-            f"The projection does not converge: it would move joint {name!r} by {abs(way[i]):.2g} "
-            f"{'rad' if self.turns[i] else 'm'} within a step to mend what contacts overlap and loops are open: "
-            f"{', '.join(where)}. Begin where contacts are apart and loops closed, let geometries that overlap not "
-            "touch (contype, conaffinity or exclude), or leave the stabilisation out."
-        )

@@ -17,6 +17,9 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 
+DEPENDENT = 1e-12
+"""Eigenvalue, relative to the largest, below which equality rows count as dependent."""
+
 SMALL = 1e-6
 """Norm of a row, 1 or m, below which the row may consist of rounding errors."""
 
@@ -90,6 +93,13 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
 def may_be_small(rows: Matrix) -> bool:
     """Tell whether one of the rows, (k, nv), is so short that the sizes of its terms must be checked."""
     return bool(np.einsum("ij,ij->i", rows, rows).min(initial=1.0) < SMALL**2)
+
+
+def independent(E: Matrix) -> Matrix:
+    """Return orthonormal weights, (m, rank), of the m rows E.T that combine them into independent ones."""
+    values, vectors = np.linalg.eigh(E.T @ E)
+    weights: Matrix = vectors[:, values > DEPENDENT * values[-1]]
+    return weights
 
 
 class Equalities:

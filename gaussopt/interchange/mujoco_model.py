@@ -6,6 +6,8 @@ those that MuJoCo finds, limits of joints and tendons are contacts without frict
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,15 @@ from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
-from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory
+from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory, independent
 from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, dry_rows
 from gaussopt.interchange.touching import touching
 
 RESTS = 1e-3
 """Speed of bodies, m/s, above which the derivatives of contact rows are always required."""
+
+CONVEX = 1e-12, 200
+"""Tolerance, m, and largest number of iterations of MuJoCo's contacts of convex geometries for their derivatives."""
 
 GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
 """Fields of data that the user sets, which must be finite."""
@@ -31,11 +36,13 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
     M a + h = Q + J^T lam + ... as in `StepData`: h is MuJoCo's qfrc_bias, Q all forces of springs, dampers, actuators
     and applied loads. The right-hand sides contain the derivatives of the rows along the motion, from fourth-order
-    differences between neighbouring configurations, with a relative error of the order of 1e-10.
+    differences between neighbouring configurations, with a relative error of the order of 1e-10, and 1e-3 for contacts
+    that MuJoCo finds by iteration (ellipsoids, cylinders, meshes).
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, mujoco.MjData; `data` is updated by mj_forward and keeps its state
+    model, data : mujoco.MjModel, mujoco.MjData; `data` is updated by mj_forward and keeps its state, and the model's
+        ccd_tolerance and ccd_iterations are stricter during the call
     at_rest : m/s; contacts and limits that open faster are left out, and slower slip counts as none, because
         MuJoCo's soft contacts never come quite to rest
 
@@ -53,12 +60,13 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     at_rest = finite_number("at_rest", at_rest)
     if at_rest < 0:
         raise BadInput(f"at_rest is {at_rest:g}; give a speed of at least zero, in m/s.")
-    mj = forward(model, data)
-    v, contacts = data.qvel.copy(), contacts_and_limits(mj, model, data)
-    wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ v <= at_rest]
-    equalities = Equalities(mj, model, data)
-    J, _, sizes = equalities(data)
-    J_dot_v, terms, bias = derivatives(mj, model, data, equalities, contacts, wanted, at_rest=min(at_rest, RESTS))
+    with exact_contacts(model):
+        mj = forward(model, data)
+        v, contacts = data.qvel.copy(), contacts_and_limits(mj, model, data)
+        wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ v <= at_rest]
+        equalities = Equalities(mj, model, data)
+        J, _, sizes = equalities(data)
+        J_dot_v, terms, bias = derivatives(mj, model, data, equalities, contacts, wanted, at_rest=min(at_rest, RESTS))
     acting = J.any(axis=1) | (J_dot_v != 0.0)
     of_rows = {"J": J, "gamma": -J_dot_v, "J_terms": sizes, "gamma_terms": terms}
     given: dict[str, Any] = {name: x[acting] for name, x in of_rows.items()} if acting.any() else {}
@@ -73,7 +81,7 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     """Return the contacts of one Moreau-Jean time step from the current state of a MuJoCo model.
 
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
-    level. No derivative of a row is needed.
+    level, combined to independent ones if some depend on others. No derivative of a row is needed.
 
     Parameters
     ----------
@@ -89,6 +97,8 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     contacts, M, n = contacts_and_limits(mj, model, data), mass_matrix(mj, model, data), int(model.nv)
     k, (J, *_) = len(contacts), Equalities(mj, model, data)(data)
     w, J = np.zeros((k, ROWS)), J[J.any(axis=1)]
+    if len(J) and (basis := independent(J.T)).shape[1] < len(J):
+        J = basis.T @ J
     w[:, 0] = [max(c.gap, 0.0) / dt for c in contacts]
     H = np.vstack([c.rows for c in contacts]).T if k else np.zeros((n, 0))
     given: dict[str, Any] = {"G": J.T, "b": np.zeros(len(J))} if len(J) else {}
@@ -129,6 +139,24 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
     low = np.concatenate((data.efc_aref, np.zeros(2 * d)))
     high = np.concatenate((np.where(two_sided, data.efc_aref, np.inf), np.full(2 * d, np.inf)))
     return QP.from_mapping({"P": P, "q": q, "A": A, "l": low, "u": high})
+
+
+@contextmanager
+def exact_contacts(model: Any) -> Iterator[None]:
+    """Let MuJoCo find contacts of convex geometries to `CONVEX`, which it finds to 1e-6 m; then restore its options.
+
+    Their directions, of which derivatives are taken, would be off by 1e-3.
+    """
+    if not hasattr(model, "opt"):  # refused by `forward`
+        yield
+        return
+    option, (tolerance, iterations) = model.opt, CONVEX
+    before = option.ccd_tolerance, option.ccd_iterations
+    option.ccd_tolerance, option.ccd_iterations = min(before[0], tolerance), max(before[1], iterations)
+    try:
+        yield
+    finally:
+        option.ccd_tolerance, option.ccd_iterations = before
 
 
 def forward(model: Any, data: Any) -> Any:

@@ -27,16 +27,14 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
-from gaussopt.interchange.mujoco_contacts import AHEAD, AT_LEAST, NEAR, ContactFinder
+from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder
 from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
-from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory
+from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
+from gaussopt.interchange.mujoco_projection import BoundedProjection
 from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_and_limits, derivatives, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
-
-DEPENDENT = 1e-12
-"""Eigenvalue, relative to the largest, below which equality rows count as dependent."""
 
 ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "e2", "e3")}
 """Coordinates by kind of joint; a joint of any other kind has one coordinate with the joint's name."""
@@ -53,7 +51,8 @@ def problem_from_mujoco(
     evaluated at its end, as by MuJoCo's Euler, unless the flag eulerdamp is off. For the integrators implicit
     and implicitfast, so is the damping of servos, tendons and fluids (`meta["damping_at_end"]`). Steps too long for the
     forces of the model are refused before the motion. With the stabilisation projection, loops stay closed and
-    contacts apart; the motion ends if this displaces a joint too far. It begins at t = 0, whatever the time of `data`.
+    contacts apart; the motion ends if this displaces a joint more than ten times as far as what it mends, or mends
+    nothing. It begins at t = 0, whatever the time of `data`.
 
     Parameters
     ----------
@@ -122,8 +121,8 @@ class MujocoSystem(SteppedSystem):
         self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         self.near = ContactFinder(mj, own, self.data)
         self._neighbour = mj.MjData(own)
-        self.stuck: dict[str, float] = {}
         self.equalities = Equalities(mj, own, data)
+        self.projection = BoundedProjection(mj, own, self.data, self._neighbour, self.equalities)
 
     @property
     def size(self) -> int:
@@ -255,7 +254,7 @@ class MujocoSystem(SteppedSystem):
         """Return a warning about geometries that may pass through others in a step, or about deep contacts; or None."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
         stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
-                for name, depth in self.stuck.items()]  # fmt: skip
+                for name, depth in self.projection.stuck.items()]  # fmt: skip
         for i in sorted({*np.abs(v).argmax(axis=0).tolist()}) if len(self._touchable) > 1 else ():
             self.place(0.0, q[i], self.velocities(q[i], v[i]))
             for number in self._touchable:
@@ -333,9 +332,7 @@ class MujocoStep(TimeStep):
         found = self._condensed(self._R, m)
         if found == ROWS_MAY_DEPEND:
             # Independent combinations of rows, which give the smallest impulses of the rows themselves.
-            E = self._S[len(self._w) :, :m][: len(self._w)]
-            values, vectors = np.linalg.eigh(E.T @ E)
-            self._basis = basis = vectors[:, values > DEPENDENT * values[-1]]
+            self._basis = basis = independent(self._S[len(self._w) :, :m][: len(self._w)])
             found = self._condensed(np.vstack((basis.T @ self._R[:m], self._R[m:])), basis.shape[1])
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
@@ -365,17 +362,9 @@ class MujocoStep(TimeStep):
             lam = self._basis @ lam
             missed = float(np.abs(self._E @ w).max())
         if project:
-            self._check_way_back(way - self._dt * w)
+            state = self._q, self._R, self._phi, self._gaps
+            system.projection(state, self.names, system.row_names, self._dt * w, way)
         q = system.moved(self._q, way)
         v = system.rates_of(q, w)
         system.latest = q, v, w
         return Reached(q, v, np.concatenate((lam, np.zeros(system.unit_rows))), missed)
-
-    def _check_way_back(self, way: Vector) -> None:
-        """Record contacts that cannot be separated, and refuse a displacement, (nv,), far larger than its error."""
-        if np.abs(way).max() > NEAR:
-            self._system.near.refuse_far(way, (self.names, -self._gaps), (self._system.row_names, np.abs(self._phi)))
-        if self._gaps.min(initial=0.0) < -AT_LEAST:
-            own = self._local[:: ROWS * (ROWS * len(self._gaps) + 1)]
-            for j in np.flatnonzero((self._gaps < -AT_LEAST) & (own[: len(self._gaps)] == 0.0)).tolist():
-                self._system.stuck[self.names[j]] = -float(self._gaps[j])

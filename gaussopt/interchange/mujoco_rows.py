@@ -32,6 +32,15 @@ from gaussopt.interchange.mujoco_equalities import (
 SHIFT = 1e-3
 """Change of a coordinate, m or rad, for finite differences of rows along the motion."""
 
+LONGEST = 0.1
+"""Longest time between neighbours, s, so that slow motions are looked at where they are, and not `SHIFT` away."""
+
+STILL = 1e-6
+"""Speed, m/s or rad/s, at which the rate of a row, the speed squared by a length, is no acceleration to speak of."""
+
+SAME = 1e-4
+"""Largest difference of the rate of a distance from the normal velocity, relative to the speed of the coordinates."""
+
 PLAIN = 3
 """Number of rows of a contact with sliding friction."""
 
@@ -184,8 +193,10 @@ def derivatives(
     They are derivatives of J(q) v along the motion at constant v; values within their rounding errors are zero.
 
     `near` are data of the model for the neighbouring configurations, to be reused. Rows of contacts whose bodies
-    move by at most `at_rest`, m/s, count as constant if they are not identified again: the contact point of a disk
-    lying on a plane changes with every rounding error of its pose, and the rate of such a row is only v^2 / size.
+    move by at most `at_rest`, m/s, and those of limits at such velocities, count as constant if they are not identified
+    again: the contact point of a disk lying on a plane changes with every rounding error of its pose, and the rate of
+    such a row is only v^2 / size. The derivative of a normal velocity that is the rate of the contact's distance is the
+    second derivative of the distance, where that is smooth; directions of contacts are found less accurately.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
@@ -193,12 +204,13 @@ def derivatives(
     changing = [(at, i) for at, i in enumerate(wanted) if not contacts[i].constant]
     if speed == 0.0 or not (len(total) or changing):
         return total, terms, of_contacts
-    step, near = SHIFT / speed, near or mj.MjData(model)
+    step, near = min(SHIFT / speed, LONGEST), near or mj.MjData(model)
     near.eq_active[:], near.time = data.eq_active, data.time
     near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
     ways = [_way(mj, model, data, c) for c in contacts] if changing else []
-    rests = {i for _, i in changing if contacts[i].place is not None and ways[i].speed <= at_rest}
-    nearby = np.zeros((len(STENCIL), len(wanted), ROWS))
+    at_rest = max(at_rest, STILL)
+    rests = {i for _, i in changing if (speed if contacts[i].place is None else ways[i].speed) <= at_rest}
+    nearby, gaps = np.zeros((len(STENCIL), len(wanted), ROWS)), np.zeros((len(STENCIL), len(wanted)))
     for at_neighbour, (by, weight) in enumerate(STENCIL):
         near.qpos[:] = data.qpos
         mj.mj_integratePos(model, near.qpos, v, by * step)
@@ -214,13 +226,18 @@ def derivatives(
         found = _found_again(contacts, there, ways, by * step)
         for at, i in changing:
             if i in found:
-                nearby[at_neighbour, at] = found[i].rows @ v
+                nearby[at_neighbour, at], gaps[at_neighbour, at] = found[i].rows @ v, found[i].gap
             elif i not in rests:
                 raise BadInput(_not_found(mj, model, contacts[i], by * step))
             else:
                 nearby[:, at] = np.nan
     for at, i in changing:
-        of_contacts[at] = _smooth_derivative(nearby[:, at], step, speed)
+        contact, rate = contacts[i], _smooth_derivative(nearby[:, at], step, speed)
+        if contact.place is not None:
+            second = _second_derivative(gaps[:, at], contact.gap, float(contact.rows[0] @ v), step, speed)
+            rate[0] = rate[0] if np.isnan(second) else second
+            rate[1:] = rate[1:] if contact.mu else 0.0
+        of_contacts[at] = rate
         if np.isnan(of_contacts[at]).any():
             if i not in rests:
                 raise BadInput(_jumps(mj, model, contacts[i], 2 * step))
@@ -235,6 +252,20 @@ def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -
     found: Vector = (4 * near - far) / 3
     relative, absolute = KINK
     return np.where(np.abs(near - far) > relative * np.abs(found) + absolute * speed**2, np.nan, found)
+
+
+def _second_derivative(values: Vector, here: float, rate: float, step: float, speed: float) -> float:
+    """Return the second derivative of a distance from its values here and at four neighbours, (4,).
+
+    It is NaN where the distance is not smooth, and where its rate is not `rate`, as of a point along an edge.
+    """
+    first = (8.0 * (values[2] - values[1]) - (values[3] - values[0])) / (12.0 * step)
+    near = (values[1] - 2.0 * here + values[2]) / step**2
+    far = (values[0] - 2.0 * here + values[3]) / (4.0 * step**2)
+    relative, absolute = KINK
+    found = float(4.0 * near - far) / 3.0
+    smooth = abs(near - far) <= relative * abs(found) + absolute * speed**2
+    return found if smooth and abs(first - rate) <= SAME * speed else np.nan
 
 
 def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:

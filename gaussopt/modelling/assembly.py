@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gaussopt.core.arrays import Matrix, Vector, as_state, is_sparse
 from gaussopt.core.display import counted, listed
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.redundancy import rank_report
 
@@ -36,6 +37,10 @@ PARTICIPATES = 1e-6
 
 ITERATIONS = 60
 
+NEARBY, APART = 1e-3, 1e-6
+"""Distance, relative to 1 + the largest coordinate, at which dependent rows are looked at beside a position, and the
+sine of the angle above which they are independent there."""
+
 ASIDE = (1e-3, 1e-3, 1e-2, 1e-2, 1e-1, 1e-1)
 """Distances, relative to 1 + the largest coordinate, of new guesses from a guess from which the joints do not close."""
 
@@ -52,6 +57,7 @@ class Mobility:
     redundant : (row, rows that it follows from) for each row that others imply, by their names
     joints : names of the joints, or of unnamed joints' rows, that act on a movable coordinate
     loose : names of the coordinates on which no row acts in this position
+    only_here : those of `redundant` that others imply in this position and not beside it, which is a dead centre
     """
 
     coordinates: int
@@ -61,6 +67,7 @@ class Mobility:
     redundant: tuple[tuple[str, tuple[str, ...]], ...]
     joints: tuple[str, ...]
     loose: tuple[str, ...]
+    only_here: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def sentences(self) -> list[str]:
         """Return the result as sentences."""
@@ -72,11 +79,20 @@ class Mobility:
             moving = f"{counts} {left}{'; ' if why else ''}{', and '.join(why)}."
         else:
             moving = f"{counts} leave no degree of freedom."
-        return [moving, *(
-            f"It is over-constrained: the row {row} follows from those of {listed(joints_of(others))}, so their forces "
-            "are not unique; release one of these rows, or take only the motion as determined."
-            for row, others in self.redundant
-        )]  # fmt: skip
+        found, always = [moving], [pair for pair in self.redundant if pair not in self.only_here]
+        if always:
+            found.append(
+                f"It is over-constrained: {_implied(always)}, so their forces are not unique; release "
+                f"{'one' if len(always) == 1 else len(always)} of these rows, or take only the motion as determined."
+            )
+        return [*found, self.dead_centre()] if self.only_here else found
+
+    def dead_centre(self) -> str:
+        """Return the sentence on a dead centre."""
+        return (
+            f"This position is a dead centre: here, and not beside it, {_implied(self.only_here)}, so how it moves on "
+            "is not determined; start beside it, or drive another joint."
+        )
 
 
 def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Mobility:
@@ -89,13 +105,45 @@ def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t
     step = system.evaluate(t, place, speed)
     names, rows = system.coordinates(step.n), _row_names(system, step.m)
     report = rank_report(step)
-    free = _null_space(step.J)
+    free = null_space(step.J)
     moves = np.abs(free).max(axis=1, initial=0.0) > PARTICIPATES
     movable = tuple(names[i] for i in np.flatnonzero(moves))
     joints = joints_of([rows[k] for k in np.flatnonzero(step.J[:, moves].any(axis=1))])
     loose = tuple(name for name, held in zip(names, step.J.T, strict=True) if not held.any())
     redundant = tuple((rows[d.row], tuple(rows[k] for k in sorted(d.coefficients))) for d in report.dependencies)
-    return Mobility(step.n, step.m, step.n - report.rank_J, movable, redundant, joints, loose)
+    here = _only_here(system, step, free, [d.row for d in report.dependencies])
+    only_here = tuple(pair for pair, only in zip(redundant, here, strict=True) if only)
+    return Mobility(step.n, step.m, step.n - report.rank_J, movable, redundant, joints, loose, only_here)
+
+
+def _only_here(system: AbstractSystem, step: StepData, free: Matrix, dependent: list[int]) -> list[bool]:
+    """Tell which of the dependent rows are independent at a position beside this one that the other rows allow."""
+    assert step.q is not None
+    q, others = step.q, np.setdiff1d(np.arange(step.m), dependent)
+    phi = system.position_residual(step.t, q) if dependent and free.shape[1] else None
+    if phi is None:
+        return [False] * len(dependent)
+    way = free @ np.random.default_rng(0).standard_normal(free.shape[1])
+    q, closing = q + NEARBY * (1.0 + np.abs(q).max()) * way / np.abs(way).max(), others[others < len(phi)]
+    for _ in range(ITERATIONS):
+        phi = system.position_residual(step.t, q)
+        if phi is None or np.abs(phi[closing]).max(initial=0.0) <= CLOSED * (1.0 + np.abs(q).max()):
+            break
+        q = q - _least(system.position_jacobian(step.t, q)[closing], phi[closing], np.ones(len(q), dtype=bool))
+    J = system.evaluate(step.t, q, np.zeros(len(q))).J
+    J = J / np.maximum(np.linalg.norm(J, axis=1), 1e-300)[:, None]
+    left = J[dependent] - np.linalg.lstsq(J[others].T, J[dependent].T, rcond=None)[0].T @ J[others]
+    return [bool(x) for x in np.linalg.norm(left, axis=1) > APART]
+
+
+def _implied(pairs: Sequence[tuple[str, tuple[str, ...]]]) -> str:
+    """Return which rows follow from which joints, in words."""
+    by_joints: dict[str, list[str]] = {}
+    for row, others in pairs:
+        by_joints.setdefault(listed(joints_of(others)), []).append(row)
+    each = [f"the row{'s' * (len(rows) > 1)} {listed(rows)} follow{'s' * (len(rows) == 1)} from those of {joints}"
+            for joints, rows in by_joints.items()]  # fmt: skip
+    return ", and ".join(each)
 
 
 def assemble(
@@ -239,7 +287,7 @@ def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
     return np.asarray(x - nothing @ (nothing.T @ x))
 
 
-def _null_space(J: Matrix) -> Matrix:
+def null_space(J: Matrix) -> Matrix:
     """Return an orthonormal basis of the null space of J, (n, n - rank J)."""
     if not len(J):
         return np.eye(J.shape[1])

@@ -10,6 +10,7 @@ import numpy as np
 from gaussopt.core.display import listed
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.assembly import joints_of
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 
@@ -83,12 +84,17 @@ def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[st
             f"At the start {names[largest]} is {q[largest]:g}, and bodies fall with {fall:.3g} per square second: if "
             "lengths are in millimetres, gravity is 9810 mm/s^2."
         )
-    for i in () if step.sparse else np.flatnonzero(~step.J.any(axis=1)).tolist():
-        name = system.row_names[i] if system.row_names else str(i + 1)
-        yield (
-            f"The constraint {name} holds nothing at the start: its derivatives by all coordinates are zero. See "
-            "whether it is the one that is meant."
-        )
+    acts = [] if step.sparse else [bool(row.any()) for row in step.J]
+    rows = system.row_names or [str(i + 1) for i in range(len(acts))]
+    idle, acting = (
+        joints_of([row for row, there in zip(rows, acts, strict=False) if there == held]) for held in (False, True)
+    )
+    for name in idle:
+        if name not in acting:
+            yield (
+                f"The constraint {name} holds nothing at the start: its derivatives by all coordinates are zero. See "
+                "whether it is the one that is meant."
+            )
     held = _without_mass(step)
     if held:
         one = len(held) == 1

@@ -101,8 +101,10 @@ def _count(axes: Any) -> int:
 def _panel(axes: Any, t: Vector, curves: Sequence[Curve], log: bool) -> None:
     for i, curve in enumerate(curves, _count(axes)):
         values = np.maximum(np.abs(curve.values), SMALLEST) if log else curve.values
-        axes.plot(t, values, STYLES[i % len(STYLES)], color=CURVES[i % len(CURVES)], linewidth=1.4,
-                  label=literal(curve.name), gid="curve")  # fmt: skip
+        style = STYLES[(i + i // len(CURVES)) % len(STYLES)]  # 32 pairs of colour and style
+        axes.plot(
+            t, values, style, color=CURVES[i % len(CURVES)], linewidth=1.4, label=literal(curve.name), gid="curve"
+        )
     if log:
         axes.set_yscale("log")
 

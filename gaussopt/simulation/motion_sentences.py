@@ -8,11 +8,13 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
+from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.looks import Steps
 from gaussopt.integration.loop import MotionLoop
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.stabilisation import Projection
+from gaussopt.modelling.assembly import mobility
 from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionError, amplitudes
 from gaussopt.simulation.settings import RunSettings
 
@@ -45,6 +47,14 @@ UNSEEN = 1.5
 
 NOTHING = 1e-10
 """Size of a start, in its units, up to which it may be a rounding error."""
+
+
+def dead_centre_sentence(settings: RunSettings, columns: Columns, status: Status) -> str:
+    """Return, after a space, that the last state is a dead centre where constraints contradict each other; or ""."""
+    if status is not Status.INFEASIBLE or not len(columns["t"]) or settings.first.sparse:
+        return ""
+    found = mobility(settings.system, columns["q"][-1], t=float(columns["t"][-1]))
+    return f" {found.dead_centre()}" if found.only_here else ""
 
 
 def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) -> str | None:

@@ -40,6 +40,7 @@ from gaussopt.simulation.continuation import CONTINUABLE, restart_of
 from gaussopt.simulation.engine import choose_engine
 from gaussopt.simulation.error_estimate import MotionError, estimated, of_motion, unknown
 from gaussopt.simulation.motion_sentences import (
+    dead_centre_sentence,
     drift_sentence,
     error_sentence,
     growth_sentence,
@@ -252,12 +253,11 @@ def _trajectory(
     """Return the trajectory of a motion with its message and warnings."""
     advance, start = loop.advance, settings.start
     motion = advance.motion
-    message, error = end.message, end.error
+    message, error, rows = end.message, end.error, settings.system.row_names
     if end.status is Status.BAD_INPUT and len(columns["t"]) and "diverged" not in message:
         size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
         message += f" The motion diverged: an entry of its last state is {size:.3g}." if size > DIVERGED else ""
-    rows = settings.system.row_names
-    message += rows_by_name(message, rows)
+    message += rows_by_name(message, rows) + dead_centre_sentence(settings, columns, end.status)
     many = _of_many(motion.open_forces, settings.system.contact_names)
     abrupt = step_sentence(settings, loop, columns)
     inexact = None if error is None else error_sentence(settings, columns, error)

@@ -79,7 +79,7 @@ def test_meshes_face_outwards_and_have_their_volume() -> None:
         assert (np.einsum("ti,ti->t", faces, middle) > -1e-12).all()
 
 
-def test_a_body_without_a_shape_is_its_inertia_and_its_joints() -> None:
+def test_a_body_without_a_shape_is_a_wireframe_of_its_inertia_and_its_joints() -> None:
     """A rod of 3 x 0.2 x 0.1 m, its inertia given in a frame turned about z."""
     c, s = np.cos(0.4), np.sin(0.4)
     R = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
@@ -89,9 +89,12 @@ def test_a_body_without_a_shape_is_its_inertia_and_its_joints() -> None:
     rod = model.body("rod", MASS, ((inertia + inertia.T) / 2).tolist(), at=(1, 0, 0))
     model.add(Spherical("tip", model.ground, rod.at(-1, 0, 0)))
     picture = Assembly(lambda: model).in_space({})
-    (box, link) = (solid for name, solid in picture.solids if name == "rod")
-    assert isinstance(box, Box)
-    assert sorted(box.edges) == pytest.approx([0.1, 0.2, 3.0])
+    *frame, link = (solid for name, solid in picture.solids if name == "rod")
+    assert all(isinstance(edge, Cylinder) and edge.radius == 0 for edge in frame)
+    along = np.abs([np.subtract(edge.end, edge.start) for edge in frame] @ R)
+    assert along[np.lexsort(along.T)] == pytest.approx(np.repeat(np.diag(edges), 4, axis=0), abs=1e-12)
+    middle = np.mean([np.add(edge.end, edge.start) / 2 for edge in frame], axis=0)
+    assert middle == pytest.approx(0.0, abs=1e-12)
     assert link == Cylinder(0, (0, 0, 0), (-1, 0, 0))
     with pytest.raises(go.BadInput, match="shape of 'x' is 'round'"):
         model.body("x", 1.0, (1, 1, 1), shape="round")

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from hand_derived import crank_slider, four_bar, two_bar
 
 import gaussopt as go
-from gaussopt.bodies import Distance, Drive, Model, Revolute, Spherical
+from gaussopt.bodies import Distance, Drive, Model, Prismatic, Revolute, Spherical
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.modelling.problem import sketch_of
 
@@ -146,3 +147,31 @@ def test_under_over_constrained_and_impossible_assemblies_are_said_with_their_jo
         triangle().problem(t_end=1.0, hold="theta_abc")
     with pytest.raises(BadInput, match="two parts called 'A'"):
         model.add(Revolute("A", model.ground, model.bodies["ab"]))
+
+
+@pytest.mark.parametrize(("angle", "dead"), [(0.0, True), (np.pi, True), (0.3, False)])
+def test_a_dead_centre_is_called_one(angle, dead):
+    """A crank of 0.1 m and a rod of 0.3 m, driven at the slider, from a position in line or beside it."""
+    r, length = 0.1, 0.3
+    tilt = -np.arcsin(r * np.sin(angle) / length)
+    pin = r * np.array([np.cos(angle), np.sin(angle)])
+    end = pin + length * np.array([np.cos(tilt), np.sin(tilt)])
+    model = go.Model(dim=2, gravity=(0, -9.81))
+    crank = model.body("crank", 1.0, 0.01, at=pin / 2, angle=angle, points={"O": (-r / 2, 0), "A": (r / 2, 0)})
+    rod = model.body("rod", 1.0, 0.02, at=(pin + end) / 2, angle=tilt, points={"A": (-0.15, 0), "B": (0.15, 0)})
+    slider = model.body("slider", 1.0, 0.01, at=end)
+    guide = Prismatic("guide", model.ground, slider)
+    for joint in (Revolute("O", model.ground, crank["O"]), Revolute("A", crank["A"], rod["A"]),
+                  Revolute("B", rod["B"], slider.at(0, 0)), guide):  # fmt: skip
+        model.add(joint)
+    inwards = 1.0 if angle == np.pi else -1.0
+    model.add(Drive("motor", guide, float(end[0]) + inwards * 0.05 * (1 - sp.cos(3 * model.t))))
+    problem = model.problem(t_end=0.02)
+    words = (
+        "This position is a dead centre: here, and not beside it, the row motor.motion follows from those of O, A, B"
+    )
+    said = " ".join(go.mobility(problem.system, problem.q0).sentences())
+    motion = go.simulate(problem, error_estimate=False)
+    assert (words in said) == (words in motion.message) == dead
+    assert "over-constrained" not in said
+    assert motion.status == (go.Status.INFEASIBLE if dead else go.Status.SOLVED)

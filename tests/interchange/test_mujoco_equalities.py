@@ -181,3 +181,15 @@ def test_an_arm_beside_a_wall_along_its_plane_does_not_press_on_it() -> None:
         assert answer.a == pytest.approx(go.solve_step(go.from_mujoco(*free)).a, rel=1e-9)
         assert go.contacts_from_mujoco(model, data).k == 0
     assert touching == 8
+
+
+@pytest.mark.parametrize(("name", "at", "told"), [("tip", 1, False), ("pivot", 0, True)])
+def test_only_an_equality_of_which_no_row_acts_holds_nothing(name: str, at: int, told: bool) -> None:
+    """One of the three rows of `connect` lies across the plane of an arm, as in most grippers."""
+    model, data = (
+        loaded(f"""<mujoco><worldbody><body name="arm"><joint axis="0 1 0"/><geom size=".1" pos="1 0 0"/></body>
+</worldbody><equality><connect name="{name}" body1="arm" anchor="{at} 0 0"/></equality></mujoco>""")
+    )
+    sentences = go.check(go.problem_from_mujoco(model, data, t_end=0.1))
+    start = f"The constraint {name} holds nothing at the start: its derivatives"
+    assert [s.startswith(start) for s in sentences if "holds nothing" in s] == [True] * told

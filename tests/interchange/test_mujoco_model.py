@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import gaussopt as go
 from tests.interchange.humanoid import HUMANOID, loaded
@@ -265,6 +266,87 @@ def test_height_fields_that_touch_are_soft_only() -> None:
         go.problem_from_mujoco(*away, t_end=0.1)
     seen = loaded(FIELD.format(words='contype="0" conaffinity="0"', height=0.9))
     assert go.problem_from_mujoco(*seen, t_end=0.1).name == "mujoco"
+
+
+ROUND = """<mujoco><worldbody>{floor}<body pos="0 0 .3"><freejoint/><geom type="{kind}" size="{size}" mass="1"
+gap=".02"/></body></worldbody></mujoco>"""
+
+FLOORS = (
+    '<geom type="plane" size="3 3 1" gap=".02"/>', '<geom type="box" size=".5 .5 .1" pos="0 0 -.1" gap=".02"/>',
+)  # fmt: skip
+
+
+def laid_down(floor: str, kind: str, size: str, rng: np.random.Generator) -> tuple[Any, Any]:
+    """A body turned at random that touches the floor, 1e-5 m deep or less, and moves along it."""
+    model, data = loaded(ROUND.format(floor=floor, kind=kind, size=size))
+    data.qpos[3:] = rng.normal(size=4)
+    data.qpos[3:] /= np.linalg.norm(data.qpos[3:])
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        data.qpos[2] = 0.5 * (low + high)
+        mujoco.mj_forward(model, data)
+        touches = data.ncon and data.contact.dist.min() < -1e-5
+        low, high = (data.qpos[2], high) if touches else (low, data.qpos[2])
+    data.qpos[2] = low
+    data.qvel[:] = rng.normal(size=6) * [0.3, 0.3, 0.0, 1, 1, 1]
+    data.qvel[2] -= max(np.asarray(go.contacts_from_mujoco(model, data).H)[:, ::3].T @ data.qvel)
+    return model, data
+
+
+@pytest.mark.parametrize(("kind", "size"), [("ellipsoid", ".1 .08 .06"), ("cylinder", ".08 .06")])
+def test_a_round_body_on_the_face_of_a_box_moves_as_on_a_plane(kind: str, size: str) -> None:
+    """MuJoCo knows its contact with a plane exactly, and iterates for that with a box."""
+    rng, compared = np.random.default_rng(0), 0
+    for _ in range(10):
+        model, data = laid_down(FLOORS[0], kind, size, rng)
+        other, there = loaded(ROUND.format(floor=FLOORS[1], kind=kind, size=size), data.qpos, data.qvel)
+        option = other.opt.ccd_tolerance, other.opt.ccd_iterations
+        exact, found = go.from_mujoco(model, data), go.from_mujoco(other, there)
+        assert (other.opt.ccd_tolerance, other.opt.ccd_iterations) == option
+        if exact.k == found.k == 1:
+            assert found.zeta_N == pytest.approx(exact.zeta_N, abs=1e-5 * np.abs(data.qvel).max() ** 2)
+            compared += 1
+    assert compared >= 8
+
+
+def test_a_ball_on_an_ellipsoid_turns_with_the_distance_from_it() -> None:
+    axes, rng = np.array([0.4, 0.3, 0.2]), np.random.default_rng(1)
+    model, data = loaded("""<mujoco><worldbody><geom type="ellipsoid" size=".4 .3 .2" gap=".02"/><body><freejoint/>
+<geom type="sphere" size=".1" mass="1" gap=".02"/></body></worldbody></mujoco>""")
+
+    def distance(centre: np.ndarray) -> float:
+        """That of a point from the ellipsoid, by the equation of its nearest point."""
+        way = brentq(lambda s: np.sum((axes * centre / (axes**2 + s)) ** 2) - 1.0, -0.03, 9.0, xtol=1e-16, rtol=1e-15)
+        return float(np.sign(way) * np.linalg.norm(centre - axes**2 * centre / (axes**2 + way)))
+
+    for _ in range(10):
+        foot = axes * (direction := rng.normal(size=3)) / np.linalg.norm(direction)
+        normal = foot / axes**2 / np.linalg.norm(foot / axes**2)
+        centre, along = foot + (0.1 - 1e-5) * normal, rng.normal(size=3)
+        along -= (along @ normal) * normal
+        data.qpos[:3], data.qvel[:3] = centre, along
+        h = 2e-3
+        values = [distance(centre + k * h * along) for k in (-2, -1, 0, 1, 2)]
+        second = np.dot([-1, 16, -30, 16, -1], values) / (12 * h**2)
+        assert go.from_mujoco(model, data).zeta_N == pytest.approx([second], abs=2e-3 * along @ along)
+
+
+@pytest.mark.parametrize("speed", [1e-12, 1e-8, 1e-4])
+def test_near_rest_no_row_is_looked_for_far_away(speed: float) -> None:
+    """A rope and a ball joint that are near their limits by less than what a move of 1 mm changes."""
+    rope = """<mujoco><worldbody><site name="a"/><body pos="0 0 -1"><joint type="slide" axis="1 0 0"/>
+<joint type="slide" axis="0 0 1"/><geom size=".1" mass="2"/><site name="b"/></body></worldbody><tendon>
+<spatial name="rope" limited="true" range="0 1"><site site="a"/><site site="b"/></spatial></tendon></mujoco>"""
+    ball = """<mujoco><worldbody><body><joint type="ball" limited="true" range="0 30"/><geom size=".1" pos="1 0 0"/>
+</body></worldbody></mujoco>"""
+    angle = np.radians(30) + 3e-5
+    for text, q, v in (
+        (rope, [0.0, -3e-5], [0.3 * speed, 0.0]), (rope, [0.0, -3e-5], [0.0, speed]),
+        (ball, [np.cos(angle / 2), 0, np.sin(angle / 2), 0], [0.0, -speed, 0.0]),
+    ):  # fmt: skip
+        step = go.from_mujoco(*loaded(text, q, v))
+        assert step.k == 1
+        assert step.zeta_N == pytest.approx([-(v[0] ** 2) if text == rope else 0.0], rel=1e-3, abs=1e-12)
 
 
 def test_data_of_another_model_are_refused_before_mujoco_reads_them() -> None:

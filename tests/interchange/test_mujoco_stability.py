@@ -21,8 +21,8 @@ mass=".1" {touching}/>
 """A finger whose knuckle lies 4 cm deep in the palm, on the axis of its hinge or `beside` it."""
 
 
-def problem(xml: str, t_end: float, ctrl: Any = ()) -> go.Problem:
-    model, data = loaded(xml)
+def problem(xml: str, t_end: float, ctrl: Any = (), q: Any = None) -> go.Problem:
+    model, data = loaded(xml, q)
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
     data.ctrl[:] = ctrl
     return go.problem_from_mujoco(model, data, t_end=t_end)
@@ -49,6 +49,52 @@ def test_a_projection_far_beyond_what_it_mends_is_refused_by_name(tilt: str) -> 
     assert "palm, knuckle by 0.039 m" in motion.message
     assert len(motion.t) > 1  # what was computed before is kept
     assert np.abs(motion.q).max() < 1.0
+
+
+BLOCKED = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody>{}</worldbody></mujoco>"""
+
+RAIL = """<geom name="wall" type="plane" size="5 5 1"/>
+<body pos="0 0 .07"><joint name="rail" type="slide" axis="1 0 {}"/>
+<geom name="ball" type="sphere" size=".1" mass="1"/></body>"""
+"""A ball, 3 cm deep in a wall, on a rail that leaves it at a small angle."""
+
+
+def test_a_projection_moves_ten_times_as_far_as_what_it_mends_at_most() -> None:
+    taken = moved(problem(BLOCKED.format(RAIL.format(0.3)), 0.04), stabilisation="projection")
+    assert taken.status == go.Status.SOLVED
+    assert taken.q[-1, 0] == pytest.approx(0.03 * np.hypot(1.0, 0.3) / 0.3, abs=1e-9)
+    assert taken.gap[1:] == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(go.BadInput, match=r"joint 'rail' by 1 m within a step .* wall, ball by 0\.03 m"):
+        moved(problem(BLOCKED.format(RAIL.format(0.03)), 0.04), stabilisation="projection")
+
+
+def test_a_bar_between_two_balls_that_it_cannot_leave_comes_to_rest_between_them() -> None:
+    """Both overlap it by 3 cm: what takes it from the one presses it into the other, and it was thrown by 1 rad."""
+    given = problem(BLOCKED.format("""<geom name="left" type="sphere" size=".1" pos="-.12 0 0"/>
+<geom name="right" type="sphere" size=".1" pos=".12 0 0"/><body pos="0 0 -.05"><joint name="bar" axis="0 1 0"/>
+<geom name="tip" type="capsule" fromto="0 0 0 0 0 .2" size=".05" mass="1"/></body>"""), 0.04, q=[0.05])  # fmt: skip
+    motion = moved(given, stabilisation="projection")
+    assert motion.status == go.Status.SOLVED
+    turned = np.abs(motion.q[:, 0])
+    assert (turned[1:] <= np.maximum(0.5 * turned[:-1], 1e-3)).all()  # less is not looked at
+    assert motion.gap[-1] == pytest.approx([-0.03, -0.03], abs=2e-4)
+    for name in ("left, tip", "right, tip"):
+        assert f"Contact {name!r} stays 0.03 m deep" in " ".join(motion.warnings)
+
+
+@pytest.mark.parametrize(("at", "beside", "turned"), [
+    ("-.15 0 .07", 0.01, -0.5), ("-.02 0 .08", 0.06, -1.3), ("0.05 0 0.02", 0.08, -0.4), (".09 0 -.04", 0.04, -0.5),
+])  # fmt: skip
+def test_a_projection_is_shortened_until_it_mends(at: str, beside: float, turned: float) -> None:
+    """A cylinder on a hinge within a box: its rows are others after each turn; it once turned to and fro by 1 rad."""
+    motion = moved(problem(BLOCKED.format(f"""<geom name="block" type="box" size=".1 .1 .1"/><body pos="{at}">
+<joint name="hinge" axis="0 1 0"/><geom name="drum" type="cylinder" size=".05 .08" pos="{beside} 0 0" mass="1"/>
+</body>"""), 0.06, q=[turned]), stabilisation="projection")  # fmt: skip
+    assert motion.status == go.Status.SOLVED
+    assert np.abs(np.diff(motion.q[:, 0]))[-10:].max() < 1e-3
+    depth = -np.nanmin(motion.gap, axis=1)
+    assert depth[-1] < 0.7 * depth[0]
+    assert f"stays {depth[-1]:.2g} m deep, as nothing can take it apart" in " ".join(motion.warnings)
 
 
 SERVOS = """<mujoco><option timestep="0.002" integrator="{integrator}"/><worldbody><body>

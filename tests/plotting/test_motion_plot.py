@@ -49,6 +49,14 @@ def test_two_motions_on_the_same_axes(ball: go.Trajectory) -> None:
         ball.plot("y", "v_y", ax=axes)
 
 
+def test_fifteen_curves_have_fifteen_styles() -> None:
+    axes = figure_of((4.0, 3.0), None).add_subplot()
+    t = np.linspace(0.0, 1.0, 3)
+    draw(t, [Curve(f"q{i}", t + i, "coordinate", "m") for i in range(15)], [], axes)
+    styles = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+    assert len(styles) == 15
+
+
 def test_a_name_that_is_none_is_told_with_the_known_ones(ball: go.Trajectory) -> None:
     with pytest.raises(go.UnknownName, match="did you mean 'v_y'"):
         ball.draw("v_Y")

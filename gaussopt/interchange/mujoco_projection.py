@@ -1,0 +1,132 @@
+"""Projections of a MuJoCo model's motion: bounded by what they mend, and shortened until they mend it.
+
+A projection is linear, by the rows at the beginning of a step. Where a row is almost zero, as of a contact on the line
+through the axis of a hinge, it would throw the model far away, where nothing of these rows is true any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.core.errors import BadInput
+from gaussopt.interchange.mujoco_contacts import AHEAD
+from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, turning
+from gaussopt.interchange.mujoco_rows import IN_GAP
+
+LOOKED = 1e-3
+"""Displacement by a projection, m or rad, above which it is looked whether it mends."""
+
+NEAR = 0.01
+"""Displacement by a projection, m or rad, that is never refused."""
+
+TURNED = 1.0
+"""Largest rotation by a projection, rad; farther away the rows at the beginning of a step are no longer valid."""
+
+AT_LEAST = 1e-4
+"""Depth, m, above which a contact that stays is reported."""
+
+SAID = 3
+"""Largest number of contacts and rows that a message names."""
+
+FARTHER = 10.0
+"""Largest displacement of a joint in a projection, relative to the largest depth of contacts and gap of loops; that of
+a rotation is the angle times MuJoCo's length of what turns, at most 1 m, as residuals may be angles."""
+
+HALVINGS = 10
+"""Largest number of times that the correction of a step is halved until it mends."""
+
+MENDED = 0.1
+"""Least share of what the rows say that a correction mends."""
+
+
+class BoundedProjection:
+    """Bounds of the corrections of a model at the states in `data`; `near` are data for neighbouring configurations.
+
+    `stuck` holds the depths, m, of contacts that stay where no correction takes them apart.
+    """
+
+    def __init__(self, mj: Any, model: Any, data: Any, near: Any, equalities: Equalities) -> None:
+        self.mj, self.model, self.data, self._near, self._equalities = mj, model, data, near, equalities
+        self._turns, self._lengths = turning(mj, model), np.clip(model.dof_length, NEAR, 1.0)
+        self.stuck: dict[str, float] = {}
+
+    def __call__(
+        self, state: tuple[Vector, Matrix, Vector, Vector], names: Sequence[str], rows: Sequence[str], before: Vector,
+        way: Vector,
+    ) -> None:  # fmt: skip
+        """Shorten the correction in the displacement `way`, (nv,), from that `before` until it mends.
+
+        It is taken where the squares of depths and residuals fall by a share `MENDED` of what the rows say (Armijo's
+        rule). Raises BadInput for one far longer than what it mends, and for one that does not mend.
+
+        Parameters
+        ----------
+        state : coordinates, rows of equalities and contacts, residuals, and gaps
+        names, rows : of the contacts and of the equality rows
+        """
+        q, R, phi, gaps = state
+        back = way - before
+        if not np.abs(back).max() <= LOOKED:
+            open_by = (names, -gaps), (rows, np.abs(phi))
+            self._refuse_far(back, *open_by)
+            size, there = _error_by_rows(R, phi, gaps, before), self._error_at(q, before)
+            for _ in range(HALVINGS):
+                due = size - _error_by_rows(R, phi, gaps, before + back)
+                if there - self._error_at(q, before + back) >= MENDED * due:
+                    break
+                back /= 2.0
+            else:
+                self._refuse_far(way - before, *open_by, mends=bool(np.abs(way - before).max() <= NEAR))
+            way[:] = before + back
+        if gaps.min(initial=0.0) < -AT_LEAST and np.abs(back).max() <= LOOKED:
+            stays = (gaps < -AT_LEAST) & (gaps + R[len(phi) :: ROWS] @ way < 0.5 * gaps)
+            self.stuck.update((names[j], -float(gaps[j])) for j in np.flatnonzero(stays).tolist())
+
+    def _error_at(self, q: Vector, way: Vector) -> float:
+        """Return the sum of squares of depths of contacts and limits and of residuals at a displacement from q."""
+        mj, model, near, data = self.mj, self.model, self._near, self.data
+        near.eq_active[:], near.mocap_pos[:], near.mocap_quat[:] = data.eq_active, data.mocap_pos, data.mocap_quat
+        near.qpos[:] = q
+        mj.mj_integratePos(model, near.qpos, way, 1.0)
+        with enough_memory(mj, model, near):
+            mj.mj_fwdPosition(model, near)
+        limits, contact = slice(near.ne + near.nf, near.ne + near.nf + near.nl), near.contact
+        gaps = np.concatenate((
+            near.efc_pos[limits] - near.efc_margin[limits] + AHEAD,
+            (contact.dist - contact.includemargin)[contact.exclude <= IN_GAP],
+        ))  # fmt: skip
+        return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))
+
+    def _refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector], mends: bool = True) -> None:
+        """Raise BadInput for a displacement, (nv,), that is too large for the error it corrects, or that mends nothing.
+
+        `open_by` are names and depths of contacts, and names and residuals of equality rows, m or rad.
+        """
+        most = NEAR + FARTHER * max(float(depths.max(initial=0.0)) for _, depths in open_by)
+        share = np.abs(way) / np.where(self._turns > 0.0, np.minimum(most / self._lengths, TURNED), most)
+        if mends and (share <= 1.0).all():
+            return
+        i, model = int(np.argmax(np.nan_to_num(share, nan=np.inf))), self.model
+        joint = int(model.dof_jntid[i])
+        name = self.mj.mj_id2name(model, self.mj.mjtObj.mjOBJ_JOINT, joint) or joint
+        where = [f"{names[j]} by {depths[j]:.2g} {'m' if not at else 'm or rad'}"
+                 for at, (names, depths) in enumerate(open_by)
+                 for j in np.argsort(-depths)[:SAID] if depths[j] > 0.0]  # fmt: skip
+        raise BadInput(
+            f"The projection does not converge: it would move joint {name!r} by {abs(way[i]):.2g} "
+            f"{'rad' if self._turns[i] else 'm'} within a step to mend what contacts overlap and loops are open: "
+            f"{', '.join(where)}. Begin where contacts are apart and loops closed, let geometries that overlap not "
+            "touch (contype, conaffinity or exclude), or leave the stabilisation out."
+        )
+
+
+def _error_by_rows(R: Matrix, phi: Vector, gaps: Vector, way: Vector) -> float:
+    """Return the sum of squares of the depths and residuals after a displacement, (nv,), by their rows."""
+    m, left = len(phi), R @ way
+    depths = np.minimum(gaps + left[m::ROWS], 0.0)
+    return float(depths @ depths + np.sum((phi + left[:m]) ** 2))

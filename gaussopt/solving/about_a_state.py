@@ -1,0 +1,131 @@
+"""Forces for a wanted acceleration, and the linear equations beside a state, of any system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaussopt.core.arrays import Matrix, Vector, as_array, as_state
+from gaussopt.core.errors import BadInput, NotAccepted
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.assembly import assemble, null_space
+from gaussopt.solving.solve import judge_acceleration, solve_step
+
+SHIFT = 1e-4
+"""Change of a coordinate or velocity, relative to 1 + the largest, for central differences of accelerations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linearisation:
+    """The equations x' = c + A x + B tau beside a state, x = (y, w), with q = q0 + Y y and v = v0 + W w to first order.
+
+    Attributes
+    ----------
+    A : (p + f, p + f)
+    B : (p + f, n), of generalized forces tau, added to those of the system
+    c : (p + f,), zero at an equilibrium
+    Y : (n, p), orthonormal directions in which the position can move
+    W : (n, f), orthonormal directions of velocities that the constraints allow; Y without nonholonomic constraints
+    """
+
+    A: Matrix
+    B: Matrix
+    c: Vector
+    Y: Matrix
+    W: Matrix
+
+
+def inverse_dynamics(system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, t: float = 0.0) -> Vector:
+    """Return the least generalized forces that give a system the acceleration a, (n,), added to those that it has.
+
+    tau = M (a - a0) with the acceleration a0 without them. Of all forces that do it with the constraints this has the
+    least tau^T M^-1 tau, since J (a - a0) = 0; the constraint forces stay those of a0. Without constraints it is
+    M a + h - Q.
+
+    Parameters
+    ----------
+    system : with or without contacts; closed contacts push as without these forces
+    q, v, a : (n,); a satisfies the constraints at acceleration level
+    t : s
+
+    Raises BadInput if a contradicts the constraints or contacts, or the system has no unique acceleration at the state.
+
+    References
+    ----------
+    C. F. Gauss, J. reine angew. Math. 4, 1829.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> bars = go.problem("four-bar")
+    >>> held = go.inverse_dynamics(bars.system, bars.q0, 0 * bars.v0, 0 * bars.v0)
+    """
+    step = system.evaluate(*as_state(t, q, v))
+    given, free = as_array("a", a, (step.n,)), _acceleration(step)
+    tau: Vector = step.M @ (given - free)
+    judged = judge_acceleration(replace(step, Q=step.Q + tau, arithmetic=None), given)
+    if judged.status is not Status.SOLVED:
+        missed = np.abs(step.J @ given - step.gamma)
+        i, names = int(np.argmax(missed)) if len(missed) else 0, system.row_names
+        row = f" (row {names[i] if i < len(names) else i + 1} by {missed[i]:.3g})" if len(missed) else ""
+        raise BadInput(
+            f"No forces give this acceleration with the constraints and contacts of {system.name!r}{row}: give one "
+            f"that they allow. {judged.message}"
+        )
+    return tau
+
+
+def linearise(system: AbstractSystem, q: ArrayLike, v: ArrayLike, *, t: float = 0.0) -> Linearisation:
+    """Return the linear equations beside a state that satisfies the constraints, in independent coordinates.
+
+    States beside it are put onto the constraints by `assemble`; their certified accelerations are differentiated by
+    central differences of second order.
+
+    Parameters
+    ----------
+    system : without contacts, dense
+    q, v : (n,)
+    t : s
+
+    Raises BadInput as `assemble` does and where there is no unique acceleration; NotAccepted for contacts or sparse
+    matrices.
+
+    Examples
+    --------
+    >>> import gaussopt as go
+    >>> bars = go.problem("four-bar")
+    >>> go.linearise(bars.system, bars.q0, bars.v0).A.shape
+    (2, 2)
+    """
+    t, place, speed = as_state(t, q, v)
+    step = system.evaluate(t, place, speed)
+    if step.sparse or system.contact_names or step.k:
+        raise NotAccepted(
+            f"{system.name!r} has contacts or sparse matrices; linear equations are those of a dense system whose "
+            "constraints stay the same beside the state."
+        )
+    place, speed = assemble(system, place, speed, t=t)
+    phi = system.position_residual(t, place)
+    Y = null_space(step.J[: 0 if phi is None else len(phi)])
+    W, p = null_space(step.J), Y.shape[1]
+
+    def rates(y: Vector, w: Vector) -> Vector:
+        here = assemble(system, place + Y @ y, speed + W @ w, t=t)
+        return np.concatenate((Y.T @ here[1], W.T @ _acceleration(system.evaluate(t, *here))))
+
+    shifts = SHIFT * np.repeat((1.0 + np.abs(place).max(), 1.0 + np.abs(speed).max()), (p, W.shape[1]))
+    columns = [(rates(x[:p], x[p:]) - rates(-x[:p], -x[p:])) / (2.0 * x.max()) for x in np.diag(shifts)]
+    B = np.vstack((np.zeros((p, step.n)), np.linalg.solve(W.T @ step.M @ W, W.T)))
+    return Linearisation(np.transpose(columns), B, rates(np.zeros(p), np.zeros(W.shape[1])), Y, W)
+
+
+def _acceleration(step: StepData) -> Vector:
+    """Return the certified acceleration of a step, (n,)."""
+    answer = solve_step(step)
+    if answer.status is not Status.SOLVED or answer.a is None:
+        raise BadInput(f"The state has no unique acceleration: {answer.message}")
+    return answer.a
