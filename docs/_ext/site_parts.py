@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 import gaussopt as go
+from gaussopt.cli.show import ABOUT
 from gaussopt.reporting.document import Formula, Tex
 from gaussopt.reporting.html import formulas
 
@@ -61,12 +63,40 @@ TYPE = re.compile(r"[\w.]+(\[.*\])?( (\||or) [\w.]+(\[.*\])?)*")
 CODE = re.compile(r"`([^`]+)`")
 
 
+ENTRIES = ("formulation", "solver", "stepper", "family")
+"""Kinds of registered objects that have a page each: the docstring of their file, and what `gaussopt show` says."""
+BOX = textwrap.TextWrapper(92, initial_indent="    ", subsequent_indent=" " * 8, break_on_hyphens=False)
+LABEL = re.compile(r"(Assumptions|Weaknesses|References?): ")
+
+
+def described(module: Any, text: list[str]) -> list[str]:
+    """The docstring of a module, with formulas on lines of their own, and what its entry takes and refuses."""
+    found: list[str] = []
+    for before, line in zip(["", *text], text, strict=False):
+        if line.startswith("    ") and not before:
+            found += [".. code-block:: text", ""]
+        elif LABEL.match(line) and before:
+            found.append("")
+        found.append(line if line.startswith("    ") else marked(line))
+    for kind in ENTRIES:
+        entry = getattr(module, kind, None)
+        if entry is not None:
+            head = f"The {kind} ``{entry.name}``, as ``gaussopt show`` describes it:"
+            found += ["", head, "", ".. code-block:: text", ""]
+            said = (f"{entry.title}.", f"Source: {entry.source}", *ABOUT[kind](entry).lines)
+            found += [part for line in said for part in BOX.wrap(line)]
+    return found
+
+
 def docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Turn a plain docstring into reStructuredText.
 
     Its `code` stands between single marks, its formulas hold stars and bars, and what an entry is stands behind its
     colon, where numpydoc expects a type.
     """
+    if what == "module":
+        lines[:] = described(obj, lines)
+        return
     found: list[str] = []
     doctest = False
     if what in ("attribute", "property"):

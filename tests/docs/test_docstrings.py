@@ -17,7 +17,7 @@ WIDTH = 84
 def test_examples_of_docstrings() -> None:
     found = [
         test
-        for entry in (*(getattr(go, name) for name in go.__all__), ContactLaws, Solver, Spec)
+        for entry in (*(getattr(go, name) for name in go.__all__), go.System.from_lagrangian, ContactLaws, Solver, Spec)
         for test in doctest.DocTestFinder(recurse=False).find(
             entry, entry.__name__, module=importlib.import_module(entry.__module__)
         )

@@ -17,10 +17,15 @@ import pytest
 from browsers import NARROW, WIDE, Opener, barriers, opener
 
 import gaussopt as go
+from gaussopt import bodies
+from gaussopt.core import registry
 
 pytestmark = pytest.mark.documents
 
 ROOT = Path(__file__).parents[2]
+REGISTERED = {"formulation": "formulations", "solver": "solvers", "stepper": "integration.steppers",
+              "family": "families"}  # fmt: skip
+"""Packages whose entries have a page of the reference each."""
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +65,19 @@ class Page(HTMLParser):
 
 def test_the_reference_lists_every_public_name_once() -> None:
     listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.M)
-    assert sorted(listed) == sorted(go.__all__)
+    assert sorted(name for name in listed if name not in REGISTERED.values()) == sorted(go.__all__)
+    parts = re.findall(r"^   bodies\.(\w+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.M)
+    assert sorted([*parts, "Model"]) == sorted(name for name in vars(bodies) if name[0].isupper())
 
 
 def test_every_link_leads_somewhere_and_nothing_comes_from_a_network(site: Path) -> None:
     pages = {file: Page(file) for file in site.rglob("*.html") if "reports/papers" not in file.as_posix()}
     for name in go.__all__:
         assert f"gaussopt.{name}" in pages[site / "generated" / f"gaussopt.{name}.html"].anchors
+    for kind, package in REGISTERED.items():
+        for name in registry.names(kind):
+            page = site / "generated" / f"gaussopt.{package}.{name.replace('-', '_')}.html"
+            assert f"The {kind} " in page.read_text(encoding="utf-8"), page
     for file, page in pages.items():
         assert not [link for link in page.fetched if "//" in link], file
         for link in page.links:
@@ -97,9 +108,12 @@ def test_a_page_has_no_barrier_and_fits_a_phone(opened: Opener, site: Path, name
     page = opened(site / f"{name}.html", NARROW)
     page.evaluate("document.fonts.ready")
     # Without a font that has the constants of formulas an index stands on the line.
-    assert page.evaluate("""[...document.querySelectorAll('article msub, article msubsup')].filter(e => {
+    assert (
+        page.evaluate("""[...document.querySelectorAll('article msub, article msubsup')].filter(e => {
         const [base, index] = [...e.children].map(child => child.getBoundingClientRect());
-        return e.children[0].localName === 'mi' && index.bottom < base.bottom + 1; }).map(e => e.textContent)""") == []
+        return e.children[0].localName === 'mi' && index.bottom < base.bottom + 1; }).map(e => e.textContent)""")
+        == []
+    )
     page.evaluate("document.querySelectorAll('.sidebar-drawer').forEach(e => e.remove())")
     out = page.evaluate("""[...document.querySelectorAll('article p, article li, article img, article math')]
         .filter(e => !e.closest('.table-wrapper, .formula, pre') && e.getBoundingClientRect().right > innerWidth + 1)
