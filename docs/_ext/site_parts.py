@@ -13,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from docutils import nodes
 from docutils.parsers.rst import directives
+from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -167,6 +169,36 @@ def copy_pages(app: Sphinx) -> None:
         copy.write_text(links_from(ROOT / name, copy)((ROOT / name).read_text(encoding="utf-8")), encoding="utf-8")
 
 
+def notebook(text: str) -> nbformat.NotebookNode:
+    """A tutorial in Markdown as a notebook without outputs; links to pages, which it is taken away from, are text.
+
+    Cells that the page hides, which check it, are left out, and so is what other tutorials show as printed.
+    """
+    if "{code-cell}" not in text:
+        text = re.sub(r"^```text\n.*?^```\n", "", text, flags=re.M | re.S).replace(
+            "```python\n", "```{code-cell} python\n"
+        )
+    text = re.sub(r"(?<!!)\[([^]]*)\]\((?!\w+:)[^)]*\)", r"\1", text)
+    found = read_myst_markdown_notebook(text)
+    found.cells = [cell for cell in found.cells if "remove-cell" not in cell.metadata.get("tags", ())]
+    for number, cell in enumerate(found.cells, 1):
+        cell.id, cell.metadata = f"cell-{number}", nbformat.NotebookNode()
+    found.metadata = nbformat.from_dict({"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    return found
+
+
+def take_away(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Write a tutorial as a notebook beside its page, and link it below the heading."""
+    if not docname.startswith(("tutorials/", "tutorial-")):
+        return
+    file = Path(app.outdir) / f"{docname}.ipynb"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook((DOCS / f"{docname}.md").read_text(encoding="utf-8")), file)
+    source[0] = re.sub(
+        r"^# .*\n", rf"\g<0>\n[This page as a notebook](site:{file.name})\n", source[0], count=1, flags=re.M
+    )
+
+
 def relink(app: Sphinx, docname: str, source: list[str]) -> None:
     """Let a page's links lead to the copies; the first page begins with the README."""
     page = DOCS / f"{docname}.md"
@@ -231,6 +263,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", docstring, priority=400)  # before napoleon
     app.connect("builder-inited", copy_pages, priority=100)
     app.connect("source-read", relink, priority=100)
+    app.connect("source-read", take_away, priority=200)  # before the page is read as a notebook and executed
     app.connect("html-page-context", accessible)
     app.connect("build-finished", copy_papers)
     app.add_directive("animation", Animation)

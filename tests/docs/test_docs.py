@@ -184,7 +184,9 @@ def test_no_block_is_wider_than_the_column_of_text_that_shows_it() -> None:
         inside = False
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
             inside ^= line.startswith("```")
-            assert len(line) <= WIDTH or not (inside or line.startswith("    ")), f"{page.name}, line {number} has {len(line)} characters"
+            assert len(line) <= WIDTH or not (inside or line.startswith("    ")), (
+                f"{page.name}, line {number} has {len(line)} characters"
+            )
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import nbformat
 import pytest
 from browsers import NARROW, WIDE, Opener, barriers, opener
 
@@ -88,6 +89,21 @@ def test_every_link_leads_somewhere_and_nothing_comes_from_a_network(site: Path)
             assert target.is_file(), f"{file.relative_to(site)}: {link}"
             if anchor and target in pages:
                 assert unquote(anchor) in pages[target].anchors | {"top"}, f"{file.relative_to(site)}: {link}"
+
+
+def test_every_tutorial_is_a_notebook_to_take_away(site: Path) -> None:
+    pages = [*(ROOT / "docs" / "tutorials").glob("*.md"), *(ROOT / "docs").glob("tutorial-*.md")]
+    assert len(pages) == 9
+    for page in pages:
+        file = (site / page.relative_to(ROOT / "docs")).with_suffix(".ipynb")
+        book = nbformat.read(file, as_version=4)
+        nbformat.validate(book)
+        code = [cell.source for cell in book.cells if cell.cell_type == "code"]
+        text = page.read_text(encoding="utf-8")
+        assert len(code) == len(re.findall(r"^```(?:\{code-cell\} )?python$", text, re.M)) - text.count("[remove-cell]")
+        assert all(cell in text for cell in code)
+        assert not [cell.source for cell in book.cells if re.search(r"\]\((?!http)", cell.source)]
+        assert file.name in Page(file.with_suffix(".html")).links
 
 
 @pytest.fixture
