@@ -205,7 +205,8 @@ def relink(app: Sphinx, docname: str, source: list[str]) -> None:
     if not page.is_relative_to(COPIES) and page.exists():
         source[0] = links_from(page, page)(source[0])
     if docname == "index":
-        source[0] = links_from(ROOT / "README.md", page)((ROOT / "README.md").read_text(encoding="utf-8")) + source[0]
+        readme = links_from(ROOT / "README.md", page)((ROOT / "README.md").read_text(encoding="utf-8"))
+        source[0] = re.sub(r"^```math\n(.*?)^```", r"$$\n\1$$", readme, flags=re.M | re.S) + source[0]
 
 
 def accessible(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:

@@ -123,6 +123,21 @@ def test_a_page_has_no_barrier_and_fits_a_phone(opened: Opener, site: Path, name
         assert barriers(opened(site / f"{name}.html", WIDE)) == []
     page = opened(site / f"{name}.html", NARROW)
     page.evaluate("document.fonts.ready")
+    # A formula that is not understood leaves its marks, and one that does not fit is moved sideways.
+    assert (
+        page.evaluate("""[...document.querySelectorAll('.formula')].filter(e => e.scrollWidth > e.clientWidth + 1)
+        .map(e => e.textContent)""")
+        == []
+    )
+    assert (
+        page.evaluate("""[...document.querySelectorAll('article math')].map(e => e.parentElement.textContent)
+        .filter(text => text.includes('$'))""")
+        == []
+    )
+    assert (
+        page.evaluate("[...document.querySelectorAll('pre')].filter(e => e.scrollWidth > e.clientWidth + 1).length")
+        == 0
+    )
     # Without a font that has the constants of formulas an index stands on the line.
     assert (
         page.evaluate("""[...document.querySelectorAll('article msub, article msubsup')].filter(e => {
@@ -132,7 +147,7 @@ def test_a_page_has_no_barrier_and_fits_a_phone(opened: Opener, site: Path, name
     )
     page.evaluate("document.querySelectorAll('.sidebar-drawer').forEach(e => e.remove())")
     out = page.evaluate("""[...document.querySelectorAll('article p, article li, article img, article math')]
-        .filter(e => !e.closest('.table-wrapper, .formula, pre') && e.getBoundingClientRect().right > innerWidth + 1)
+        .filter(e => !e.closest('.table-wrapper, .formula, .picture, pre') && e.getBoundingClientRect().right > innerWidth + 1)
         .map(e => e.outerHTML.slice(0, 200))""")
     assert out == []
     # The rows of a table are alike, and axe takes its time for each cell.
