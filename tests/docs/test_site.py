@@ -147,7 +147,8 @@ def test_a_page_has_no_barrier_and_fits_a_phone(opened: Opener, site: Path, name
     )
     page.evaluate("document.querySelectorAll('.sidebar-drawer').forEach(e => e.remove())")
     out = page.evaluate("""[...document.querySelectorAll('article p, article li, article img, article math')]
-        .filter(e => !e.closest('.table-wrapper, .formula, .picture, pre') && e.getBoundingClientRect().right > innerWidth + 1)
+        .filter(e => !e.closest('.table-wrapper, .formula, .picture, pre'))
+        .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
         .map(e => e.outerHTML.slice(0, 200))""")
     assert out == []
     # The rows of a table are alike, and axe takes its time for each cell.
