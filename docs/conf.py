@@ -34,10 +34,12 @@ nb_merge_streams = True
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_preserve_defaults = True
+autodoc_typehints = "none"  # docstrings state shapes and units; the types of `Problem` alone were fifty lines
 python_maximum_signature_line_length = 88
 napoleon_google_docstring = False
+napoleon_attr_annotations = False
 napoleon_use_param = napoleon_use_rtype = False
-napoleon_custom_sections = [("Attributes", "params_style")]
+napoleon_custom_sections = [("Attributes", "params_style"), ("Class attributes", "params_style")]
 
 html_theme = "furo"
 html_title = f"gaussopt {release}"

@@ -109,7 +109,8 @@ def _public(file: str, tree: ast.Module) -> set[ast.AST]:
     """Functions that a user calls: commands, and what `gaussopt.__all__` names with the methods of its classes."""
     if file.startswith("gaussopt/cli/"):
         return set(functions(tree))
-    named = [node for node in tree.body if getattr(node, "name", None) in go.__all__]
+    names = {*go.__all__, "from_lagrangian"}  # the method of `System` that stands in a file of its own
+    named = [node for node in tree.body if getattr(node, "name", None) in names]
     inside = [method for node in named if isinstance(node, ast.ClassDef) for method in node.body]
     return {*named, *inside}
 

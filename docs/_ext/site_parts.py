@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from docutils import nodes
 from docutils.parsers.rst import directives
+from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -21,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 import gaussopt as go
+from gaussopt.cli.show import ABOUT
 from gaussopt.reporting.document import Formula, Tex
 from gaussopt.reporting.html import formulas
 
@@ -61,12 +65,40 @@ TYPE = re.compile(r"[\w.]+(\[.*\])?( (\||or) [\w.]+(\[.*\])?)*")
 CODE = re.compile(r"`([^`]+)`")
 
 
+ENTRIES = ("formulation", "solver", "stepper", "family")
+"""Kinds of registered objects that have a page each: the docstring of their file, and what `gaussopt show` says."""
+BOX = textwrap.TextWrapper(92, initial_indent="    ", subsequent_indent=" " * 8, break_on_hyphens=False)
+LABEL = re.compile(r"(Assumptions|Weaknesses|References?): ")
+
+
+def described(module: Any, text: list[str]) -> list[str]:
+    """The docstring of a module, with formulas on lines of their own, and what its entry takes and refuses."""
+    found: list[str] = []
+    for before, line in zip(["", *text], text, strict=False):
+        if line.startswith("    ") and not before:
+            found += [".. code-block:: text", ""]
+        elif LABEL.match(line) and before:
+            found.append("")
+        found.append(line if line.startswith("    ") else marked(line))
+    for kind in ENTRIES:
+        entry = getattr(module, kind, None)
+        if entry is not None:
+            head = f"The {kind} ``{entry.name}``, as ``gaussopt show`` describes it:"
+            found += ["", head, "", ".. code-block:: text", ""]
+            said = (f"{entry.title}.", f"Source: {entry.source}", *ABOUT[kind](entry).lines)
+            found += [part for line in said for part in BOX.wrap(line)]
+    return found
+
+
 def docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Turn a plain docstring into reStructuredText.
 
     Its `code` stands between single marks, its formulas hold stars and bars, and what an entry is stands behind its
     colon, where numpydoc expects a type.
     """
+    if what == "module":
+        lines[:] = described(obj, lines)
+        return
     found: list[str] = []
     doctest = False
     if what in ("attribute", "property"):
@@ -137,13 +169,44 @@ def copy_pages(app: Sphinx) -> None:
         copy.write_text(links_from(ROOT / name, copy)((ROOT / name).read_text(encoding="utf-8")), encoding="utf-8")
 
 
+def notebook(text: str) -> nbformat.NotebookNode:
+    """A tutorial in Markdown as a notebook without outputs; links to pages, which it is taken away from, are text.
+
+    Cells that the page hides, which check it, are left out, and so is what other tutorials show as printed.
+    """
+    if "{code-cell}" not in text:
+        text = re.sub(r"^```text\n.*?^```\n", "", text, flags=re.M | re.S).replace(
+            "```python\n", "```{code-cell} python\n"
+        )
+    text = re.sub(r"(?<!!)\[([^]]*)\]\((?!\w+:)[^)]*\)", r"\1", text)
+    found = read_myst_markdown_notebook(text)
+    found.cells = [cell for cell in found.cells if "remove-cell" not in cell.metadata.get("tags", ())]
+    for number, cell in enumerate(found.cells, 1):
+        cell.id, cell.metadata = f"cell-{number}", nbformat.NotebookNode()
+    found.metadata = nbformat.from_dict({"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    return found
+
+
+def take_away(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Write a tutorial as a notebook beside its page, and link it below the heading."""
+    if not docname.startswith(("tutorials/", "tutorial-")):
+        return
+    file = Path(app.outdir) / f"{docname}.ipynb"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook((DOCS / f"{docname}.md").read_text(encoding="utf-8")), file)
+    source[0] = re.sub(
+        r"^# .*\n", rf"\g<0>\n[This page as a notebook](site:{file.name})\n", source[0], count=1, flags=re.M
+    )
+
+
 def relink(app: Sphinx, docname: str, source: list[str]) -> None:
     """Let a page's links lead to the copies; the first page begins with the README."""
     page = DOCS / f"{docname}.md"
     if not page.is_relative_to(COPIES) and page.exists():
         source[0] = links_from(page, page)(source[0])
     if docname == "index":
-        source[0] = links_from(ROOT / "README.md", page)((ROOT / "README.md").read_text(encoding="utf-8")) + source[0]
+        readme = links_from(ROOT / "README.md", page)((ROOT / "README.md").read_text(encoding="utf-8"))
+        source[0] = re.sub(r"^```math\n(.*?)^```", r"$$\n\1$$", readme, flags=re.M | re.S) + source[0]
 
 
 def accessible(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
@@ -201,6 +264,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", docstring, priority=400)  # before napoleon
     app.connect("builder-inited", copy_pages, priority=100)
     app.connect("source-read", relink, priority=100)
+    app.connect("source-read", take_away, priority=200)  # before the page is read as a notebook and executed
     app.connect("html-page-context", accessible)
     app.connect("build-finished", copy_papers)
     app.add_directive("animation", Animation)

@@ -49,7 +49,8 @@ class Pile:
     >>> pile = Pile(mu=0.5)
     >>> for level in range(3):
     ...     _ = pile.box(1.0, (0.1, 0.1, 0.1), at=(0.0, 0.01 * level, 0.05 + 0.1 * level))
-    >>> motion = go.simulate(pile.problem(t_end=0.1, dt=0.01), stepper="moreau-jean", error_estimate=False)
+    >>> problem = pile.problem(t_end=0.1, dt=0.01)
+    >>> motion = go.simulate(problem, stepper="moreau-jean", error_estimate=False)
     >>> bool(abs(motion.v).max() < 1e-12)
     True
     """

@@ -244,7 +244,8 @@ def certify_cone(
 
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> block = go.ConeComplementarity(np.eye(3), np.array([-0.0981, 0.0, 0.0]), np.array([0.5]))
+    >>> bias, mu = np.array([-0.0981, 0.0, 0.0]), np.array([0.5])
+    >>> block = go.ConeComplementarity(np.eye(3), bias, mu)
     >>> found = go.certify_cone(block, np.array([0.0981, 0.0, 0.0]))
     >>> found.residual, found.velocity_unique
     (0.0, True)

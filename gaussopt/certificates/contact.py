@@ -95,7 +95,8 @@ def certify_contact(
     --------
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> block = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]], "zeta_N": [0.0]})
+    >>> given = {"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]], "zeta_N": [0.0]}
+    >>> block = go.StepData.from_mapping(given)
     >>> go.certify_contact(block, np.array([0.0])).relative_error < 1e-12
     True
     """

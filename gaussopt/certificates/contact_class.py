@@ -78,7 +78,8 @@ def classify_step(step: StepData) -> ContactClass:
     --------
     >>> import gaussopt as go
     >>> problem = go.problem("two-bar")
-    >>> print(repr(go.classify_step(problem.system.evaluate(0.0, problem.q0, problem.v0))).splitlines()[0])
+    >>> step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    >>> print(repr(go.classify_step(step)).splitlines()[0])
     <ContactClass: 2 contacts, solved (positive definite)
     """
     op = ContactOperator.of(step)

@@ -52,7 +52,8 @@ class Contact:
     >>> y, w, m, g = sp.symbols("y w m g")
     >>> floor = go.Contact("floor", gap=y, e_N=0.5)
     >>> ball = go.System.from_lagrangian(
-    ...     [y], [w], kinetic=m * w**2 / 2, potential=m * g * y, contacts=[floor], parameters={m: 1.0, g: 9.81})
+    ...     [y], [w], kinetic=m * w**2 / 2, potential=m * g * y, contacts=[floor],
+    ...     parameters={m: 1.0, g: 9.81})
     >>> bounce = go.simulate(ball, q0=[1.0], v0=[0.0], dt=1e-3, t_end=0.5)
     >>> [(event["kind"], round(event["t"], 4)) for event in bounce.events]
     [('impact', 0.4515)]

@@ -61,7 +61,8 @@ class QP(Program):
     >>> import gaussopt as go
     >>> import numpy as np
     >>> one = np.ones((1, 1))
-    >>> print(go.solve(go.QP(P=one, q=np.zeros(1), A=one, l=np.array([3.0]), u=np.array([np.inf])), "daqp").x)
+    >>> qp = go.QP(P=one, q=np.zeros(1), A=one, l=np.array([3.0]), u=np.array([np.inf]))
+    >>> print(go.solve(qp, "daqp").x)
     [3.]
     """
 

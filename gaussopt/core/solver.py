@@ -307,7 +307,7 @@ def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[A
     >>> import gaussopt as go
     >>> step = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62]})
     >>> osqp = go.make_solver("osqp", {"eps_abs": 1e-10})
-    >>> osqp.setup(go.formulate(step, "gauss"))   # once for programs of one size; osqp.update(program) before the next
+    >>> osqp.setup(go.formulate(step, "gauss"))  # osqp.update(program) before the next
     >>> print(osqp.solve(None).x.round(4))
     [-9.81]
     """

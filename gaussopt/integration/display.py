@@ -121,12 +121,12 @@ class ShownMotion(RecordedMotion):
     ) -> AnimatedMotion | SpaceMotion:
         """Return the motion as an animation; a notebook shows it with a time slider, and its `save` writes it.
 
+        Raises BadInput where there is no sketch and none can be derived, or nothing was recorded.
+
         Parameters
         ----------
         problem : name, Problem or System that is drawn; the problem that was simulated if not given
         sketch : Sketch or callable (q, parameters) -> shapes, drawn instead
-
-        Raises BadInput where there is no sketch and none can be derived, or nothing was recorded.
         """
         return animated(self, problem, sketch)
 

@@ -76,7 +76,8 @@ class Baumgarte(_Inactive):
     Examples
     --------
     >>> import gaussopt as go
-    >>> motion = go.simulate("four-bar", stabilisation=go.Baumgarte(alpha=50.0, beta=50.0), dt=1e-3, t_end=0.1)
+    >>> damped = go.Baumgarte(alpha=50.0, beta=50.0)
+    >>> motion = go.simulate("four-bar", stabilisation=damped, dt=1e-3, t_end=0.1)
     >>> float(motion.position_drift.max()) < 1e-6
     True
     """

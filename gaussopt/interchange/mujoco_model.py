@@ -83,12 +83,12 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
     level, combined to independent ones if some depend on others. No derivative of a row is needed.
 
+    Raises BadInput where `from_mujoco` does.
+
     Parameters
     ----------
     model, data : as in `from_mujoco`
     dt : s, by default that of the model
-
-    Raises BadInput where `from_mujoco` does.
     """
     mj = forward(model, data)
     dt = finite_number("dt", model.opt.timestep if dt is None else dt)

@@ -126,7 +126,8 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     --------
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> go.certify_lcp(go.LCP(M=np.array([[2.0]]), q=np.array([-3.0])), np.array([1.5])).residual
+    >>> lcp = go.LCP(M=np.array([[2.0]]), q=np.array([-3.0]))
+    >>> go.certify_lcp(lcp, np.array([1.5])).residual
     0.0
     """
     kind = classify_matrix(lcp.M)

@@ -135,7 +135,7 @@ def enumerate_lcp(
     --------
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> found = go.enumerate_lcp(go.LCP(M=np.array([[-1.0]]), q=np.array([1.0])))   # z = 0 and z = 1
+    >>> found = go.enumerate_lcp(go.LCP(M=np.array([[-1.0]]), q=np.array([1.0])))
     >>> print(found.status, sorted(float(z[0]) for z in found.points))
     multiple_solutions [0.0, 1.0]
     """

@@ -124,7 +124,7 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
     --------
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> found = go.classify_matrix(np.array([[1.0, 2.0], [0.0, 1.0]]))   # a P-matrix that is not definite
+    >>> found = go.classify_matrix(np.array([[1.0, 2.0], [0.0, 1.0]]))
     >>> found.p_matrix, found.positive_definite
     (True, False)
     """

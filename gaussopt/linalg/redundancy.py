@@ -111,8 +111,8 @@ def rank_report(step: StepData) -> RankReport:
     Examples
     --------
     >>> import gaussopt as go
-    >>> rows = {"J": [[1.0, 0.0], [2.0, 0.0]], "gamma": [0.0, 0.0]}
-    >>> report = go.rank_report(go.StepData.from_mapping({"M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, 0.0], **rows}))
+    >>> given = {"M": [[1, 0], [0, 1]], "Q": [0, 0], "J": [[1, 0], [2, 0]], "gamma": [0, 0]}
+    >>> report = go.rank_report(go.StepData.from_mapping(given))
     >>> len(report.dependencies)
     1
     """

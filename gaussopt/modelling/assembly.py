@@ -171,7 +171,8 @@ def assemble(
     --------
     >>> import gaussopt as go
     >>> system = go.problem("crank-slider").system
-    >>> q, v = go.assemble(system, [0.1, 0.05, 0.5, 0.4, 0, -0.1, 0.7], [0, 0, 2, 0, 0, 0, 0], hold=["theta1"])
+    >>> guess, rates = [0.1, 0.05, 0.5, 0.4, 0, -0.1, 0.7], [0, 0, 2, 0, 0, 0, 0]
+    >>> q, v = go.assemble(system, guess, rates, hold=["theta1"])
     >>> float(q[2]), float(abs(system.position_residual(0.0, q)).max()) < 1e-13
     (0.5, True)
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from gaussopt.core.arrays import Vector, all_finite, as_state, check_mass_matrix, is_sparse, with_axis
 from gaussopt.core.contacts import (
     Coefficients,
-    Contact,
     Kinematics,
     as_contact_data,
     check_coefficients,
@@ -29,7 +28,8 @@ from gaussopt.core.step_data import StepData, as_array, sparse_step
 from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
 from gaussopt.modelling.consistency import check_rows
 from gaussopt.modelling.contact_points import ContactPoints
-from gaussopt.modelling.lagrangian import LagrangianSystem, derive
+from gaussopt.modelling.energies import from_lagrangian
+from gaussopt.modelling.lagrangian import LagrangianSystem
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
@@ -127,28 +127,7 @@ class System(AbstractSystem):
         self._contact_names: tuple[str, ...] | None = None if names is None else tuple(map(str, names))
         self._two_sided: tuple[bool, ...] | None = None if sides is None else tuple(map(bool, sides))
 
-    @staticmethod
-    def from_lagrangian(
-        q: Sequence[Any],
-        v: Sequence[Any] | None = None,
-        *,
-        kinetic: Any,
-        potential: Any = 0,
-        forces: Sequence[Any] | Mapping[Any, Any] | None = None,
-        holonomic: Sequence[Any] | Mapping[str, Any] = (),
-        nonholonomic: Sequence[Any] | Mapping[str, Any] = (),
-        quasi_velocities: Sequence[Any] = (),
-        contacts: Sequence[Contact] = (),
-        parameters: Mapping[Any, float] | None = None,
-        t: Any = None,
-        name: str = "system",
-    ) -> LagrangianSystem:
-        """Derive the system from SymPy energies; see `gaussopt.modelling.lagrangian.derive`."""
-        parts = {
-            "kinetic": kinetic, "potential": potential, "forces": forces, "holonomic": holonomic,
-            "nonholonomic": nonholonomic, "quasi_velocities": quasi_velocities, "contacts": contacts,
-        }  # fmt: skip
-        return derive(q, v, parts, parameters, t, name)
+    from_lagrangian = staticmethod(from_lagrangian)
 
     # -- the interface of every system ---------------------------------------------------------
 

@@ -348,26 +348,9 @@ def derive(
     t: Any,
     name: str,
 ) -> LagrangianSystem:
-    """Derive a system from its energies and constraints.
+    """Derive a system from `parts`, its energies and constraints by name, as `System.from_lagrangian` describes them.
 
-    Parameters
-    ----------
-    q : n symbols, or n functions of time such as sympy's dynamicsymbols
-    v : n symbols for the velocities; not needed if `q` are functions of time
-    parts : by name; all except the last are required
-        kinetic : kinetic energy T(q, v, t), at most quadratic in v
-        potential : potential energy V(q, t)
-        forces : generalised forces without potential, as n expressions or {coordinate: expression}
-        holonomic : expressions phi(q, t), zero on the constraints; a list, or {name: expression}, whose names appear in
-            messages and with forces
-        nonholonomic : expressions f(q, v, t), zero on the constraints, in the same forms; they may be nonlinear in v
-        quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
-        contacts : unilateral contacts, each given by the position of its contact point, or by its gap and slip
-        without_rows : names of joints that hold by the choice of coordinates, for messages; optional
-    parameters : {symbol or name: value}; every other symbol is an error
-    t : the time symbol; the symbol named "t" if not given
-
-    Raises BadInput, naming the unknown symbol, the wrong length, or the invalid expression.
+    All parts are required except `without_rows`, names of joints that hold by the choice of coordinates, for messages.
     """
     given = read_model(q, v, parts, parameters, t, name)
     try:

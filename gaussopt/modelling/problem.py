@@ -114,6 +114,9 @@ class Problem:
     ) -> Problem:
         """Return a problem made from a system, its start and its end.
 
+        Raises BadInput if the system is not a System, the start does not fit it, or a time is not positive; UnknownName
+        for a setting that a problem does not have.
+
         Parameters
         ----------
         system : AbstractSystem, whose parameters become the problem's
@@ -123,9 +126,6 @@ class Problem:
         title : in words; the name if not given
         more : name (that of the file if not given), source, description, parameters, events, cases and the like, as in
             `Problem`
-
-        Raises BadInput if the system is not a System, the start does not fit it, or a time is not positive; UnknownName
-        for a setting that a problem does not have.
         """
         if not isinstance(system, AbstractSystem):
             raise BadInput(

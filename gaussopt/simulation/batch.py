@@ -93,7 +93,8 @@ def simulate_batch(
     Examples
     --------
     >>> import gaussopt as go
-    >>> data = go.simulate_batch("crank-slider", parameters={"tau": [-0.6, -0.5, -0.4]}, dt=1e-3, t_end=0.01)
+    >>> torques = {"tau": [-0.6, -0.5, -0.4]}
+    >>> data = go.simulate_batch("crank-slider", parameters=torques, dt=1e-3, t_end=0.01)
     >>> dict(data.sizes)["trajectory"]
     3
     """

@@ -78,7 +78,8 @@ def solve_batch(
     --------
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> batch = go.solve_batch(np.array([[2.0]]), np.array([[-1.0], [-2.0], [3.0]]), "newton")
+    >>> right_hand_sides = np.array([[-1.0], [-2.0], [3.0]])
+    >>> batch = go.solve_batch(np.array([[2.0]]), right_hand_sides, "newton")
     >>> print(batch.z.ravel())
     [0.5 1.  0. ]
     """

@@ -97,8 +97,9 @@ def judge_acceleration(
     --------
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> block = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]], "zeta_N": [0.0]})
-    >>> print(go.judge_acceleration(block, [0.0]).status, go.judge_acceleration(block, [0.1]).status)
+    >>> given = {"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]], "zeta_N": [0.0]}
+    >>> block = go.StepData.from_mapping(given)
+    >>> print(*(go.judge_acceleration(block, [a]).status for a in (0.0, 0.1)))
     solved inaccurate
     """
     check_tolerance(tolerance)
@@ -148,7 +149,8 @@ def solve(
     --------
     >>> import gaussopt as go
     >>> import numpy as np
-    >>> nearest = go.QP(P=np.eye(2), q=np.zeros(2), A=np.array([[1.0, 1.0]]), l=np.array([1.0]), u=np.array([1.0]))
+    >>> rows, one = np.array([[1.0, 1.0]]), np.array([1.0])
+    >>> nearest = go.QP(P=np.eye(2), q=np.zeros(2), A=rows, l=one, u=one)
     >>> solution = go.solve(nearest, "kkt")
     >>> print(solution.status, solution.x)
     solved [0.5 0.5]

@@ -7,7 +7,7 @@ A page is run from top to bottom in a folder of its own. Its blocks mean:
   says "refused"; files of docs/files.md, and of the page, are there;
 - json: loads; if `<!-- name.json -->` stands before it, it is that file;
 - text, directly behind one of these: what that printed on standard output. Words are equal, numbers to the last digit
-  shown, and a line `...` stands for any lines.
+  shown, a line `...` stands for any lines, and a line that begins with four blanks goes on with the one before.
 
 `<!-- tests: run: --t-end 0.1; papers: only parsed -->` before a block of sh adds words to the commands that begin so,
 in order that they end sooner, or leaves it at reading their options; the last one that fits counts.
@@ -41,6 +41,8 @@ TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 """Run by the build of the site, see test_site.py."""
 
 BLOCK = re.compile(r"(?:<!-- (?P<remark>[^\n]*?) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```", re.S | re.M)
+WIDTH = 88
+"""Characters in a line of a block that the site shows without a scroll bar."""
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 NAMED = {"formulation": "formulation", "formulations": "formulation", "solver": "solver", "solvers": "solver",
          "stepper": "stepper", "family": "family"}  # fmt: skip
@@ -136,7 +138,7 @@ def _files() -> dict[str, str]:
 
 def _run_commands(block: Block, where: str) -> None:
     remarks = block.remark.removeprefix("tests:").split(";") if block.remark.startswith("tests:") else []
-    for line in block.text.replace("\\\n", " ").splitlines():
+    for line in re.sub(r"\s*\\\n\s*", " ", block.text).splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["gaussopt"]:
             _check_command(words[1:], where)
@@ -173,7 +175,18 @@ def test_the_page_runs_and_prints_what_it_shows(
         pytest.importorskip("pinocchio", reason="Pinocchio is no part of gaussopt[test]: it takes 380 MB")
     for block, printed in run_page(page):
         if block.output is not None:
-            assert same(block.output, printed), f"{page.name}, line {block.line} prints\n{printed}"
+            joined = re.sub(r"\n {4}(?=\S)", " ", block.output)
+            assert same(joined, printed), f"{page.name}, line {block.line} prints\n{printed}"
+
+
+def test_no_block_is_wider_than_the_column_of_text_that_shows_it() -> None:
+    for page in (*PAGES, *TUTORIALS):
+        inside = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            inside ^= line.startswith("```")
+            assert len(line) <= WIDTH or not (inside or line.startswith("    ")), (
+                f"{page.name}, line {number} has {len(line)} characters"
+            )
 
 
 @pytest.mark.parametrize(

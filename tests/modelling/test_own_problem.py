@@ -120,7 +120,7 @@ def test_an_atlas_of_a_file(pendulum: Path, capsys: pytest.CaptureFixture[str]) 
         (lambda s: s.replace(", t_end=0.5", ""), ("mine.py, line 9", "t_end")),
         (lambda s: s.replace("t_end=0.5)", "t_end=0.5"), ("mine.py, line 9", "SyntaxError")),
         (lambda s: s + "raise SystemExit('done')\n", ("mine.py, line 10", "SystemExit: done.")),
-        (lambda s: s.replace("potential=", "potental="), ("mine.py, line 6", "the nearest one is 'potential'")),
+        (lambda s: s.replace("potential=", "potental="), ("mine.py, line 6", "did you mean 'potential'?")),
         (lambda s: s.replace("m * g * y", "m * g * __import__('numpy').cos(y)"), ("mine.py, line 7", "sympy.cos")),
         (lambda s: s.replace("t_end=0.5", "t_end=0.5, units={'z': 'm'}"), ("line 9", "coordinate in units 'z'")),
         (lambda s: s.replace("t_end=0.5", "t_end=0.5, units=['m']"), ("line 9", "give a mapping such as")),
