@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.linalg.quaternions import spin_rows
@@ -29,6 +28,8 @@ def deepest(at: Blocks, e: Blocks, half: Matrix) -> dict[tuple[int, int], float]
     along one of the fifteen axes of the separating axis theorem.
     """
     reach = 2.0 * float(np.linalg.norm(half, axis=1).max(initial=0.0))
+    from scipy.spatial import cKDTree  # only piles wait for it
+
     near = [np.sort(cKDTree(x).query_pairs(reach, output_type="ndarray"), axis=1) for x in at]
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.intp), *near])
     frame, (i, j) = np.repeat(np.arange(len(at)), [len(x) for x in near]), pairs.T

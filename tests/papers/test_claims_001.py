@@ -212,7 +212,7 @@ def test_minimum_principle_if_the_printed_programs_were_the_contact_laws(monkeyp
     monkeypatch.setattr(sets, "printed", sets.lcp)
     monkeypatch.setattr(c05, "SMALLEST", (SYMMETRIC, [-2, 1]))
     j = again("C5")
-    assert not any(s.refutes for s in j.searches[3:6])
+    assert not any(s.refutes for s in j.searches if s.name in ("smallest", "in-general", "two-bars"))
     # What the criterion says is then contradicted, and nothing is decided.
     criterion = next(d for d in j.derivations if "exactly if" in d.statement and "(29)" in d.statement)
     assert not criterion.holds
