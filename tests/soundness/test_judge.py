@@ -162,6 +162,16 @@ def test_bounds_forces_and_uniqueness_are_claims_too():
     assert findings.of_step(redundant, Claim("solved", [1.0], error_bound=0.0, forces_unique=False)).outcome == RIGHT
 
 
+def test_without_any_mass_forces_are_compared_through_the_rows_that_join_coordinates():
+    """The units of rows say nothing: what is left of the force on x0 is 5e-17 of that on x1, and once was 0.4 %."""
+    data = {"M": [[0.0, 0.0], [0.0, 0.0]], "Q": [0.0, -0.00146484375], "gamma": [-6291456.0, -3.8743019104003906e-07],
+            "J": [[0.0, -2048.0], [-5.960464477539063e-08, 2.9103830456733704e-11]]}  # fmt: skip
+    truth = bilateral.judge(data)
+    for factor, outcome in ((1.0, RIGHT), (1.01, WRONG)):
+        lam = [-7.152557373046873e-07 * factor, -2.7718191449789303e-09]
+        assert findings.of_step(truth, Claim("solved", [8.0, 3072.0], lam)).outcome == outcome
+
+
 def test_rounding_of_the_data_is_counted_apart():
     data = {"M": [[1.0]], "Q": [0.0], "J": [[1.0], [1.0]], "gamma": [1.0, 1.0 + 2**-52]}
     assert findings.of_step(bilateral.judge(data), Claim("solved", [1.0], error_bound=0.0)).outcome == UNDECIDED

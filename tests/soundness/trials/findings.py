@@ -252,7 +252,11 @@ def measures(step: bilateral.Step) -> list[float]:
             for i, size in enumerate(d) if not size
         }  # fmt: skip
         if not any(held.values()):
-            held = {i: max((abs(float(row[i])) for row in step.J), default=0.0) or 1.0 for i in held}
+            # No row joins these to a coordinate that is measured: one sets the scale, and rows, whose own units say
+            # nothing, carry it to the others. A coordinate in no row is measured by 1.
+            sizes = {i: max((abs(float(row[i])) for row in step.J), default=0.0) for i in held}
+            first = next((i for i, size in sizes.items() if size > 0), None)
+            held = dict.fromkeys(held, 1.0) if first is None else {first: sizes[first]}
         d = [size or held.get(i, 0.0) for i, size in enumerate(d)]
     return d
 
