@@ -25,6 +25,9 @@ import gaussopt as go
 
 Values = NDArray[np.float64]
 
+Rows = Callable[[float, Values, Values], tuple[Values, Values, Values]]
+"""(t, q, v) -> J and g of J a = g, and the matrix that turns multipliers into forces."""
+
 SAMPLES = 40
 """Times after the start at which the codes are compared."""
 
@@ -206,12 +209,9 @@ class Free:
         mujoco.mj_jacDot(self.model, self.data, rate, None, where, number)
         return J[:2], rate[:2] @ v
 
-    def motion(self, start: Values, speed: Values, rows: Callable[..., tuple[Values, Values, Values]],
+    def motion(self, start: Values, speed: Values, rows: Rows,
                forces: Callable[[float], Values], times: Values) -> Values:  # fmt: skip
-        """Return the positions of MuJoCo's coordinates, (T, n).
-
-        `rows(t, q, v)` returns the matrix J and vector g of J a = g, and the matrix that turns multipliers into forces.
-        """
+        """Return the positions of MuJoCo's coordinates, (T, n)."""
         n = self.model.nv
 
         def rates(t: float, z: Values) -> Values:
@@ -235,7 +235,7 @@ def bar(name: str, at: str, joints: str, mass: float, centre: float, inertia: fl
 HINGE = '<joint type="hinge" axis="0 0 1"/>'
 
 
-def _joined(free: Free, one: tuple[str, Sequence[float]], two: tuple[str, Sequence[float]]) -> Callable[..., object]:
+def _joined(free: Free, one: tuple[str, Sequence[float]], two: tuple[str, Sequence[float]]) -> Rows:
     def rows(_: float, __: Values, v: Values) -> tuple[Values, Values, Values]:
         (J, a), (K, b) = free.point(*one, v), free.point(*two, v)
         return J - K, b - a, (J - K).T
@@ -254,7 +254,7 @@ def crank_by_mujoco(times: Values) -> Values:
         + bar("slider", f"{l1 + l2!r} 0 0", slide, p["m3"], 0.0, 1.0)
     )
     rows, push = _joined(free, ("rod", (l2, 0, 0)), ("slider", (0, 0, 0))), np.array([p["tau"], 0.0, 0.0])
-    q = free.motion(np.zeros(3), np.zeros(3), rows, lambda _: push, times)  # type: ignore[arg-type]
+    q = free.motion(np.zeros(3), np.zeros(3), rows, lambda _: push, times)
     return np.stack((q[:, 0], q[:, 0] + q[:, 1], l1 + l2 + q[:, 2]), axis=1)
 
 
@@ -269,7 +269,7 @@ def four_bar_by_mujoco(times: Values) -> Values:
     )
     rows, push = _joined(free, ("coupler", (l, 0, 0)), ("two", (l, 0, 0))), np.array([p["psi"], 0.0, 0.0])
     start = np.array([np.pi / 3, -np.pi / 3, np.pi / 3])
-    q = free.motion(start, np.zeros(3), rows, lambda _: push, times)  # type: ignore[arg-type]
+    q = free.motion(start, np.zeros(3), rows, lambda _: push, times)
     return q[:, [0, 2]]
 
 

@@ -25,6 +25,7 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.linalg.cones import steps_of
+from gaussopt.solvers.highs import HiGHSOptions
 
 _TIGHT: dict[str, dict[str, Any]] = {
     "CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},
@@ -33,7 +34,7 @@ _TIGHT: dict[str, dict[str, Any]] = {
 }
 """Default accuracies that suit mechanics, for solvers whose own defaults are coarse."""
 
-_LIMITS = {"HIGHS": {"qp_iteration_limit": 10000}}
+_LIMITS = {"HIGHS": {"qp_iteration_limit": HiGHSOptions().qp_iteration_limit}}
 """Limits of backends whose own default lets them cycle without end."""
 
 _CONIC = ("CLARABEL", "SCS", "COPT", "CUCLARABEL", "ECOS", "CVXOPT", "MOSEK", "QOCO", "SDPA")
