@@ -180,10 +180,13 @@ def test_the_page_runs_and_prints_what_it_shows(
 
 
 def test_no_block_is_wider_than_the_column_of_text_that_shows_it() -> None:
+    """Except the two set-up commands of README, which are one line each for whoever runs lines of that file."""
     for page in (*PAGES, *TUTORIALS):
         inside = False
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
             inside ^= line.startswith("```")
+            if "--require-hashes" in line and page.name == "README.md":
+                continue
             assert len(line) <= WIDTH or not (inside or line.startswith("    ")), (
                 f"{page.name}, line {number} has {len(line)} characters"
             )
