@@ -35,7 +35,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, parts
 from gaussopt.linalg.balance import EVALUATED
 from gaussopt.linalg.dense import EPS, WIDE_EPS, largest_share, mass_norm, norm, ratio
-from gaussopt.linalg.redundancy import least_contradiction, size_in_units
+from gaussopt.linalg.redundancy import CONTRADICTION, least_contradiction, size_in_units
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
 ENOUGH = 1e-8
@@ -46,6 +46,9 @@ LEFT = 1e-6
 
 PROOF = 1e-13
 """Size of M w, J w and J^T w, relative to w, that counts as zero in unit masses and rows of unit length."""
+
+IDLE = 10.0
+"""Multiple of w . J a, which is rounding error if the rows depend on each other, that is no contradiction."""
 
 SLOWEST = 0.999
 """Largest rate of convergence of refinement that the estimate of the remaining error assumes."""
@@ -187,12 +190,11 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     found = saddle.solve(f, gamma, EPS)
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
-    missed_g, missed_f = left_g > limit, left_f > limit
     # If accelerations or forces grow without bound, their rounding leaves residuals in consistent equations: the only
     # proofs are a dependency of rows that gamma contradicts, and a free direction along which a force acts.
-    if missed_g and _idle_rows(saddle, found.rest_g, gamma, limit):
+    if _contradicted(saddle, step, found):
         return Status.INFEASIBLE, False, True
-    if (missed_f or missed_g) and _unheld(saddle, f, f, limit):
+    if max(left_f, left_g) > limit and _unheld(saddle, f, f, limit):
         return Status.UNBOUNDED, not _idle_rows(saddle, probe_g / row), True
     if max(left_g, left_f) > most:
         return Status.SOLVED, False, False
@@ -207,11 +209,22 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     return Status.SOLVED, True, True
 
 
-def _idle_rows(saddle: Saddle, g: Vector, gamma: Vector | None = None, limit: float = 0.0) -> bool:
-    """Tell whether g leads to a dependency of the rows, J^T w = 0 to rounding, which gamma contradicts if given."""
+def _idle_rows(saddle: Saddle, g: Vector) -> bool:
+    """Tell whether g leads to a dependency of the rows, J^T w = 0 to rounding."""
     w = saddle.left_null(g)
-    idle = norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * norm(w)
-    return idle and (gamma is None or abs(float(w @ (gamma * saddle.row))) > limit * norm(w))
+    return norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * norm(w)
+
+
+def _contradicted(saddle: Saddle, step: StepData, found: SaddleSolution) -> bool:
+    """Tell whether the residual of the rows leads to a dependency that gamma contradicts.
+
+    What counts as rounding is a share of the terms of w . gamma, not of all of gamma: other rows may be in other units.
+    """
+    w, g = saddle.left_null(found.rest_g), step.gamma * saddle.row
+    idle = norm(times(saddle.J.T, w * saddle.row) * saddle.scale)
+    share = CONTRADICTION if step.v is None else EVALUATED
+    least = share * float(np.abs(w) @ np.abs(g)) + IDLE * idle * norm(found.x / saddle.scale)
+    return idle <= PROOF * norm(w) and abs(float(w @ g)) > least
 
 
 def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:

@@ -208,10 +208,11 @@ class ComplementarityLaws(ContactLCP):
         """Return the distance to the solution of the mode of x, to an enumerated one, or a bound by the natural map."""
         op, step = self.op, self.op.step
         true, floor = self._complete(x)
+        floor += 0.0 if true is None else op.rounding(x - true, own_error)
         if uniqueness.reason is UniquenessProof.ENUMERATION:
             return self._to_enumerated(a, true, floor)
         if true is not None:
-            return *_lengths(step, a - op.acceleration(true)), floor + op.rounding(x - true, own_error)
+            return *_lengths(step, a - op.acceleration(true)), floor
         scale = float(op.scale.max())
         # Relative to the data of the step: relative to its own huge accelerations any candidate would pass.
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):

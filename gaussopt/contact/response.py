@@ -195,10 +195,11 @@ class ContactResponse:
         """Return the rounding error of a_J, in the mass norm, that an error relative to `acceleration` leaves out.
 
         It is at most `own_error`, the distance of an acceleration from that of its own unknowns, plus the acceleration
-        that `between`, the difference from the other unknowns, causes.
+        that `between`, the difference from the other unknowns, causes; and some roundings, 8 n, of a_J, which an
+        elimination with n unknowns leaves.
         """
         far = own_error + float(np.linalg.norm(self.motion @ between))
-        return min(far, EPS * float(np.linalg.norm(self.joints.a_J / self.scale)))
+        return min(far, 8 * self.step.n * EPS * float(np.linalg.norm(self.joints.a_J / self.scale)))
 
     def multipliers(self, x: Vector) -> Vector:
         """Return lam, (m,), of the unknowns."""

@@ -568,3 +568,19 @@ def test_json_of_a_contact_certificate(classes: dict[str, list[go.StepData]]) ->
     assert data["uniqueness"] == "positive definite"
     assert data["law_residual"] <= 1e-10
     assert go.certify_contact(step, None).to_mapping()["law_residual"] is None
+
+
+def test_the_floor_of_an_error_holds_the_rounding_of_the_joints_own_acceleration() -> None:
+    """Both contacts open; the massless coordinate is held by the joint, which leaves a_1 = 5e-16 in place of 0."""
+    step = go.StepData.from_mapping({
+        "M": [[12.0, 0.0], [0.0, 0.0]], "Q": [-0.5, -1.0], "J": [[0.5, 1.0]], "gamma": [-4.0],
+        "J_N": [[-1.5, -2.0], [-1.5, 0.0]], "zeta_N": [-0.5, 2.5], "J_T": [[[-1.0, 1.0]], [[1.0, 0.0]]],
+        "zeta_T": [[0.0], [-2.0]], "v_T": [[0.0], [-2.0]], "mu": [0.375, 0.5],
+    })  # fmt: skip
+    for solver in ("lemke", "enumerate"):
+        answer = go.solve_step(step, "stick-slip", solver)
+        assert answer.status is go.Status.SOLVED
+        found = answer.certificate
+        error = np.sqrt(12.0) * abs(answer.a[0])
+        assert found.error_bound + 10 * found.rounding_floor >= error
+        assert found.rounding_floor < 1e-14

@@ -243,7 +243,22 @@ def norm(x: np.ndarray) -> float:
 
 def measures(step: bilateral.Step) -> list[float]:
     """sqrt(M_ii), or how much the rows speak of a coordinate without mass beside those with."""
-    d = [math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 0.0 for i in range(step.n)]
+    d = _carried(step, [math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 0.0 for i in range(step.n)])
+    sizes = [max((abs(float(row[i])) for row in step.J), default=0.0) for i in range(step.n)]
+    while not all(d):
+        # No row joins the others to a coordinate that is measured: one sets the scale, and rows, whose own units say
+        # nothing, carry it to more. Whichever it is, their ratios are the same; none is measured by more than its
+        # entries. A coordinate in no row is measured by 1.
+        tried = [_carried(step, [sizes[i] if i == first else x for i, x in enumerate(d)])
+                 for first, own in enumerate(d) if not own and sizes[first]]  # fmt: skip
+        most = [max(x / size for x, size, own in zip(found, sizes, d, strict=True) if x and not own)
+                for found in tried]  # fmt: skip
+        d = tried[most.index(min(most))] if tried else [x or 1.0 for x in d]
+    return d
+
+
+def _carried(step: bilateral.Step, d: list[float]) -> list[float]:
+    """The measures that rows carry from coordinates with one, not 0, to those without."""
     while not all(d):
         # All that hang on the same ones are measured at once: the order of the coordinates says nothing.
         lengths = [math.hypot(*(float(v) / s for v, s in zip(row, d, strict=True) if s > 0)) for row in step.J]
@@ -252,11 +267,7 @@ def measures(step: bilateral.Step) -> list[float]:
             for i, size in enumerate(d) if not size
         }  # fmt: skip
         if not any(held.values()):
-            # No row joins these to a coordinate that is measured: one sets the scale, and rows, whose own units say
-            # nothing, carry it to the others. A coordinate in no row is measured by 1.
-            sizes = {i: max((abs(float(row[i])) for row in step.J), default=0.0) for i in held}
-            first = next((i for i, size in sizes.items() if size > 0), None)
-            held = dict.fromkeys(held, 1.0) if first is None else {first: sizes[first]}
+            break
         d = [size or held.get(i, 0.0) for i, size in enumerate(d)]
     return d
 
