@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, least_pushes, way_back
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
@@ -32,7 +32,7 @@ from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_veloc
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
 from gaussopt.interchange.mujoco_projection import BoundedProjection
-from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_and_limits, derivatives, touchable
+from gaussopt.interchange.mujoco_rows import IN_GAP, derivatives, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
@@ -193,8 +193,6 @@ class MujocoSystem(SteppedSystem):
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
-        if data.nf:
-            contacts_and_limits(mj, model, data)  # the message names the joint or tendon with dry friction
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Return step data in qpos, no contacts: M = T^T M_w T, singular along quaternions; their lengths are rows."""
@@ -311,11 +309,16 @@ class MujocoStep(TimeStep):
         """Names of contacts and limits, by geometries, joints and tendons."""
         return self._contacts.names
 
+    @property
+    def opens(self) -> NDArray[np.bool_]:
+        """False for dry friction of joints and tendons, and for friction of spinning and rolling."""
+        return self._contacts.opens
+
     @cached_property
     def found(self) -> Found:
-        """Contacts and limits that were found."""
+        """Contacts and limits that were found; friction without a normal has no gap."""
         slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
-        return Found(self._contacts.names, self._gaps, slip)
+        return Found(self._contacts.names, np.where(self.opens, self._gaps, np.nan), slip)
 
     @cached_property
     def drift(self) -> tuple[float, float]:
@@ -337,7 +340,8 @@ class MujocoStep(TimeStep):
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
         n = ROWS * len(self._gaps)
-        return ConeComplementarity(self._local[: n * n].reshape(n, n), self._local[n * n :], self._contacts.mu)
+        given = self._local[: n * n].reshape(n, n), self._local[n * n :]
+        return ConeComplementarity(*self._contacts.bounded(*given, dt), self._contacts.mu)
 
     def _condensed(self, R: Matrix, m: int) -> int:
         """Eliminate the first m of the rows R, (p, nv)."""
