@@ -17,7 +17,7 @@ from gaussopt.interchange.mujoco_equalities import distances, may_be_small, size
 from gaussopt.interchange.mujoco_rows import IN_GAP, check_contact, dry_name, geometry_name
 
 AHEAD = 0.01
-"""Distance, m or rad, below which open contacts and limits are taken into account."""
+"""Distance, m or rad, below which open contacts and limits are taken into account, where MuJoCo's memory allows."""
 
 
 CLOSED = 1e-9
@@ -74,10 +74,10 @@ class NearContacts(NamedTuple):
 
 
 class ContactFinder:
-    """Finder of contacts and limits near the states that are set in `data`."""
+    """Finder of contacts and limits near the states that are set in `data`; their margins are increased by `ahead`."""
 
-    def __init__(self, mj: Any, model: Any, data: Any) -> None:
-        self.mj, self.model, self.data = mj, model, data
+    def __init__(self, mj: Any, model: Any, data: Any, ahead: float) -> None:
+        self.mj, self.model, self.data, self._ahead = mj, model, data, ahead
         self._known: dict[tuple[Any, ...], NearContacts] = {}
         # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
@@ -112,7 +112,7 @@ class ContactFinder:
         gaps = np.zeros(len(pattern.names))
         gaps[pattern.at] = depths
         if limits:
-            gaps[dry : dry + limits] = data.efc_pos[at] - data.efc_margin[at] + AHEAD
+            gaps[dry : dry + limits] = data.efc_pos[at] - data.efc_margin[at] + self._ahead
         gaps[(gaps > 0.0) & (gaps <= CLOSED)] = 0.0
         return pattern, R, gaps
 

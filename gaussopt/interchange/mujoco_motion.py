@@ -99,10 +99,6 @@ class MujocoSystem(SteppedSystem):
         self.all_at_end = at_end and depends_on_velocity(mj, own)
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
-        own.geom_gap[:] = np.maximum(own.geom_gap, AHEAD)
-        own.pair_gap[:] = np.maximum(own.pair_gap, AHEAD)
-        own.jnt_margin[:] += AHEAD
-        own.tendon_margin[:] += AHEAD
         kinds = mj.mjtJoint
         self._plain, self._quaternions = np.zeros((model.nq, model.nv)), []
         for kind, at, place in zip(model.jnt_type, model.jnt_qposadr, model.jnt_dofadr, strict=True):
@@ -119,10 +115,29 @@ class MujocoSystem(SteppedSystem):
         self.unit_rows = len(self._quaternions)
         # The end of a step, which is the beginning of the next one: coordinates, rates and velocities.
         self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
-        self.near = ContactFinder(mj, own, self.data)
+        self.ahead = self._look_ahead()
+        self.near = ContactFinder(mj, own, self.data, self.ahead)
         self._neighbour = mj.MjData(own)
         self.equalities = Equalities(mj, own, data)
-        self.projection = BoundedProjection(mj, own, self.data, self._neighbour, self.equalities)
+        self.projection = BoundedProjection(mj, own, self.data, self._neighbour, self.equalities, self.ahead)
+
+    def _look_ahead(self) -> float:
+        """Let MuJoCo find contacts and limits ahead, as far as its memory allows; return the distance, m or rad."""
+        own, q, w = self.model, self.data.qpos.copy(), self.data.qvel.copy()
+        gaps, margins = (own.geom_gap, own.pair_gap), (own.jnt_margin, own.tendon_margin)
+        before = [x.copy() for x in (*gaps, *margins)]
+        for ahead in (AHEAD, 0.1 * AHEAD, 0.01 * AHEAD):
+            for x, own_value in zip(gaps, before, strict=False):
+                x[:] = np.maximum(own_value, ahead)
+            for x, own_value in zip(margins, before[2:], strict=True):
+                x[:] = own_value + ahead
+            try:
+                self.place(0.0, q, w)
+            except BadInput as error:
+                full = error
+            else:
+                return ahead
+        raise full
 
     @property
     def size(self) -> int:
@@ -258,10 +273,10 @@ class MujocoSystem(SteppedSystem):
             for number in self._touchable:
                 mj.mj_objectVelocity(self.model, self.data, mj.mjtObj.mjOBJ_GEOM, number, twist, 0)
                 fastest = max(fastest, float(np.linalg.norm(twist[3:])))
-        if dt is not None and fastest * dt > AHEAD:
+        if dt is not None and fastest * dt > self.ahead:
             stay.append(
-                f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {AHEAD:g} m ahead, so "
-                "that it may have passed through another one; take a smaller dt."
+                f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {self.ahead:g} m ahead, "
+                "so that it may have passed through another one; take a smaller dt."
             )
         return " ".join(stay) or None
 
@@ -272,8 +287,9 @@ class MujocoSystem(SteppedSystem):
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 
     def about(self) -> dict[str, Any]:
-        """Return which damping is evaluated at the end of a step."""
-        return {"damping_at_end": "all" if self.all_at_end else "joints" if self.damping.any() else "none"}
+        """Return which damping is evaluated at the end of a step, and how far ahead contacts are looked for, m."""
+        damping = "all" if self.all_at_end else "joints" if self.damping.any() else "none"
+        return {"damping_at_end": damping, "contacts_ahead": self.ahead}
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
         """Return the time step that begins at the given state."""

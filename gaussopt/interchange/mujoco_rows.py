@@ -103,6 +103,12 @@ def dry_rows(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
     return np.flatnonzero((kinds == names.mjCNSTR_FRICTION_DOF) | (kinds == names.mjCNSTR_FRICTION_TENDON))
 
 
+def dry_friction(mj: Any, model: Any, data: Any) -> tuple[Matrix, Vector]:
+    """Return the rows of dry friction in joints and tendons, (d, nv), and its largest forces, (d,), N or N m."""
+    at = dry_rows(mj, np.array(data.efc_type))
+    return constraint_rows(mj, model, data)[at], np.array(data.efc_frictionloss)[at]
+
+
 def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
     kind, number = int(data.efc_type[i]), int(data.efc_id[i])
     of_joint = kind == mj.mjtConstraint.mjCNSTR_LIMIT_JOINT
