@@ -22,7 +22,7 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import POSITIVE, Limits, Options
 from gaussopt.core.status import Status
-from gaussopt.linalg.cones import in_cones, project, residual, steps_of, velocity_size
+from gaussopt.linalg.cones import in_cones, project, residual, steps_of, velocity_size, way_inside
 from gaussopt.solvers._conic import fixed_point
 from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.nsn_ac import newton
@@ -44,7 +44,10 @@ DAMPED, DAMPED_NEAR = 400, 1e-3
 """Largest number of rounds of damped sweeps above MOST_ROWS rows, and natural map up to which these are run."""
 
 FIRST = 50
-"""Number of sweeps in each of the two series by which slow convergence is recognised."""
+"""Number of sweeps in each of the two series by which slow convergence is recognised, and in the first quick ones."""
+
+DOUBLED = 7
+"""Number of series of quick sweeps, each twice as long as the one before."""
 
 SETTLED = 1e3
 """Largest natural map of a solution, in multiples of the tolerance; rounding errors may keep it above 1."""
@@ -60,7 +63,9 @@ class HybridOptions(Options):
     `tolerance`: on the natural map relative to |q|, from which nothing more is tried; `sweeps`: before the first Newton
     method; `programs`: cone programs; `searched`: most contacts of a problem that is searched for a second velocity, 0
     for no search; `starts`: of the search; `seed`: of its random ones; `followed`: most contacts of a problem on which
-    Newton's method begins at once from a start that is given, such as the impulses of the step before, and from 0.
+    Newton's method begins at once from a start that is given, such as the impulses of the step before, or from 0;
+    `enough`: natural map up to which sweeps from that start are accepted where Newton's method does not converge, as
+    with redundant contacts whose rows differ by less than the rounding of W shows.
     """
 
     tolerance: float = 1e-13
@@ -70,6 +75,7 @@ class HybridOptions(Options):
     starts: int = 8
     seed: int = 0
     followed: int = 0
+    enough: float = 0.0
     limits: ClassVar[Limits] = dict.fromkeys(("tolerance", "sweeps", "programs", "starts"), POSITIVE)
 
 
@@ -87,8 +93,8 @@ class Hybrid(Kept[HybridOptions]):
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if not self.program.k:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
-        if self.program.k <= self.options.followed and not self.program.sparse:
-            found = self._followed(None if start is None else start[0])
+        if (self.options.followed or self.options.enough) and not self.program.sparse:
+            found = self._quickly(None if start is None else start[0])
             if found is not None:
                 return found
         with np.errstate(over="ignore", invalid="ignore"):
@@ -116,23 +122,36 @@ class Hybrid(Kept[HybridOptions]):
         note = "" if claim is Status.SOLVED else "neither sweeps nor cone programs led Newton's method to a solution"
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
-    def _followed(self, given: Vector | None) -> RawSolution | None:
-        """Return the limit of Newton's method from the start, 0 or a few sweeps; None if it converges from none."""
-        problem, options = self.program, self.options
-        for r in self._near(given):
-            found, count = continued(problem, r, options.tolerance, SETTLED * options.tolerance)
-            if count is not None:
-                return RawSolution(found, None, Status.SOLVED, count)
-        return None
-
-    def _near(self, given: Vector | None) -> Iterator[Vector]:
-        """Yield starts of full Newton steps, each computed when it is needed."""
-        if given is not None:
-            yield given
-        yield np.zeros(self.program.n)
+    def _quickly(self, given: Vector | None) -> RawSolution | None:
+        """Return what Newton's method reaches from the start, what sweeps reach, or Newton's from there or from 0."""
+        found = None if given is None else self._followed(given)
+        if found is not None:
+            return found
         sweeps = Sweeps(self.program)
-        sweeps.run(FIRST)
-        yield sweeps.r
+        if given is not None:
+            sweeps.r[:] = given
+        before = np.inf
+        for doubled in range(DOUBLED if self.options.enough else 1):
+            old = sweeps.r.copy()
+            sweeps.run(FIRST << doubled, 0.1 * self.options.tolerance * velocity_size(self.program))
+            now = residual(self.program, sweeps.r)
+            if now <= self.options.enough:
+                return RawSolution(sweeps.r, None, Status.SOLVED)
+            if not doubled and (found := self._followed(sweeps.r)) is not None:
+                return found
+            if now > 0.5 * before:
+                # Impulses of redundant contacts drift, and nothing else changes, until one of them slips: go there.
+                far = way_inside(self.program.mu, sweeps.r, sweeps.r - old)
+                sweeps.r += (far if 1.0 < far < np.inf else 0.0) * (sweeps.r - old)
+            before = now
+        return self._followed(np.zeros(self.program.n))
+
+    def _followed(self, r: Vector) -> RawSolution | None:
+        """Return the limit of full Newton steps from r, None without a limit and for many contacts."""
+        if self.program.k > self.options.followed:
+            return None
+        found, count = continued(self.program, r, self.options.tolerance, SETTLED * self.options.tolerance)
+        return None if count is None else RawSolution(found, None, Status.SOLVED, count)
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
         """Yield points from which Newton's method is tried, each computed when it is needed."""

@@ -9,6 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.system import AbstractSystem, Energy
@@ -38,6 +41,11 @@ class TimeStep(ABC):
     @abstractmethod
     def names(self) -> Sequence[str]:
         """Names of the contacts near the state."""
+
+    @property
+    @abstractmethod
+    def opens(self) -> NDArray[np.bool_]:
+        """Which contacts open and close, (k,); the others are friction whose normal impulse is given."""
 
     @property
     @abstractmethod

@@ -14,17 +14,29 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.row_rounding import without_rounding
 from gaussopt.interchange.mujoco_equalities import distances, may_be_small, sizes_of_places, turning
-from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_at, geometry_name
+from gaussopt.interchange.mujoco_rows import IN_GAP, check_contact, dry_name, geometry_name
 
 AHEAD = 0.01
-"""Distance, m or rad, below which open contacts and limits are taken into account."""
+"""Distance, m or rad, below which open contacts and limits are taken into account, where MuJoCo's memory allows."""
+
+
+CLOSED = 1e-9
+"""Largest gap, m or rad, of a closed contact. Gaps of a foot at rest, by rounding and by what projections leave, would
+say that one of its redundant contacts alone carries it, and another one in the next step."""
+
+PARTS = ((0, 3, "", 0), (3, 4, ", spinning", 2), (4, 6, ", rolling", 3))
+"""Parts of a contact: first and last of MuJoCo's rows, what is added to its name, and the place of its coefficient."""
 
 
 class NearContacts(NamedTuple):
-    """Contacts and limits that are near: names, friction coefficients, (k,), and the indices of their rows.
+    """Contacts and limits that are near, and friction without a normal: of joints, of spinning and of rolling.
 
-    Rows number `rows` of MuJoCo become rows number `places` of contacts; `counted` are indices of these contacts among
-    MuJoCo's. If `together` is set, all contacts have three rows.
+    Such friction is a contact of tangents alone. Its normal impulse, which bounds it, is given: that of the contact
+    number `parents`, (k,), or dt times `losses`, (k,), N or N m, of a joint or tendon, which is its own parent.
+
+    `names` and friction coefficients `mu`, (k,); m for spinning and rolling. Rows number `rows` of MuJoCo become rows
+    number `places` of contacts; gaps of MuJoCo's contacts number `counted` become the gaps number `at`. `opens`, (k,),
+    is False for friction without a normal. If `together` is set, limits come first and all contacts have three rows.
     """
 
     names: tuple[str, ...]
@@ -32,14 +44,40 @@ class NearContacts(NamedTuple):
     rows: NDArray[np.intp]
     places: NDArray[np.intp]
     counted: NDArray[np.intp]
+    at: NDArray[np.intp]
+    parents: NDArray[np.intp]
+    losses: Vector
+    opens: NDArray[np.bool_]
     together: bool
+
+    def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
+        """Return W and q with rows that make the normal impulse of friction without a normal what bounds it.
+
+        Such a row of u = W r + q is c (r_N - r_N of the parent), or c (r_N - dt loss), c > 0, and Signorini's law sets
+        it to zero: as a rolling resistance of V. Acary, F. Bourrier, "Coulomb friction with rolling resistance as a
+        cone complementarity problem", Eur. J. Mech. A Solids 85, 2021, in which each kind of friction has a disk of
+        its own. W is then no longer symmetric.
+        """
+        if self.opens.all():
+            return W, q
+        W, q = W.copy(), q.copy()
+        own = np.flatnonzero(~self.opens)
+        normal, parent = ROWS * own, ROWS * self.parents[own]
+        for tangents in (normal + 1, normal + 2):  # a missing tangent gets a response, so that its impulse is zero
+            missing = tangents[W[tangents, tangents] == 0.0]
+            W[missing, missing] = W.trace() / len(W)
+        tied = parent != normal
+        c = np.where(tied, W[parent, parent], W[normal + 1, normal + 1])
+        W[normal, normal], q[normal] = c, -c * dt * self.losses[own]
+        W[normal[tied], parent[tied]] = -c[tied]
+        return W, q
 
 
 class ContactFinder:
-    """Finder of contacts and limits near the states that are set in `data`."""
+    """Finder of contacts and limits near the states that are set in `data`; their margins are increased by `ahead`."""
 
-    def __init__(self, mj: Any, model: Any, data: Any) -> None:
-        self.mj, self.model, self.data = mj, model, data
+    def __init__(self, mj: Any, model: Any, data: Any, ahead: float) -> None:
+        self.mj, self.model, self.data, self._ahead = mj, model, data, ahead
         self._known: dict[tuple[Any, ...], NearContacts] = {}
         # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
@@ -50,8 +88,8 @@ class ContactFinder:
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
         """Return contacts and limits near the state of `data`, the rows E and then theirs, (p, nv), and gaps, (k,)."""
         data, contact = self.data, self.data.contact
-        J, gaps = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
-        first, limits = data.ne + data.nf, data.nl
+        J, depths = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
+        dry, first, limits = data.nf, data.ne + data.nf, data.nl
         limited: Any = b""
         if limits:
             at = slice(first, first + limits)
@@ -68,11 +106,14 @@ class ContactFinder:
                 of_contacts[: ROWS * limits : ROWS] = J[at]
         else:
             of_contacts[pattern.places] = J[pattern.rows]
-            gaps = gaps[pattern.counted]
-        if gaps.size and may_be_small(of_contacts[::ROWS]):
+            depths = depths[pattern.counted]
+        if depths.size and may_be_small(of_contacts[::ROWS][pattern.opens]):
             of_contacts[:] = without_rounding(of_contacts, sizes_of_places(self.turns, distances(data).max()))
+        gaps = np.zeros(len(pattern.names))
+        gaps[pattern.at] = depths
         if limits:
-            gaps = np.concatenate((data.efc_pos[at] - data.efc_margin[at] + AHEAD, gaps))
+            gaps[dry : dry + limits] = data.efc_pos[at] - data.efc_margin[at] + self._ahead
+        gaps[(gaps > 0.0) & (gaps <= CLOSED)] = 0.0
         return pattern, R, gaps
 
     def _limits(self, at: slice) -> tuple[tuple[int, int, int], ...]:
@@ -87,25 +128,41 @@ class ContactFinder:
         """Return the cached description of the present contacts, valid as long as the same geometries are near."""
         data, contact = self.data, self.data.contact
         geom, dim, friction = contact.geom, contact.dim, contact.friction
-        if dim.size and (dim.max() > ROWS or geom.min() < 0 or (friction[:, 0] != friction[:, 1]).any()):
-            for _ in contacts_at(self.mj, self.model, data):
-                pass  # raises BadInput for contacts that do not follow Coulomb's law
-        first = data.ne + data.nf
-        rows, places = [*range(first, first + len(limits))], [*range(0, ROWS * len(limits), ROWS)]
-        keys, counted = list(limits), np.flatnonzero(contact.exclude <= IN_GAP)
+        counted, at = np.flatnonzero(contact.exclude <= IN_GAP), []
+        for i in counted.tolist():
+            check_contact(self.mj, self.model, contact[i])
+        dry, first = data.nf, data.ne + data.nf
+        of_dry = slice(data.ne, first)
+        rows, places = [*range(data.ne, first + len(limits))], [*range(1, ROWS * dry, ROWS)]
+        places += range(ROWS * dry, ROWS * (dry + len(limits)), ROWS)
+        names = [dry_name(self.mj, self.model, data, i) for i in range(of_dry.start, of_dry.stop)]
+        names += [self._name(key) for key in limits]
+        mu, parents, losses = [1.0] * dry + [0.0] * len(limits), [*range(len(names))], [0.0] * len(names)
+        losses[:dry] = data.efc_frictionloss[of_dry].tolist()
         seen: dict[tuple[int, int], int] = {}
-        mu = [0.0] * len(limits)
         for i in counted.tolist():
             width, address, (one, two) = int(dim[i]), int(contact.efc_address[i]), geom[i].tolist()
-            rows += range(address, address + width)
-            places += range(ROWS * len(keys), ROWS * len(keys) + width)
-            mu.append(float(friction[i, 0]) if width > 1 else 0.0)
-            number = seen[one, two] = seen.get((one, two), -1) + 1
-            keys.append((one, two, number))
-        together = counted.size == dim.size and bool((dim == ROWS).all())
+            number, parent = seen.get((one, two), -1) + 1, len(names)
+            seen[one, two] = number
+            name = self._name((one, two, number))
+            at.append(parent)
+            for start, stop, word, share in PARTS:
+                if width <= start:
+                    break
+                last = min(stop, width)
+                rows += range(address + start, address + last)
+                begin = ROWS * len(names) + (1 if start else 0)
+                places += range(begin, begin + last - start)
+                mu.append(float(friction[i, share]) if last > 1 else 0.0)
+                names.append(name + word)
+                parents.append(parent)
+                losses.append(0.0)
+        opens = np.array([x == i for i, x in enumerate(parents)], dtype=bool)
+        opens[:dry] = False
+        together = counted.size == dim.size and not dry and bool((dim == ROWS).all())
         return NearContacts(
-            tuple(self._name(key) for key in keys), np.array(mu), np.array(rows, dtype=np.intp),
-            np.array(places, dtype=np.intp), counted, together,
+            tuple(names), np.array(mu), np.array(rows, dtype=np.intp), np.array(places, dtype=np.intp), counted,
+            np.array(at, dtype=np.intp), np.array(parents, dtype=np.intp), np.array(losses), opens, together,
         )  # fmt: skip
 
     def _name(self, key: tuple[int, ...]) -> str:

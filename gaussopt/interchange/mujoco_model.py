@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import Matrix, finite_number
+from gaussopt.core.arrays import Matrix, Vector, finite_number
 from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
 from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory, independent
-from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, dry_rows
+from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, dry_friction, dry_rows
 from gaussopt.interchange.touching import touching
 
 RESTS = 1e-3
@@ -35,9 +35,12 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     """Return step data of the current state of a MuJoCo model, with hard constraints and Coulomb friction.
 
     M a + h = Q + J^T lam + ... as in `StepData`: h is MuJoCo's qfrc_bias, Q all forces of springs, dampers, actuators
-    and applied loads. The right-hand sides contain the derivatives of the rows along the motion, from fourth-order
-    differences between neighbouring configurations, with a relative error of the order of 1e-10, and 1e-3 for contacts
-    that MuJoCo finds by iteration (ellipsoids, cylinders, meshes).
+    and applied loads, and of dry friction in joints and tendons that move. Dry friction at rest is a contact, whose
+    normal force is the largest friction force: it adds a coordinate after the nv of MuJoCo, whose acceleration is zero.
+
+    The right-hand sides contain the derivatives of the rows along the motion, from fourth-order differences between
+    neighbouring configurations, with a relative error of the order of 1e-10, and 1e-3 for contacts that MuJoCo finds by
+    iteration (ellipsoids, cylinders, meshes).
 
     Parameters
     ----------
@@ -49,9 +52,9 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     Raises
     ------
     BadInput
-        If MuJoCo has constraints without equivalent rows: dry friction of joints and tendons, contacts with torsional
-        or anisotropic friction, moving surfaces, height fields or flexible bodies; or if a closed contact whose bodies
-        move faster than `at_rest` or 1 mm/s cannot be identified with certainty at a neighbouring configuration.
+        If MuJoCo has constraints without equivalent rows: contacts with spinning, rolling or anisotropic friction,
+        moving surfaces, height fields or flexible bodies; or if a closed contact whose bodies move faster than
+        `at_rest` or 1 mm/s cannot be identified with certainty at a neighbouring configuration.
 
     Examples
     --------
@@ -67,6 +70,8 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
         equalities = Equalities(mj, model, data)
         J, _, sizes = equalities(data)
         J_dot_v, terms, bias = derivatives(mj, model, data, equalities, contacts, wanted, at_rest=min(at_rest, RESTS))
+        dry, losses = dry_friction(mj, model, data)
+    moving = np.abs(dry @ v) > at_rest
     acting = J.any(axis=1) | (J_dot_v != 0.0)
     of_rows = {"J": J, "gamma": -J_dot_v, "J_terms": sizes, "gamma_terms": terms}
     given: dict[str, Any] = {name: x[acting] for name, x in of_rows.items()} if acting.any() else {}
@@ -74,14 +79,39 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
         closed = [contacts[i] for i in wanted]
         given |= touching(np.array([c.rows for c in closed]), bias, np.array([c.mu for c in closed]), v, at_rest)
     M, h = mass_matrix(mj, model, data), data.qfrc_bias.copy()
-    return StepData.from_mapping({"M": M, "h": h, "Q": data.qfrc_smooth + h, "v": v, "t": float(data.time), **given})
+    Q = data.qfrc_smooth + h - dry[moving].T @ (losses * np.sign(dry @ v))[moving]
+    found = {"M": M, "h": h, "Q": Q, "v": v, "t": float(data.time), **given}
+    return StepData.from_mapping(_with_dry(found, dry[~moving], losses[~moving]))
+
+
+def _with_dry(step: dict[str, Any], rows: Matrix, losses: Vector) -> dict[str, Any]:
+    """Return step data with dry friction at rest, rows (d, n), as contacts in d more coordinates."""
+    d, n = rows.shape
+    if not d:
+        return step
+    M, zero = np.zeros((n + d, n + d)), np.zeros(d)
+    M[:n, :n], M[n:, n:] = step["M"], np.eye(d) * np.trace(step["M"]) / n
+    own: dict[str, Any] = {
+        "J_N": np.hstack((np.zeros((d, n)), np.eye(d))), "J_T": np.zeros((d, 2, n + d)), "zeta_N": zero,
+        "zeta_T": np.zeros((d, 2)), "v_T": np.zeros((d, 2)), "mu": np.ones(d),
+    }  # fmt: skip
+    own["J_T"][:, 0, :n] = rows
+    for name in ("J", "J_terms", "J_N", "J_T"):
+        if name in step:
+            before = np.asarray(step[name])
+            step[name] = np.concatenate((before, np.zeros((*before.shape[:-1], d))), axis=-1)
+    contacts = {name: np.concatenate((step[name], x)) if name in step else x for name, x in own.items()}
+    ends = {"h": zero, "Q": -losses, "v": zero}
+    return {**step, "M": M, **{name: np.append(step[name], x) for name, x in ends.items()}, **contacts}
 
 
 def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> GlobalContacts:
     """Return the contacts of one Moreau-Jean time step from the current state of a MuJoCo model.
 
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
-    level, combined to independent ones if some depend on others. No derivative of a row is needed.
+    level, combined to independent ones if some depend on others. No derivative of a row is needed. Dry friction of
+    joints and tendons is a contact, after the others, whose normal impulse is dt times the largest friction force; its
+    normal and second tangent have velocities of their own, after the nv of MuJoCo.
 
     Raises BadInput where `from_mujoco` does.
 
@@ -95,15 +125,23 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     if dt <= 0:
         raise BadInput(f"dt is {dt:g}; the length of a time step is positive.")
     contacts, M, n = contacts_and_limits(mj, model, data), mass_matrix(mj, model, data), int(model.nv)
-    k, (J, *_) = len(contacts), Equalities(mj, model, data)(data)
-    w, J = np.zeros((k, ROWS)), J[J.any(axis=1)]
+    k, (J, *_), (dry, losses) = len(contacts), Equalities(mj, model, data)(data), dry_friction(mj, model, data)
+    d, J = len(dry), J[J.any(axis=1)]
     if len(J) and (basis := independent(J.T)).shape[1] < len(J):
         J = basis.T @ J
-    w[:, 0] = [max(c.gap, 0.0) / dt for c in contacts]
-    H = np.vstack([c.rows for c in contacts]).T if k else np.zeros((n, 0))
-    given: dict[str, Any] = {"G": J.T, "b": np.zeros(len(J))} if len(J) else {}
-    mapping = {"M": M, "H": H, "f": M @ data.qvel + dt * data.qfrc_smooth, "w": w.ravel(), **given}
-    return GlobalContacts.from_mapping({**mapping, "mu": np.array([c.mu for c in contacts])})
+    # Two velocities for each dry friction: of its normal, whose impulse is dt times the loss, and of a second tangent.
+    whole, H, w = np.zeros((n + 2 * d,) * 2), np.zeros((n + 2 * d, ROWS * (k + d))), np.zeros((k + d, ROWS))
+    mass = float(np.trace(M)) / n
+    whole[:n, :n], whole[n:, n:] = M, mass * np.eye(2 * d)
+    w[:, 0] = [*(max(c.gap, 0.0) / dt for c in contacts), *(-dt * losses / mass)]
+    H[:n, : ROWS * k] = np.reshape([c.rows for c in contacts], (-1, n)).T
+    own = ROWS * (k + np.arange(d))
+    H[:n, own + 1], H[n + np.arange(d), own], H[n + d + np.arange(d), own + 2] = dry.T, 1.0, 1.0
+    G = np.vstack((J.T, np.zeros((2 * d, len(J)))))
+    f = np.append(M @ data.qvel + dt * data.qfrc_smooth, np.zeros(2 * d))
+    mu = np.append([c.mu for c in contacts], np.ones(d))
+    given: dict[str, Any] = {"G": G, "b": np.zeros(len(J))} if len(J) else {}
+    return GlobalContacts.from_mapping({"M": whole, "H": H, "f": f, "w": w.ravel(), "mu": mu, **given})
 
 
 def soft_from_mujoco(model: Any, data: Any) -> QP:

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, least_pushes, way_back
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
@@ -32,7 +32,7 @@ from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_veloc
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
 from gaussopt.interchange.mujoco_projection import BoundedProjection
-from gaussopt.interchange.mujoco_rows import IN_GAP, contacts_and_limits, derivatives, touchable
+from gaussopt.interchange.mujoco_rows import IN_GAP, derivatives, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
@@ -99,10 +99,6 @@ class MujocoSystem(SteppedSystem):
         self.all_at_end = at_end and depends_on_velocity(mj, own)
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
-        own.geom_gap[:] = np.maximum(own.geom_gap, AHEAD)
-        own.pair_gap[:] = np.maximum(own.pair_gap, AHEAD)
-        own.jnt_margin[:] += AHEAD
-        own.tendon_margin[:] += AHEAD
         kinds = mj.mjtJoint
         self._plain, self._quaternions = np.zeros((model.nq, model.nv)), []
         for kind, at, place in zip(model.jnt_type, model.jnt_qposadr, model.jnt_dofadr, strict=True):
@@ -119,10 +115,29 @@ class MujocoSystem(SteppedSystem):
         self.unit_rows = len(self._quaternions)
         # The end of a step, which is the beginning of the next one: coordinates, rates and velocities.
         self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
-        self.near = ContactFinder(mj, own, self.data)
+        self.ahead = self._look_ahead()
+        self.near = ContactFinder(mj, own, self.data, self.ahead)
         self._neighbour = mj.MjData(own)
         self.equalities = Equalities(mj, own, data)
-        self.projection = BoundedProjection(mj, own, self.data, self._neighbour, self.equalities)
+        self.projection = BoundedProjection(mj, own, self.data, self._neighbour, self.equalities, self.ahead)
+
+    def _look_ahead(self) -> float:
+        """Let MuJoCo find contacts and limits ahead, as far as its memory allows; return the distance, m or rad."""
+        own, q, w = self.model, self.data.qpos.copy(), self.data.qvel.copy()
+        gaps, margins = (own.geom_gap, own.pair_gap), (own.jnt_margin, own.tendon_margin)
+        before = [x.copy() for x in (*gaps, *margins)]
+        for ahead in (AHEAD, 0.1 * AHEAD, 0.01 * AHEAD):
+            for x, own_value in zip(gaps, before, strict=False):
+                x[:] = np.maximum(own_value, ahead)
+            for x, own_value in zip(margins, before[2:], strict=True):
+                x[:] = own_value + ahead
+            try:
+                self.place(0.0, q, w)
+            except BadInput as error:
+                full = error
+            else:
+                return ahead
+        raise full
 
     @property
     def size(self) -> int:
@@ -193,8 +208,6 @@ class MujocoSystem(SteppedSystem):
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
-        if data.nf:
-            contacts_and_limits(mj, model, data)  # the message names the joint or tendon with dry friction
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Return step data in qpos, no contacts: M = T^T M_w T, singular along quaternions; their lengths are rows."""
@@ -260,10 +273,10 @@ class MujocoSystem(SteppedSystem):
             for number in self._touchable:
                 mj.mj_objectVelocity(self.model, self.data, mj.mjtObj.mjOBJ_GEOM, number, twist, 0)
                 fastest = max(fastest, float(np.linalg.norm(twist[3:])))
-        if dt is not None and fastest * dt > AHEAD:
+        if dt is not None and fastest * dt > self.ahead:
             stay.append(
-                f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {AHEAD:g} m ahead, so "
-                "that it may have passed through another one; take a smaller dt."
+                f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {self.ahead:g} m ahead, "
+                "so that it may have passed through another one; take a smaller dt."
             )
         return " ".join(stay) or None
 
@@ -274,8 +287,9 @@ class MujocoSystem(SteppedSystem):
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 
     def about(self) -> dict[str, Any]:
-        """Return which damping is evaluated at the end of a step."""
-        return {"damping_at_end": "all" if self.all_at_end else "joints" if self.damping.any() else "none"}
+        """Return which damping is evaluated at the end of a step, and how far ahead contacts are looked for, m."""
+        damping = "all" if self.all_at_end else "joints" if self.damping.any() else "none"
+        return {"damping_at_end": damping, "contacts_ahead": self.ahead}
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
         """Return the time step that begins at the given state."""
@@ -311,11 +325,16 @@ class MujocoStep(TimeStep):
         """Names of contacts and limits, by geometries, joints and tendons."""
         return self._contacts.names
 
+    @property
+    def opens(self) -> NDArray[np.bool_]:
+        """False for dry friction of joints and tendons, and for friction of spinning and rolling."""
+        return self._contacts.opens
+
     @cached_property
     def found(self) -> Found:
-        """Contacts and limits that were found."""
+        """Contacts and limits that were found; friction without a normal has no gap."""
         slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
-        return Found(self._contacts.names, self._gaps, slip)
+        return Found(self._contacts.names, np.where(self.opens, self._gaps, np.nan), slip)
 
     @cached_property
     def drift(self) -> tuple[float, float]:
@@ -337,7 +356,8 @@ class MujocoStep(TimeStep):
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
         n = ROWS * len(self._gaps)
-        return ConeComplementarity(self._local[: n * n].reshape(n, n), self._local[n * n :], self._contacts.mu)
+        given = self._local[: n * n].reshape(n, n), self._local[n * n :]
+        return ConeComplementarity(*self._contacts.bounded(*given, dt), self._contacts.mu)
 
     def _condensed(self, R: Matrix, m: int) -> int:
         """Eliminate the first m of the rows R, (p, nv)."""

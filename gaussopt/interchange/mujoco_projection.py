@@ -14,7 +14,6 @@ import numpy as np
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.interchange.mujoco_contacts import AHEAD
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP
 
@@ -47,10 +46,14 @@ MENDED = 0.1
 class BoundedProjection:
     """Bounds of the corrections of a model at the states in `data`; `near` are data for neighbouring configurations.
 
-    `stuck` holds the depths, m, of contacts that stay where no correction takes them apart.
+    Margins of limits are increased by `ahead`, m or rad. `stuck` holds the depths, m, of contacts that stay where no
+    correction takes them apart.
     """
 
-    def __init__(self, mj: Any, model: Any, data: Any, near: Any, equalities: Equalities) -> None:
+    def __init__(
+        self, mj: Any, model: Any, data: Any, near: Any, equalities: Equalities, ahead: float
+    ) -> None:  # fmt: skip
+        self._ahead = ahead
         self.mj, self.model, self.data, self._near, self._equalities = mj, model, data, near, equalities
         self._turns, self._lengths = turning(mj, model), np.clip(model.dof_length, NEAR, 1.0)
         self.stuck: dict[str, float] = {}
@@ -97,7 +100,7 @@ class BoundedProjection:
             mj.mj_fwdPosition(model, near)
         limits, contact = slice(near.ne + near.nf, near.ne + near.nf + near.nl), near.contact
         gaps = np.concatenate((
-            near.efc_pos[limits] - near.efc_margin[limits] + AHEAD,
+            near.efc_pos[limits] - near.efc_margin[limits] + self._ahead,
             (contact.dist - contact.includemargin)[contact.exclude <= IN_GAP],
         ))  # fmt: skip
         return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))

@@ -41,8 +41,8 @@ STILL = 1e-6
 SAME = 1e-4
 """Largest difference of the rate of a distance from the normal velocity, relative to the speed of the coordinates."""
 
-PLAIN = 3
-"""Number of rows of a contact with sliding friction."""
+PLAIN, ROLLING = 3, 6
+"""Numbers of rows of a contact with sliding friction, and with spinning and rolling friction, too."""
 
 IN_GAP = 1
 """MuJoCo's mark for a contact within its gap, which carries no force yet; contacts with larger marks never do."""
@@ -92,9 +92,6 @@ def contacts_and_limits(mj: Any, model: Any, data: Any) -> list[Unilateral]:
     """Return the contacts and limits at the configuration of `data`, whose positions are up to date."""
     names, J = mj.mjtConstraint, constraint_rows(mj, model, data)
     kinds = np.array(data.efc_type)
-    if (at := dry_rows(mj, kinds)).size:
-        raise BadInput(f"{_named(mj, model, data, int(at[0]))} has dry friction (frictionloss), which is no contact; "
-                       "set it to zero, or take soft_from_mujoco.")  # fmt: skip
     limits = [_limit(mj, model, data, int(i), J[i]) for i in np.flatnonzero(
         (kinds == names.mjCNSTR_LIMIT_JOINT) | (kinds == names.mjCNSTR_LIMIT_TENDON))]  # fmt: skip
     return [*limits, *reached_limits(mj, model, data, limits), *contacts_at(mj, model, data)]
@@ -104,6 +101,12 @@ def dry_rows(mj: Any, kinds: NDArray[np.int32]) -> NDArray[np.intp]:
     """Return the indices of the rows of dry friction in joints and tendons."""
     names = mj.mjtConstraint
     return np.flatnonzero((kinds == names.mjCNSTR_FRICTION_DOF) | (kinds == names.mjCNSTR_FRICTION_TENDON))
+
+
+def dry_friction(mj: Any, model: Any, data: Any) -> tuple[Matrix, Vector]:
+    """Return the rows of dry friction in joints and tendons, (d, nv), and its largest forces, (d,), N or N m."""
+    at = dry_rows(mj, np.array(data.efc_type))
+    return constraint_rows(mj, model, data)[at], np.array(data.efc_frictionloss)[at]
 
 
 def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
@@ -144,28 +147,38 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
                            "give the tendon a margin, such as 0.001.")  # fmt: skip
 
 
+def check_contact(mj: Any, model: Any, contact: Any) -> None:
+    """Raise BadInput for a contact of MuJoCo whose friction has no disk for sliding, and one for rolling."""
+    one, two = (int(g) for g in contact.geom)
+    if min(one, two) < 0:
+        raise BadInput("A contact touches a flexible body; contacts of rigid geometries are understood only.")
+    for number in one, two:
+        if model.geom_type[number] == mj.mjtGeom.mjGEOM_HFIELD:
+            raise BadInput(no_field(mj, model, number))
+    words = _pair(mj, model, one, two)
+    if np.any(contact.surfacevel):
+        raise BadInput(f"{words} has a surface that moves by itself (surfacevel), which the rows of a contact do "
+                       "not hold; set it to zero, or take soft_from_mujoco.")  # fmt: skip
+    for least, first, kind in ((PLAIN, 0, ""), (ROLLING, 3, "rolling ")):
+        mu, across = (float(x) for x in contact.friction[first : first + 2])
+        if contact.dim >= least and mu != across:
+            raise BadInput(f"{words} has {kind}friction {mu:g} and {across:g} along its tangents; they must be equal.")
+
+
 def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
     """Yield the contacts that MuJoCo finds; raises BadInput for contacts that do not follow Coulomb's law."""
     turns, reach = turning(mj, model), distances(data).max()
     for contact in data.contact:
         if contact.exclude > IN_GAP:
             continue
+        check_contact(mj, model, contact)
         one, two = (int(g) for g in contact.geom)
-        if min(one, two) < 0:
-            raise BadInput("A contact touches a flexible body; contacts of rigid geometries are understood only.")
-        for number in one, two:
-            if model.geom_type[number] == mj.mjtGeom.mjGEOM_HFIELD:
-                raise BadInput(no_field(mj, model, number))
-        words = _pair(mj, model, one, two)
-        if np.any(contact.surfacevel):
-            raise BadInput(f"{words} has a surface that moves by itself (surfacevel), which the rows of a contact do "
-                           "not hold; set it to zero, or take soft_from_mujoco.")  # fmt: skip
         if contact.dim > PLAIN:
-            raise BadInput(f"{words} has condim {contact.dim}; torsional and rolling friction are not Coulomb's law "
-                           "of a point, so set condim to 1 or 3.")  # fmt: skip
-        mu, across = (0.0, 0.0) if contact.dim == 1 else (float(x) for x in contact.friction[:2])
-        if mu != across:
-            raise BadInput(f"{words} has friction {mu:g} and {across:g} along its tangents; they must be equal.")
+            raise BadInput(
+                f"{_pair(mj, model, one, two)} has condim {contact.dim}; spinning and rolling friction are not "
+                "Coulomb's law of a point: set condim to 1 or 3, or take problem_from_mujoco, whose steps have them."
+            )
+        mu = 0.0 if contact.dim == 1 else float(contact.friction[0])
         bodies = model.geom_bodyid[one], model.geom_bodyid[two]
         relative = np.subtract(*(point_jacobian(mj, model, data, contact.pos, body) for body in bodies[::-1]))
         rows = contact.frame.reshape(3, 3) @ relative
@@ -375,10 +388,13 @@ def geometry_name(mj: Any, model: Any, number: int) -> str:
     return repr(mj.mj_id2name(model, mj.mjtObj.mjOBJ_GEOM, number) or f"geometry {number}")
 
 
-def _named(mj: Any, model: Any, data: Any, row: int) -> str:
-    """Return the name of the joint or tendon with dry friction to which a row belongs."""
+def dry_name(mj: Any, model: Any, data: Any, row: int) -> str:
+    """Return the name of the dry friction to which a row belongs, by its joint or tendon."""
     number = int(data.efc_id[row])
     if data.efc_type[row] == mj.mjtConstraint.mjCNSTR_FRICTION_TENDON:
-        return f"Tendon {mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, number) or number!r}"
+        name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, number) or f"tendon {number}"
+        return f"{name}, dry friction"
     joint = int(model.dof_jntid[number])
-    return f"Joint {mj.mj_id2name(model, mj.mjtObj.mjOBJ_JOINT, joint) or joint!r}"
+    along = number - int(model.jnt_dofadr[joint])
+    name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_JOINT, joint) or f"joint {joint}"
+    return f"{name}, dry friction" + (f" {along + 1}" if along else "")

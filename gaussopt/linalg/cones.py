@@ -23,6 +23,9 @@ MOST_ROWS = 6_000
 DENSE_ROWS = 1_500
 """Maximum number of rows of an operator of blocks that is made dense for a proof."""
 
+INSIDE = 1e-8
+"""Squared distance from the surface of a cone, relative to its squared radius, above which impulses lie inside."""
+
 
 def dense(problem: ConeComplementarity) -> ConeComplementarity:
     """Return the same problem with a dense operator; raises BadInput where that would be too large."""
@@ -69,6 +72,21 @@ def shifted(u: Vector, mu: Vector) -> Vector:
     found = rows_of(u).copy()
     found[:, 0] += mu * np.hypot(found[:, 1], found[:, 2])
     return found.ravel()
+
+
+def way_inside(mu: Vector, r: Vector, d: Vector) -> float:
+    """Return the largest s up to which the contacts of r that lie inside their cones stay there in r + s d."""
+    p, e = rows_of(r), rows_of(d)
+    c = (mu * p[:, 0]) ** 2 - p[:, 1] ** 2 - p[:, 2] ** 2
+    b = 2.0 * (mu**2 * p[:, 0] * e[:, 0] - p[:, 1] * e[:, 1] - p[:, 2] * e[:, 2])
+    a = (mu * e[:, 0]) ** 2 - e[:, 1] ** 2 - e[:, 2] ** 2
+    inside = c > INSIDE * (mu * p[:, 0]) ** 2
+    root = b**2 - 4.0 * a * c
+    turn = np.sqrt(np.maximum(root, 0.0)) - b  # the least positive root of a s^2 + b s + c is 2 c / turn
+    leaves = inside & (root >= 0.0) & (turn > 0.0)
+    opens = (mu == 0.0) & (p[:, 0] > 0.0) & (e[:, 0] < 0.0)
+    ways = np.concatenate((2.0 * c[leaves] / turn[leaves], -p[opens, 0] / e[opens, 0]))
+    return float(ways.min(initial=np.inf))
 
 
 def steps_of(W: Matrix) -> Vector:

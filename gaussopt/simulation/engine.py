@@ -39,6 +39,9 @@ LONG_STATE = 100
 FOLLOWED = 30
 """Largest number of contacts at which Newton's method looks for impulses near those of the previous step."""
 
+ENOUGH = 0.9
+"""Natural map, relative to the tolerance, up to which sweeps are accepted where Newton's method does not converge."""
+
 ADVANCES: tuple[type[Advance], ...] = (
     CompiledPhases, LinkageSteps, GeneratedAdaptiveSteps, GeneratedFixedSteps,
     StatedSteps, MoreauJeanSteps, PrintedSteps, EventPhases, InterpretedSteps,
@@ -114,7 +117,7 @@ def _with_contacts(s: RunSettings) -> ContactAccelerations:
 def _stated(s: RunSettings) -> CertifiedAccelerations:
     quick = s.solver_options
     if s.solver == "hybrid" and quick is None:
-        quick = {"searched": 0, "followed": FOLLOWED}
+        quick = {"searched": 0, "followed": FOLLOWED, "enough": ENOUGH * s.tolerance}
     solver = StepSolver(s.formulation, s.solver, quick, s.tolerance, s.warm_start)
     motion = CertifiedAccelerations(s.system, solver, s.stabiliser)
     motion.worst |= dict.fromkeys(("error_bound", "relative_error"), math.nan)  # the residual is of Coulomb's law

@@ -217,3 +217,28 @@ def test_a_motion_of_each_paper_agrees_between_three_codes(load: Any) -> None:
         change, apart = replication.differences(motion, np.linspace(0.0, 0.2, 5)[1:])
         assert change > 1e-3
         assert max(apart) < 1e-9, motion.name
+
+
+# -- robots ------------------------------------------------------------------------------------------------
+
+
+def test_every_model_of_a_folder_gets_a_row(load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mujoco", exc_type=ImportError)
+    robots = load("robots")
+    slider = '<mujoco><worldbody><body><joint type="slide" {}/><geom size=".1"/></body></worldbody></mujoco>'
+    for name, text in (
+        ("a/scene.xml", slider.format('frictionloss="1"')), ("a/part.xml", "<mujoco/>"), ("b/broken.xml", "<mujoco>"),
+        ("b/delayed.xml", slider.format('name="j"').replace(
+            "</mujoco>", '<actuator><general joint="j" dyntype="filter"/></actuator></mujoco>')),
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr("sys.argv", ["robots.py", str(tmp_path), "--end", "0.02", "--out", str(tmp_path / "page.md")])
+    robots.main()
+    page = (tmp_path / "page.md").read_text()
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
+    assert set(rows) == {"model", "a/scene", "b/broken", "b/delayed"}
+    assert "| 6 of 6 | solved |" in rows["a/scene"]
+    assert "does not load" in rows["b/broken"]
+    assert "activations" in rows["b/delayed"]
+    assert "Of 3 models 1 run" in page

@@ -128,12 +128,23 @@ def test_a_closed_loop_with_contacts_is_solved_by_all_solvers_that_apply(landed:
         assert v == pytest.approx(velocities[0], abs=1e-6)
 
 
-def test_dry_friction_of_a_joint_is_soft_only() -> None:
-    model, data = loaded(PENDULUM.format(joint='frictionloss="0.4"', more=""), [0.4, -0.9], [1.5, -2.0])
-    with pytest.raises(go.BadInput, match="Joint 'two' has dry friction"):
-        go.from_mujoco(model, data)
-    found = go.solve(go.soft_from_mujoco(model, data), "clarabel")
-    assert found.x[:2] == pytest.approx(data.qacc, rel=1e-6)
+@pytest.mark.parametrize(("loss", "v"), [(0.4, (1.5, -2.0)), (0.4, (0.0, 0.0)), (40.0, (0.0, 0.0)), (40.0, (1.0, 0.0))])
+def test_dry_friction_of_a_joint_slides_or_sticks_in_steps_and_contacts(loss: float, v: tuple[float, ...]) -> None:
+    """MuJoCo's own acceleration is exact where its friction does not have to hold the joint."""
+    model, data = loaded(PENDULUM.format(joint=f'frictionloss="{loss}"', more=""), [0.4, -0.9], v)
+    step, contacts = go.from_mujoco(model, data), go.contacts_from_mujoco(model, data, dt=1e-6)
+    assert (step.n, step.k) == ((2, 0) if v[1] else (3, 1))
+    found = go.solve_step(step, *(("gauss", "kkt") if v[1] else ("coulomb-soccp", "hybrid")))
+    assert found.status == go.Status.SOLVED
+    jump = contacts.velocities(go.solve(contacts.local, "hybrid").x)[0][:2] - v
+    assert jump / 1e-6 == pytest.approx(found.a[:2], rel=1e-5, abs=1e-6)
+    if loss < 1.0:
+        assert found.a[:2] == pytest.approx(data.qacc, rel=1e-9)
+    else:
+        assert found.a[1:] == pytest.approx(0.0, abs=1e-9)
+        assert abs(found.lam_T[0, 0]) < loss
+    soft = go.solve(go.soft_from_mujoco(model, data), "clarabel")
+    assert soft.x[:2] == pytest.approx(data.qacc, rel=1e-6)
 
 
 def test_what_is_no_such_row_is_named() -> None:

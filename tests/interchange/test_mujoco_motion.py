@@ -112,12 +112,11 @@ def test_what_does_not_move_so_is_told() -> None:
     ):  # fmt: skip
         with pytest.raises(go.NotAccepted, match=words):
             moved(ball, **settings) if "stepper" not in settings else go.simulate(ball, **settings)
-    with pytest.raises(go.BadInput, match="has dry friction"):
-        problem(STOP.format(joint='frictionloss="1"'), t_end=0.1)
-    rolling = problem(BALL.format(height=0.6, words='condim="6"'), t_end=1.0)
-    motion = moved(rolling)
+    pair = '<pair geom1="floor" geom2="ball" condim="6" friction="0.3 0.3 0.1 0.01 0.02"/>'
+    ball = BALL.replace("</mujoco>", f"<contact>{pair}</contact></mujoco>")
+    motion = moved(problem(ball.format(height=0.6, words=""), t_end=1.0))
     assert motion.status == go.Status.BAD_INPUT
-    assert "'ball' has condim 6" in motion.message
+    assert "'ball' has rolling friction 0.01 and 0.02" in motion.message
     assert motion.t[-1] == pytest.approx(0.13, abs=0.011)
     wedge = BALL.format(height=0.5, words="").replace(
         "</worldbody>",
@@ -203,6 +202,53 @@ def test_damping_is_mujoco_s_whichever_of_its_flags_are_off(flag: str) -> None:
     for _ in range(10):
         mujoco.mj_step(model, data)
     assert motion.v[-1] == pytest.approx(data.qvel, rel=1e-12)
+
+
+RAIL = """<mujoco><option timestep="0.001"/><worldbody><body><joint name="along" type="slide" axis="1 0 0" {joint}/>
+<geom type="sphere" size=".1" mass="2"/></body></worldbody>{more}</mujoco>"""
+
+
+@pytest.mark.parametrize("where", ["joint", "tendon"])
+def test_dry_friction_stops_a_slider_and_then_holds_it(where: str) -> None:
+    """Pushed by 1 N against 3 N, 2 kg slow down by 1 m/s^2: 1 m/s end after 1 s and 0.5 m."""
+    rope = '<tendon><fixed name="along" frictionloss="3"><joint joint="along" coef="1"/></fixed></tendon>'
+    given = {"joint": 'frictionloss="3"', "more": ""} if where == "joint" else {"joint": "", "more": rope}
+    model, data = loaded(RAIL.format(**given), None, [1.0])
+    data.qfrc_applied[0] = 1.0
+    motion = moved(go.problem_from_mujoco(model, data, t_end=1.5))
+    assert motion.status == go.Status.SOLVED
+    assert motion.contacts == ("along, dry friction",)
+    assert motion.v[:1000, 0] == pytest.approx(1.0 - motion.t[:1000], abs=1e-10)
+    assert motion.v[1001:, 0] == pytest.approx(0.0, abs=1e-10)
+    assert motion.q[-1, 0] == pytest.approx(0.5, abs=1e-3)
+    assert motion.lam_T[[1, -1], 0, 0] == pytest.approx([-3.0, -1.0], abs=1e-8)
+    assert list(motion.mode[[1, -1], 0]) == [1.0, 2.0]
+    assert np.isnan(motion.gap).all()
+    assert motion.events == ()
+
+
+@pytest.mark.parametrize(("condim", "kept"), [(3, (3.0, 3.0)), (4, (None, 3.0)), (6, (None, None))])
+def test_spinning_and_rolling_friction_slow_a_ball_by_their_moments(condim: int, kept: tuple[Any, ...]) -> None:
+    """Moments 0.02 N about the normal and 0.003 N about the ground; rolling at omega R, whose inertia is I + m R^2."""
+    ball = BALL.format(height=0.5, words=f'condim="{condim}" friction="0.5 0.02 0.003"')
+    inertia, push = 0.4 * 2.0 * 0.25, 2.0 * 9.81
+    slowed = 3.0 - 0.02 * push / inertia, 3.0 - 0.003 * push / (inertia + 2.0 * 0.25)
+    spins = moved(problem(ball, [0, 0, 0, 0, 0, 3.0], t_end=1.0))
+    rolls = moved(problem(ball, [1.5, 0, 0, 0, 3.0, 0], t_end=1.0))
+    for motion, at, wanted in ((spins, 3, kept[0] or slowed[0]), (rolls, 1, kept[1] or slowed[1])):
+        assert motion.status == go.Status.SOLVED
+        omega = 2.0 * np.linalg.norm(motion.v[-1, 3:])
+        assert omega == pytest.approx(wanted, abs=1e-9), at
+    assert len(spins.contacts) == {3: 1, 4: 2, 6: 3}[condim]
+
+
+def test_contacts_are_looked_for_less_far_ahead_where_memory_is_short() -> None:
+    balls = "".join(f'<body pos="{0.105 * i} 0 0.105"><freejoint/><geom type="sphere" size="0.05"/></body>'
+                    for i in range(12))  # fmt: skip
+    xml = f"""<mujoco><size memory="{{}}"/><worldbody><geom type="plane" size="9 9 1"/>{balls}</worldbody></mujoco>"""
+    ahead = {size: moved(problem(xml.format(size), t_end=0.01)).meta["contacts_ahead"] for size in ("40K", "4M")}
+    assert ahead["4M"] == 0.01
+    assert ahead["40K"] < 0.01
 
 
 def test_a_motion_warns_where_its_steps_are_longer_than_contacts_are_looked_ahead() -> None:

@@ -45,9 +45,10 @@ OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
 
 
 class _Taken(NamedTuple):
-    """A step taken: names of its contacts, rates before it, its end, its length, its problem and impulses."""
+    """A step taken: its contacts and which of them open, rates before, the end, the length, problem and impulses."""
 
     names: Sequence[str]
+    opens: NDArray[np.bool_]
     before: Vector
     end: Reached
     h: float
@@ -146,13 +147,13 @@ class StatedSteps(MoreauJeanSteps):
                 f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step leaves "
                 f"{end.missed:.2g} m/s or rad/s of them."
             )
-        of_step = _Taken(here.names, before, end, h, problem, r)
+        of_step = _Taken(here.names, here.opens, before, end, h, problem, r)
         if not self.steps:
             self._record(here, of_step)
         self.steps += 1
         self.t, self.q, self.v = following, end.q, end.v
         self.refuse_divergence(end.q, end.v)
-        self._note(here.names, r[::ROWS])
+        self._note(here.names, np.where(here.opens, r[::ROWS], 0.0))
         self._start(following, end.q, end.v)
         due = self.steps % self.every == 0 or self.t >= self.control.t_end
         ended = self._passed()
@@ -205,13 +206,14 @@ class StatedSteps(MoreauJeanSteps):
                         row[0], row[2], row[3:5] = pushes[i, 0], modes[i], pushes[i, 1:]
             energy, nan = at.energy(), math.nan
             about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
-            self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(problem, pushes)), names, values)
+            self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(of, pushes)), names, values)
 
     @staticmethod
-    def _unique(problem: ConeComplementarity, pushes: NDArray[np.float64]) -> bool:
+    def _unique(of: _Taken, pushes: NDArray[np.float64]) -> bool:
         """Tell whether W of the pushing contacts is regular, so that each velocity has a unique set of forces."""
-        rows = np.repeat(pushes[:, 0] > 0, ROWS) & (problem.W.diagonal() > 0)
-        W = problem.W[rows][:, rows]
+        rows = np.repeat(pushes[:, 0] > 0, ROWS) & (of.problem.W.diagonal() > 0)
+        rows[::ROWS] &= of.opens  # normal impulses that are given
+        W = of.problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
         try:
             np.linalg.cholesky(W)  # succeeds where all eigenvalues of the unshifted W exceed the shift
